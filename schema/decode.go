@@ -1,0 +1,215 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Limits bound what Decode takes. A zero field means its default.
+type Limits struct {
+	// Depth is how many nodes may lie inside each other, by default 500.
+	Depth int
+	// Nodes is how many nodes a schema may have, by default 200,000.
+	Nodes int
+}
+
+const (
+	defaultDepth = 500
+	defaultNodes = 200_000
+	// maxErrors bounds the work spent on a schema that is all garbage.
+	maxErrors = 100
+)
+
+// Decode reads a schema from a value as JSON decoding gives it, within the
+// default limits. See [Limits.Decode].
+func Decode(value any) (s *Schema, unknown []*Path, err error) {
+	return Limits{}.Decode(value)
+}
+
+// Decode reads a schema from a value as JSON decoding gives it: maps, slices,
+// strings, bools, int64, float64 and nil. It returns the paths of keys that are
+// no keyword, sorted, and leaves them out of the schema; a keyword whose value
+// is null is absent. The error is nil or [Errors], of which there are at most a
+// hundred; no schema is returned beside it.
+func (l Limits) Decode(value any) (s *Schema, unknown []*Path, err error) {
+	if l.Depth <= 0 {
+		l.Depth = defaultDepth
+	}
+	if l.Nodes <= 0 {
+		l.Nodes = defaultNodes
+	}
+	d := &decoder{limits: l}
+	s = d.schema(nil, value)
+	if len(d.errors) > 0 {
+		d.errors.Sort()
+		return nil, d.unknown, d.errors
+	}
+	return s, d.unknown, nil
+}
+
+type decoder struct {
+	limits  Limits
+	depth   int
+	nodes   int
+	errors  Errors
+	unknown []*Path
+}
+
+func (d *decoder) fail(path *Path, format string, args ...any) {
+	if !d.full() {
+		d.errors = append(d.errors, &Error{path, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (d *decoder) full() bool { return len(d.errors) >= maxErrors }
+
+func (d *decoder) schema(path *Path, value any) *Schema {
+	m, ok := value.(map[string]any)
+	if !ok {
+		d.fail(path, "must be a schema (an object), not %s", kindOf(value))
+		return nil
+	}
+	if d.depth >= d.limits.Depth {
+		d.fail(path, "the schema is nested more than %d levels deep", d.limits.Depth)
+		return nil
+	}
+	d.nodes++
+	if d.nodes > d.limits.Nodes {
+		if d.nodes == d.limits.Nodes+1 {
+			d.fail(path, "the schema has more than %d nodes", d.limits.Nodes)
+		}
+		return nil
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	return schemaKeywords.decode(d, path, m)
+}
+
+// decode reads the keys of m into a new T.
+func (o object[T]) decode(d *decoder, path *Path, m map[string]any) *T {
+	out := new(T)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if d.full() {
+			break
+		}
+		k, known := o.keywords[key]
+		if !known {
+			d.unknown = append(d.unknown, path.Child(key))
+			continue
+		}
+		if m[key] == nil {
+			continue
+		}
+		if d.field(path.Child(key), m[key], k.at(out)) {
+			*o.blank(out) |= k.blank
+		}
+	}
+	return out
+}
+
+// field reads value into the field at target and says whether the keyword was
+// given with its zero value.
+func (d *decoder) field(path *Path, value, target any) (blank bool) {
+	switch t := target.(type) {
+	case *string:
+		*t = take[string](d, path, value, "a string")
+		return *t == ""
+	case *bool:
+		*t = take[bool](d, path, value, "a boolean")
+		return !*t
+	case **string:
+		v := take[string](d, path, value, "a string")
+		*t = &v
+	case **bool:
+		v := take[bool](d, path, value, "a boolean")
+		*t = &v
+	case **int64:
+		*t = d.integer(path, value)
+	case *json.Number:
+		*t = d.number(path, value)
+	case *any:
+		*t = value
+	case *[]any:
+		*t = take[[]any](d, path, value, "a list")
+	case *[]string:
+		*t = d.names(path, value)
+	case items:
+		if _, isList := value.([]any); isList {
+			t.of.Tuple = d.list(path, value)
+		} else {
+			t.of.Items = d.schema(path, value)
+		}
+	default:
+		d.holder(path, value, target)
+	}
+	return false
+}
+
+func (d *decoder) integer(path *Path, value any) *int64 {
+	switch v := value.(type) {
+	case int64:
+		return &v
+	case float64:
+		// Beyond 2^63 the conversion is not defined.
+		if i := int64(v); v >= -1<<63 && v < 1<<63 && float64(i) == v {
+			return &i
+		}
+	}
+	d.fail(path, "must be an integer, not %s", kindOf(value))
+	return nil
+}
+
+func (d *decoder) number(path *Path, value any) json.Number {
+	switch v := value.(type) {
+	case int64:
+		return json.Number(strconv.FormatInt(v, 10))
+	case float64:
+		if text, err := json.Marshal(v); err == nil {
+			return json.Number(text)
+		}
+	}
+	d.fail(path, "must be a number, not %s", kindOf(value))
+	return ""
+}
+
+func (d *decoder) names(path *Path, value any) []string {
+	list := take[[]any](d, path, value, "a list of strings")
+	if list == nil {
+		return nil
+	}
+	names := make([]string, len(list))
+	for i, item := range list {
+		names[i] = take[string](d, path.Index(i), item, "a string")
+	}
+	return names
+}
+
+// take is value as a T, or an error and the zero T.
+func take[T any](d *decoder, path *Path, value any, want string) T {
+	v, ok := value.(T)
+	if !ok {
+		d.fail(path, "must be %s, not %s", want, kindOf(value))
+	}
+	return v
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64, float64:
+		return fmt.Sprintf("the number %v", value)
+	}
+	return fmt.Sprintf("a Go %T", value)
+}

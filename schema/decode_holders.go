@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+)
+
+// holder reads a keyword whose value holds schemas or objects of its own.
+func (d *decoder) holder(path *Path, value, target any) {
+	switch t := target.(type) {
+	case **Schema:
+		*t = d.schema(path, value)
+	case *[]*Schema:
+		*t = d.list(path, value)
+	case *map[string]*Schema:
+		*t = entries(d, path, value, d.schema)
+	case **SchemaOrBool:
+		*t = d.schemaOrBool(path, value)
+	case *map[string]*Dependency:
+		*t = entries(d, path, value, d.dependency)
+	case **ExternalDocs:
+		if m := take[map[string]any](d, path, value, "an object"); m != nil {
+			*t = externalDocsKeywords.decode(d, path, m)
+		}
+	case *[]*ValidationRule:
+		*t = d.rules(path, value)
+	}
+}
+
+func (d *decoder) list(path *Path, value any) []*Schema {
+	list := take[[]any](d, path, value, "a list of schemas")
+	if list == nil {
+		return nil
+	}
+	out := make([]*Schema, len(list))
+	for i, item := range list {
+		out[i] = d.schema(path.Index(i), item)
+	}
+	return out
+}
+
+// entries reads an object whose values are read by one.
+func entries[T any](d *decoder, path *Path, value any, one func(*Path, any) *T) map[string]*T {
+	m := take[map[string]any](d, path, value, "an object")
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]*T, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if d.full() {
+			return nil
+		}
+		out[name] = one(path.Key(name), m[name])
+	}
+	return out
+}
+
+func (d *decoder) schemaOrBool(path *Path, value any) *SchemaOrBool {
+	switch v := value.(type) {
+	case bool:
+		return &SchemaOrBool{Allows: v}
+	case map[string]any:
+		return &SchemaOrBool{Schema: d.schema(path, v), Allows: true}
+	}
+	d.fail(path, "must be a schema or a boolean, not %s", kindOf(value))
+	return nil
+}
+
+func (d *decoder) dependency(path *Path, value any) *Dependency {
+	switch v := value.(type) {
+	case []any:
+		return &Dependency{Property: d.names(path, v)}
+	case map[string]any:
+		return &Dependency{Schema: d.schema(path, v)}
+	}
+	d.fail(path, "must be a schema or a list of strings, not %s", kindOf(value))
+	return nil
+}
+
+func (d *decoder) rules(path *Path, value any) []*ValidationRule {
+	list := take[[]any](d, path, value, "a list of rules")
+	if list == nil {
+		return nil
+	}
+	out := make([]*ValidationRule, len(list))
+	for i, item := range list {
+		m := take[map[string]any](d, path.Index(i), item, "a rule (an object)")
+		out[i] = validationRuleKeywords.decode(d, path.Index(i), m)
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Error is one thing that is wrong with a schema, and where.
+type Error struct {
+	Path   *Path
+	Detail string
+}
+
+// Error is the path and the detail.
+func (e *Error) Error() string {
+	if e.Path == nil {
+		return e.Detail
+	}
+	return e.Path.String() + ": " + e.Detail
+}
+
+// Errors is every error found, sorted by path.
+type Errors []*Error
+
+// Error is one line per error.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Sort orders the errors by path, then by detail.
+func (e Errors) Sort() {
+	if len(e) < 2 {
+		return
+	}
+	type keyed struct {
+		path string
+		err  *Error
+	}
+	all := make([]keyed, len(e))
+	for i, err := range e {
+		all[i] = keyed{err.Path.String(), err}
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int {
+		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.err.Detail, b.err.Detail))
+	})
+	for i, k := range all {
+		e[i] = k.err
+	}
+}
