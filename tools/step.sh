@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# step.sh NAME COMMAND... runs one step of a longer job and says how it ended and how long it took.
+set -uo pipefail
+
+name=$1
+shift
+echo "--- $name"
+SECONDS=0
+"$@"
+status=$?
+if [ "$status" -ne 0 ]; then
+	echo "--- $name: FAILED after ${SECONDS}s" >&2
+	exit "$status"
+fi
+echo "--- $name: ok (${SECONDS}s)"

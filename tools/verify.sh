@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# verify.sh checks what a compiler does not: the generated files are what `make generate` writes, every go.mod is tidy,
+# and no file holds a path of somebody's machine. It reports everything it finds. Run at the root of the checkout.
+set -euo pipefail
+
+failed=0
+complain() {
+	echo "verify: $*" >&2
+	failed=1
+}
+
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+if ! tools/generate.sh "$fresh"; then
+	complain "make generate does not run"
+fi
+while read -r file; do
+	diff -u "$file" "$fresh/$file" | head -n 40 || complain "$file is not what its sources give: run make generate"
+done < <(cd "$fresh" && find . -type f)
+
+for gomod in go.mod */go.mod; do
+	[ -e "$gomod" ] || continue
+	go -C "$(dirname "$gomod")" mod tidy -diff || complain "$gomod is not tidy: run go mod tidy in its directory"
+done
+
+here=$(printf '%s' "$PWD" | sed 's/[][\.*^$+?(){}|]/\\&/g')
+paths="(^|[^A-Za-z0-9_.-])($here|/home/[a-z][a-z0-9_-]*|/Users/[A-Za-z][A-Za-z0-9_-]*|/root)/|/go/pkg/[m]od/"
+status=0
+git grep --untracked -nIE "$paths" || status=$?
+case $status in
+0) complain "the lines above name paths of one machine" ;;
+1) ;;
+*) complain "git grep did not run: the tree was not searched for paths" ;;
+esac
+
+exit "$failed"
