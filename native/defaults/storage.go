@@ -1,0 +1,16 @@
+package defaults
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+func storageClass(c *storagev1.StorageClass) {
+	fillPtr(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	fillPtr(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+}
+
+func priorityClass(c *schedulingv1.PriorityClass) {
+	fillPtr(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
+}
