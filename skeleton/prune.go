@@ -1,0 +1,127 @@
+package skeleton
+
+import "slices"
+
+// Prune drops from obj, in place and at every depth, each key that is not
+// specified, and each null under a specified key that is neither nullable nor
+// has a default. It allocates nothing when it drops nothing.
+func (sk *Skeleton) Prune(obj map[string]any) {
+	sk.prune(obj, nil)
+}
+
+// PrunePaths does what Prune does and returns the paths of the keys that were
+// not specified, sorted: spec.template.foo, spec.ports[0].bar. What lies below
+// a dropped key is not listed, and neither are dropped nulls.
+func (sk *Skeleton) PrunePaths(obj map[string]any) []string {
+	var t trail
+	sk.prune(obj, &t)
+	slices.Sort(t.dropped)
+	return t.dropped
+}
+
+func (sk *Skeleton) prune(obj map[string]any, t *trail) {
+	if !sk.root.verbatim {
+		pruneObject(sk.root, obj, t)
+		return
+	}
+	// Metadata stays Kubernetes' own under a root that is left alone.
+	if metadata, ok := obj["metadata"]; ok {
+		t.enter("metadata")
+		pruneValue(objectMeta, metadata, t)
+		t.leave()
+	}
+}
+
+func pruneValue(n *node, x any, t *trail) {
+	switch x := x.(type) {
+	case map[string]any:
+		if !n.verbatim {
+			pruneObject(n, x, t)
+		}
+	case []any:
+		if !n.verbatim {
+			pruneList(n, x, t)
+		}
+	}
+}
+
+func pruneObject(n *node, x map[string]any, t *trail) {
+	for key, value := range x {
+		c, ok := n.properties[key]
+		if !ok {
+			var several bool
+			if c, several = n.undeclared(key); several {
+				pruneOverlap(n, key, x, t)
+				continue
+			}
+		}
+		if c == nil {
+			if !n.preserve {
+				t.drop(key)
+				delete(x, key)
+			}
+			continue
+		}
+		switch value := value.(type) {
+		case nil:
+			if !c.keepNull {
+				delete(x, key)
+			}
+		case map[string]any:
+			if !c.verbatim {
+				t.enter(key)
+				pruneObject(c, value, t)
+				t.leave()
+			}
+		case []any:
+			if !c.verbatim {
+				t.enter(key)
+				pruneList(c, value, t)
+				t.leave()
+			}
+		}
+	}
+}
+
+func pruneList(n *node, x []any, t *trail) {
+	for i, item := range x {
+		switch item.(type) {
+		case map[string]any, []any:
+			t.enterIndex(i)
+			pruneValue(n.item(i), item, t)
+			t.leave()
+		}
+	}
+}
+
+// item is the node of the item at a position.
+func (n *node) item(i int) *node {
+	switch {
+	case i < len(n.tuple):
+		return n.tuple[i]
+	case n.rest == nil:
+		return nothing
+	}
+	return n.rest
+}
+
+// undeclared is the node of a key that is none of the properties, nil where it
+// is not specified. For a key that matches several patterns it is the first of
+// several, which gather gives.
+func (n *node) undeclared(key string) (c *node, several bool) {
+	for _, p := range n.patterns {
+		if !p.covers(key) {
+			continue
+		}
+		if c != nil {
+			return c, true
+		}
+		c = p.value
+	}
+	if c == nil {
+		c = n.additional
+	}
+	return c, false
+}
+
+func (p pattern) covers(key string) bool { return p.matches == nil || p.matches.MatchString(key) }
