@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// nameRule is the syntax of a kind's names: DNS subdomains, but for the kinds listed.
+func nameRule(t reflect.Type) validation.ValidateNameFunc {
+	switch t {
+	case reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[appsv1.StatefulSet]():
+		return validation.NameIsDNSLabel
+	case reflect.TypeFor[corev1.Service]():
+		return validation.NameIsDNS1035Label
+	case reflect.TypeFor[batchv1.CronJob]():
+		return cronJobName
+	case reflect.TypeFor[corev1.Event](),
+		reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
+		reflect.TypeFor[policyv1.PodDisruptionBudget](),
+		reflect.TypeFor[rbacv1.Role](), reflect.TypeFor[rbacv1.RoleBinding](),
+		reflect.TypeFor[rbacv1.ClusterRole](), reflect.TypeFor[rbacv1.ClusterRoleBinding]():
+		return path.ValidatePathSegmentName
+	default:
+		return validation.NameIsDNSSubdomain
+	}
+}
+
+// cronJobName leaves room for the 11 characters that the controller appends to name a Job.
+func cronJobName(name string, prefix bool) []string {
+	messages := validation.NameIsDNSSubdomain(name, prefix)
+	if !prefix && len(name) > 52 {
+		messages = append(messages, "must be no more than 52 characters")
+	}
+	return messages
+}

@@ -1,0 +1,60 @@
+package rules
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/native/openapi"
+)
+
+// schemas is the part of the published schema that rules follow, by model name. The definitions themselves are let go
+// after it is built.
+type schemas map[string]map[string]property
+
+type property struct {
+	required bool
+	enum     []string // of the field, or of the items of a list
+}
+
+func publishedSchemas() schemas {
+	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.Ref{} })
+	all := make(schemas, len(definitions))
+	for name, definition := range definitions {
+		for field, schema := range definition.Schema.Properties {
+			p := property{required: slices.Contains(definition.Schema.Required, field), enum: enumOf(&schema)}
+			if !p.required && p.enum == nil {
+				continue
+			}
+			if all[name] == nil {
+				all[name] = map[string]property{}
+			}
+			all[name][field] = p
+		}
+	}
+	return all
+}
+
+func enumOf(schema *spec.Schema) []string {
+	if schema.Items != nil && schema.Items.Schema != nil {
+		schema = schema.Items.Schema
+	}
+	var values []string
+	for _, v := range schema.Enum {
+		if s, ok := v.(string); ok && s != "" {
+			values = append(values, s)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// of returns what the schema says of the fields of a Go type; nil for a type that is not published.
+func (s schemas) of(t reflect.Type) map[string]property {
+	model, ok := reflect.Zero(t).Interface().(interface{ OpenAPIModelName() string })
+	if !ok {
+		return nil
+	}
+	return s[model.OpenAPIModelName()]
+}
