@@ -1,0 +1,63 @@
+package columns
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+const webhooksDoc = "Webhooks indicates the number of webhooks registered in this configuration"
+
+var mutatingWebhooks = table(name,
+	number("Webhooks", webhooksDoc, func(c *admissionv1.MutatingWebhookConfiguration) int { return len(c.Webhooks) }),
+	age)
+
+var validatingWebhooks = table(name,
+	number("Webhooks", webhooksDoc, func(c *admissionv1.ValidatingWebhookConfiguration) int { return len(c.Webhooks) }),
+	age)
+
+const (
+	paramKindDoc  = "ParamKind specifies the kind of resources used to parameterize this policy"
+	policyNameDoc = "PolicyName is the policy that the binding puts in force"
+	paramRefDoc   = "ParamRef is the resource that holds the policy's parameters"
+)
+
+var validatingPolicies = table(name,
+	number("Validations", "Validations indicates the number of validation rules defined in this configuration",
+		func(p *admissionv1.ValidatingAdmissionPolicy) int { return len(p.Spec.Validations) }),
+	text("ParamKind", paramKindDoc, func(p *admissionv1.ValidatingAdmissionPolicy) string { return paramKind(p.Spec.ParamKind) }),
+	age)
+
+var validatingBindings = table(name,
+	text("PolicyName", policyNameDoc, func(b *admissionv1.ValidatingAdmissionPolicyBinding) string { return b.Spec.PolicyName }),
+	text("ParamRef", paramRefDoc, func(b *admissionv1.ValidatingAdmissionPolicyBinding) string { return paramRef(b.Spec.ParamRef) }),
+	age)
+
+var mutatingPolicies = table(name,
+	number("Mutations", "Mutations indicates the number of mutation rules defined in this configuration",
+		func(p *admissionv1.MutatingAdmissionPolicy) int { return len(p.Spec.Mutations) }),
+	text("ParamKind", paramKindDoc, func(p *admissionv1.MutatingAdmissionPolicy) string { return paramKind(p.Spec.ParamKind) }),
+	age)
+
+var mutatingBindings = table(name,
+	text("PolicyName", policyNameDoc, func(b *admissionv1.MutatingAdmissionPolicyBinding) string { return b.Spec.PolicyName }),
+	text("ParamRef", paramRefDoc, func(b *admissionv1.MutatingAdmissionPolicyBinding) string { return paramRef(b.Spec.ParamRef) }),
+	age)
+
+func paramKind(k *admissionv1.ParamKind) string {
+	if k == nil {
+		return unset
+	}
+	return k.APIVersion + "/" + k.Kind
+}
+
+// paramRef shows a name without a namespace as in any: the binding alone does not tell whether the kind has namespaces.
+func paramRef(r *admissionv1.ParamRef) string {
+	switch {
+	case r == nil:
+		return unset
+	case r.Name != "":
+		return orEmpty(r.Namespace, "*") + "/" + r.Name
+	case r.Selector != nil:
+		return r.Selector.String()
+	}
+	return unset
+}
