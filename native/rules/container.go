@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func containerRules() []rule {
+	return []rule{
+		on[corev1.Container]("name", dnsLabel),
+		need[corev1.Container]("image", ""),
+		on[corev1.Container]("image", noSpaces),
+		need[corev1.Container]("imagePullPolicy", ""),
+		need[corev1.Container]("terminationMessagePolicy", ""),
+		on[corev1.Container]("ports", containerPorts),
+		on[corev1.Container]("volumeDevices", blockDevices),
+		oneOf[corev1.Container]("restartPolicy", "Always", "Never", "OnFailure"),
+		each(func(r *report, c *corev1.Container) {
+			mounts(r, c.VolumeMounts, c.VolumeDevices)
+			propagation(r, c.VolumeMounts, c.SecurityContext)
+			aliveProbe(r, c.LivenessProbe, "livenessProbe")
+			aliveProbe(r, c.StartupProbe, "startupProbe")
+			readyProbe(r, c.ReadinessProbe)
+		}),
+
+		on[corev1.EphemeralContainerCommon]("name", dnsLabel),
+		need[corev1.EphemeralContainerCommon]("image", ""),
+		on[corev1.EphemeralContainerCommon]("image", noSpaces),
+		need[corev1.EphemeralContainerCommon]("terminationMessagePolicy", ""),
+		each(ephemeralContainer),
+
+		on[corev1.ContainerPort]("name", text[string](validation.IsValidPortName)),
+		need[corev1.ContainerPort]("protocol", ""),
+		on[corev1.ContainerPort]("hostPort", func(r *report, n int32) {
+			if n != 0 {
+				port(r, n)
+			}
+		}),
+		on[corev1.ContainerPort]("containerPort", func(r *report, n int32) {
+			if n == 0 {
+				r.required("")
+				return
+			}
+			port(r, n)
+		}),
+		on[corev1.ContainerPort]("hostIP", func(r *report, s string) {
+			if s != "" {
+				ip(r, s)
+			}
+		}),
+
+		on[corev1.VolumeMount]("subPath", descendingPath),
+		on[corev1.VolumeMount]("subPathExpr", descendingPath),
+		on[corev1.VolumeDevice]("devicePath", noBacksteps),
+		oneOf[corev1.ContainerResizePolicy]("resourceName", "cpu", "memory"),
+		oneOf[corev1.ContainerResizePolicy]("restartPolicy", "NotRequired", "RestartContainer"),
+	}
+}
+
+func noSpaces(r *report, s string) {
+	if strings.TrimSpace(s) != s {
+		r.invalid(s, "must not have leading or trailing whitespace")
+	}
+}
+
+func containerPorts(r *report, ports []corev1.ContainerPort) {
+	var names []string
+	for i, p := range ports {
+		if p.Name == "" {
+			continue
+		}
+		if slices.Contains(names, p.Name) {
+			r.duplicate(p.Name, i, "name")
+		}
+		names = append(names, p.Name)
+	}
+}
+
+// mounts holds the mount paths of one container to be different from each other and from its devices.
+func mounts(r *report, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
+	for i, m := range mounts {
+		if m.MountPath != "" && slices.ContainsFunc(mounts[:i], func(o corev1.VolumeMount) bool { return o.MountPath == m.MountPath }) {
+			r.invalid(m.MountPath, "must be unique", "volumeMounts", i, "mountPath")
+		}
+		for _, d := range devices {
+			if d.Name == m.Name {
+				r.invalid(m.Name, "must not already exist in volumeDevices", "volumeMounts", i, "name")
+			}
+			if d.DevicePath == m.MountPath {
+				r.invalid(m.MountPath, "must not already exist as a path in volumeDevices", "volumeMounts", i, "mountPath")
+			}
+		}
+		if m.SubPath != "" && m.SubPathExpr != "" {
+			r.invalid(m.SubPathExpr, "subPathExpr and subPath are mutually exclusive", "volumeMounts", i, "subPathExpr")
+		}
+	}
+}
+
+func propagation(r *report, mounts []corev1.VolumeMount, security *corev1.SecurityContext) {
+	privileged := security != nil && security.Privileged != nil && *security.Privileged
+	for i, m := range mounts {
+		if p := m.MountPropagation; p != nil && *p == corev1.MountPropagationBidirectional && !privileged {
+			r.forbidden("Bidirectional mount propagation is available only to privileged containers", "volumeMounts", i, "mountPropagation")
+		}
+	}
+}
+
+func blockDevices(r *report, devices []corev1.VolumeDevice) {
+	for i, d := range devices {
+		for _, o := range devices[:i] {
+			if d.Name != "" && o.Name == d.Name {
+				r.invalid(d.Name, "must be unique", i, "name")
+			}
+			if d.DevicePath != "" && o.DevicePath == d.DevicePath {
+				r.invalid(d.DevicePath, "must be unique", i, "devicePath")
+			}
+		}
+	}
+}
+
+// ephemeralContainer refuses what a container that comes later cannot have.
+func ephemeralContainer(r *report, c *corev1.EphemeralContainerCommon) {
+	const never = "cannot be set for an Ephemeral Container"
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"ports", len(c.Ports) > 0},
+		{"resources", len(c.Resources.Limits)+len(c.Resources.Requests)+len(c.Resources.Claims) > 0},
+		{"livenessProbe", c.LivenessProbe != nil},
+		{"readinessProbe", c.ReadinessProbe != nil},
+		{"startupProbe", c.StartupProbe != nil},
+		{"lifecycle", c.Lifecycle != nil},
+	} {
+		if f.set {
+			r.forbidden(never, f.name)
+		}
+	}
+	mounts(r, c.VolumeMounts, c.VolumeDevices)
+}
+
+// descendingPath refuses a path that is absolute or climbs.
+func descendingPath(r *report, s string) {
+	if path.IsAbs(s) {
+		r.invalid(s, "must be a relative path")
+	}
+	noBacksteps(r, s)
+}
+
+func noBacksteps(r *report, s string) {
+	if slices.Contains(strings.Split(s, "/"), "..") {
+		r.invalid(s, "must not contain '..'")
+	}
+}
+
+// visiblePath is a descending path that leaves the names starting with .. to the volume's own files.
+func visiblePath(r *report, s string) {
+	descendingPath(r, s)
+	if strings.HasPrefix(s, "..") && !strings.HasPrefix(s, "../") {
+		r.invalid(s, "must not start with '..'")
+	}
+}

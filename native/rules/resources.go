@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func resourceRules() []rule {
+	return []rule{each(requirements)}
+}
+
+// requirements holds the resources of a container: known names, quantities that are not negative, requests within limits.
+func requirements(r *report, q *corev1.ResourceRequirements) {
+	quantities(r, q.Limits, "limits")
+	quantities(r, q.Requests, "requests")
+	for _, name := range sortedNames(q.Requests) {
+		request := q.Requests[name]
+		limit, limited := q.Limits[name]
+		switch {
+		case !limited && !overcommits(name):
+			r.required("Limit must be set for non overcommitable resources", "limits")
+		case limited && request.Cmp(limit) != 0 && !overcommits(name):
+			r.invalid(request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()), "requests")
+		case limited && request.Cmp(limit) > 0:
+			r.invalid(request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()), "requests")
+		}
+	}
+}
+
+func quantities(r *report, list corev1.ResourceList, field string) {
+	for _, name := range sortedNames(list) {
+		r.push(field)
+		r.push(key(name))
+		containerResource(r, name)
+		quantity(r, list[name])
+		if !overcommits(name) && !whole(list[name]) {
+			r.invalid(list[name], "must be an integer")
+		}
+		r.pop()
+		r.pop()
+	}
+}
+
+func containerResource(r *report, name corev1.ResourceName) {
+	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
+		r.says(string(name), messages)
+		return
+	}
+	if !strings.Contains(string(name), "/") && !standardContainerResource(name) {
+		r.invalid(string(name), "must be a standard resource for containers")
+	}
+}
+
+func standardContainerResource(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	default:
+		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	}
+}
+
+// overcommits tells whether a request may differ from its limit: not for huge pages and for extended resources.
+func overcommits(name corev1.ResourceName) bool {
+	if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+		return false
+	}
+	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
+}
+
+func quantity(r *report, q resource.Quantity) {
+	if q.Sign() < 0 {
+		r.invalid(q.String(), notNegative)
+	}
+}
+
+func whole(q resource.Quantity) bool { return q.MilliValue()%1000 == 0 }
+
+func sortedNames[V any](list map[corev1.ResourceName]V) []corev1.ResourceName {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(list))
+}

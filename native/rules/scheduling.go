@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func schedulingRules() []rule {
+	return []rule{
+		each(toleration),
+
+		need[corev1.NodeSelector]("nodeSelectorTerms", "must have at least one node selector term"),
+		skip[corev1.NodeSelectorTerm]("matchExpressions"),
+		skip[corev1.NodeSelectorTerm]("matchFields"),
+		each(func(r *report, t *corev1.NodeSelectorTerm) {
+			for i := range t.MatchExpressions {
+				r.push("matchExpressions")
+				r.push(i)
+				nodeRequirement(r, &t.MatchExpressions[i])
+				r.pop()
+				r.pop()
+			}
+			for i := range t.MatchFields {
+				r.push("matchFields")
+				r.push(i)
+				nodeField(r, &t.MatchFields[i])
+				r.pop()
+				r.pop()
+			}
+		}),
+		on[corev1.PreferredSchedulingTerm]("weight", weight),
+		on[corev1.WeightedPodAffinityTerm]("weight", weight),
+		need[corev1.PodAffinityTerm]("topologyKey", "can not be empty"),
+		on[corev1.PodAffinityTerm]("topologyKey", labelKey),
+		each(func(r *report, t *corev1.PodAffinityTerm) {
+			for _, name := range t.Namespaces {
+				r.says(name, apivalidation.ValidateNamespaceName(name, false), "namespace")
+			}
+		}),
+
+		need[corev1.TopologySpreadConstraint]("topologyKey", "can not be empty"),
+		on[corev1.TopologySpreadConstraint]("topologyKey", labelKey),
+		on[corev1.TopologySpreadConstraint]("maxSkew", aboveZero),
+		on[corev1.TopologySpreadConstraint]("minDomains", aboveZero),
+		each(func(r *report, c *corev1.TopologySpreadConstraint) {
+			if c.MinDomains != nil && c.WhenUnsatisfiable != corev1.DoNotSchedule {
+				r.invalid(*c.MinDomains, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s",
+					corev1.DoNotSchedule, c.WhenUnsatisfiable), "minDomains")
+			}
+		}),
+		on[corev1.PodSpec]("topologySpreadConstraints", spreadPairs),
+	}
+}
+
+func toleration(r *report, t *corev1.Toleration) {
+	if t.Key != "" {
+		r.says(t.Key, validation.IsQualifiedName(t.Key), "key")
+	}
+	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
+		r.invalid(t.Operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\"", "operator")
+	}
+	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+		r.invalid(t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set", "effect")
+	}
+	switch t.Operator {
+	case corev1.TolerationOpEqual, "":
+		if messages := validation.IsValidLabelValue(t.Value); len(messages) > 0 {
+			r.invalid(t.Value, strings.Join(messages, ";"), "operator")
+		}
+	case corev1.TolerationOpExists:
+		if t.Value != "" {
+			r.invalid(t.Operator, "value must be empty when `operator` is 'Exists'", "operator")
+		}
+	}
+}
+
+func nodeRequirement(r *report, q *corev1.NodeSelectorRequirement) {
+	switch q.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(q.Values) == 0 {
+			r.required("must be specified when `operator` is 'In' or 'NotIn'", "values")
+		}
+	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+		if len(q.Values) > 0 {
+			r.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'", "values")
+		}
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		if len(q.Values) != 1 {
+			r.required("must be specified single value when `operator` is 'Lt' or 'Gt'", "values")
+		}
+	default:
+		r.invalid(q.Operator, "not a valid selector operator", "operator")
+	}
+	r.says(q.Key, validation.IsQualifiedName(q.Key), "key")
+}
+
+// nodeField holds a requirement on a node's fields: only its name can be asked for.
+func nodeField(r *report, q *corev1.NodeSelectorRequirement) {
+	switch q.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(q.Values) != 1 {
+			r.required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector", "values")
+		}
+	default:
+		r.invalid(q.Operator, "not a valid selector operator", "operator")
+	}
+	if q.Key != "metadata.name" {
+		r.invalid(q.Key, "not a valid field selector key", "key")
+		return
+	}
+	for i, v := range q.Values {
+		r.says(v, apivalidation.NameIsDNSSubdomain(v, false), "values", i)
+	}
+}
+
+func weight(r *report, n int32) {
+	if n < 1 || n > 100 {
+		r.invalid(n, "must be in the range 1-100")
+	}
+}
+
+func aboveZero(r *report, n int32) {
+	if n <= 0 {
+		r.invalid(n, "must be greater than zero")
+	}
+}
+
+func spreadPairs(r *report, constraints []corev1.TopologySpreadConstraint) {
+	for i, c := range constraints {
+		same := func(o corev1.TopologySpreadConstraint) bool {
+			return o.TopologyKey == c.TopologyKey && o.WhenUnsatisfiable == c.WhenUnsatisfiable
+		}
+		if slices.ContainsFunc(constraints[:i], same) {
+			r.duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable), i, "{topologyKey, whenUnsatisfiable}")
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func securityRules() []rule {
+	id := within[int64](0, math.MaxInt32)
+	return []rule{
+		on[corev1.SecurityContext]("runAsUser", id),
+		on[corev1.SecurityContext]("runAsGroup", id),
+		each(securityContext),
+		on[corev1.PodSecurityContext]("runAsUser", id),
+		on[corev1.PodSecurityContext]("runAsGroup", id),
+		on[corev1.PodSecurityContext]("fsGroup", id),
+		on[corev1.PodSecurityContext]("supplementalGroups", items(id)),
+		on[corev1.PodSecurityContext]("sysctls", func(r *report, sysctls []corev1.Sysctl) {
+			for i, s := range sysctls {
+				if s.Name != "" && slices.ContainsFunc(sysctls[:i], func(o corev1.Sysctl) bool { return o.Name == s.Name }) {
+					r.duplicate(s.Name, i, "name")
+				}
+			}
+		}),
+		free[corev1.Sysctl]("value"),
+		each(func(r *report, p *corev1.SeccompProfile) {
+			local := p.Type == corev1.SeccompProfileTypeLocalhost
+			switch {
+			case local && (p.LocalhostProfile == nil || *p.LocalhostProfile == ""):
+				r.required("must be set when seccomp type is Localhost", "localhostProfile")
+			case local:
+				r.push("localhostProfile")
+				descendingPath(r, *p.LocalhostProfile)
+				r.pop()
+			case p.LocalhostProfile != nil:
+				r.invalid(*p.LocalhostProfile, "can only be set when seccomp type is Localhost", "localhostProfile")
+			}
+		}),
+		each(func(r *report, p *corev1.AppArmorProfile) {
+			local := p.Type == corev1.AppArmorProfileTypeLocalhost
+			switch {
+			case local && p.LocalhostProfile == nil:
+				r.required("must be set when AppArmor type is Localhost", "localhostProfile")
+			case !local && p.LocalhostProfile != nil:
+				r.invalid(*p.LocalhostProfile, "can only be set when AppArmor type is Localhost", "localhostProfile")
+			}
+		}),
+		each(podSecurity),
+	}
+}
+
+func securityContext(r *report, s *corev1.SecurityContext) {
+	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
+		return
+	}
+	if s.Privileged != nil && *s.Privileged {
+		r.invalid(s, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+	}
+	if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN") {
+		r.invalid(s, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+	}
+}
+
+// podSecurity is about processes shared within a pod and with its host.
+func podSecurity(r *report, s *corev1.PodSpec) {
+	if s.ShareProcessNamespace != nil && *s.ShareProcessNamespace && s.HostPID {
+		r.invalid(true, "ShareProcessNamespace and HostPID cannot both be enabled", "shareProcessNamespace")
+	}
+	pod := s.SecurityContext
+	for i := range s.Containers {
+		c := s.Containers[i].SecurityContext
+		if !hostProcess(pod, c) {
+			continue
+		}
+		if !s.HostNetwork {
+			r.invalid(s.HostNetwork, "hostNetwork must be true if pod contains any hostProcess containers", "hostNetwork")
+			return
+		}
+	}
+}
+
+// hostProcess tells whether a Windows container runs on the host; its own word comes before the pod's.
+func hostProcess(pod *corev1.PodSecurityContext, own *corev1.SecurityContext) bool {
+	if own != nil && own.WindowsOptions != nil && own.WindowsOptions.HostProcess != nil {
+		return *own.WindowsOptions.HostProcess
+	}
+	return pod != nil && pod.WindowsOptions != nil && pod.WindowsOptions.HostProcess != nil && *pod.WindowsOptions.HostProcess
+}
