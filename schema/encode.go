@@ -152,7 +152,5 @@ func encodeRule(r *ValidationRule) any {
 	if r == nil {
 		r = &ValidationRule{}
 	}
-	out := validationRuleKeywords.encode(r)
-	out["rule"] = r.Rule
-	return out
+	return validationRuleKeywords.encode(r)
 }

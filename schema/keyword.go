@@ -25,6 +25,7 @@ const (
 	blankListType
 	blankMapType
 	blankURL
+	blankRule
 	blankMessage
 	blankMessageExpression
 	blankFieldPath
@@ -109,8 +110,7 @@ var externalDocsKeywords = object[ExternalDocs]{map[string]keyword[ExternalDocs]
 }, func(v *ExternalDocs) *Blank { return &v.Blank }}
 
 var validationRuleKeywords = object[ValidationRule]{map[string]keyword[ValidationRule]{
-	// A rule is always written out, so an empty one is no blank.
-	"rule":              {func(r *ValidationRule) any { return &r.Rule }, 0},
+	"rule":              {func(r *ValidationRule) any { return &r.Rule }, blankRule},
 	"message":           {func(r *ValidationRule) any { return &r.Message }, blankMessage},
 	"messageExpression": {func(r *ValidationRule) any { return &r.MessageExpression }, blankMessageExpression},
 	"reason":            {func(r *ValidationRule) any { return &r.Reason }, 0},
