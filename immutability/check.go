@@ -1,0 +1,184 @@
+package immutability
+
+// Check finds every change from oldObj to newObj that the policy forbids, in the
+// order of the schema: properties and keys by name, items by their place in the
+// old list, then new ones by theirs. Both objects are as they are persisted, and
+// neither is changed. The metadata is never looked at.
+//
+// A nil policy finds nothing.
+func (p *Policy) Check(oldObj, newObj map[string]any) []Violation {
+	if p == nil {
+		return nil
+	}
+	w := walker{policy: p, oldObj: oldObj, newObj: newObj}
+	w.steps = w.buffer[:0]
+	w.check(p.root, oldObj, newObj)
+	return w.found
+}
+
+// walker is one check under way.
+type walker struct {
+	policy         *Policy
+	oldObj, newObj map[string]any
+	found          []Violation
+
+	// steps lead to where the walk is. A step becomes a Path when a violation
+	// is found below it, once.
+	steps  []trail
+	buffer [16]trail
+
+	// counts are the occurrences of keys in lists that hold a violation.
+	counts map[*any][]int32
+}
+
+type trail struct {
+	step step
+	list []any // of a keyedStep: the list that the item is in
+	path *Path
+}
+
+func (w *walker) push(s step) { w.steps = append(w.steps, trail{step: s}) }
+func (w *walker) pop()        { w.steps = w.steps[:len(w.steps)-1] }
+
+// pushItem is push for an item of a list of type map.
+func (w *walker) pushItem(keys []string, list []any, index int) {
+	s := step{kind: keyedStep, keys: keys, item: list[index], index: index}
+	w.steps = append(w.steps, trail{step: s, list: list})
+}
+
+// path is where the walk is.
+func (w *walker) path() *Path {
+	var parent *Path
+	for i := range w.steps {
+		t := &w.steps[i]
+		if t.path == nil {
+			if t.step.kind == keyedStep {
+				t.step.index = w.occurrence(t.step.keys, t.list, t.step.index)
+			}
+			t.path = &Path{parent: parent, step: t.step}
+		}
+		parent = t.path
+	}
+	return parent
+}
+
+// occurrence is how many items before the one at index have the same keys.
+func (w *walker) occurrence(keys []string, list []any, index int) int {
+	counts, known := w.counts[&list[0]]
+	if !known {
+		counts = w.policy.occurrences(keys, list)
+		if w.counts == nil {
+			w.counts = map[*any][]int32{}
+		}
+		w.counts[&list[0]] = counts
+	}
+	return int(counts[index])
+}
+
+// report records a violation of rule where the walk is.
+func (w *walker) report(rule *node, op Operation, oldValue, newValue any) {
+	v := Violation{Path: w.path(), Operation: op, Marker: rule.marker, SchemaPath: rule.declared, rule: rule}
+	if op != Added {
+		v.Old = oldValue
+	}
+	if op != Removed {
+		v.New = newValue
+	}
+	if rule.exception != nil {
+		v.Exception = rule.exception.Name
+	}
+	w.found = append(w.found, v)
+}
+
+// check judges the value at n.
+func (w *walker) check(n *node, oldValue, newValue any) {
+	if n == nil || !n.live {
+		return
+	}
+	from := len(w.found)
+	switch n.marker {
+	case Immutable:
+		if !w.policy.equal(n, oldValue, newValue) {
+			w.frozen(n, n, oldValue, newValue)
+		}
+	case Free:
+		w.contents(n, oldValue, newValue)
+	default:
+		w.keyed(n, oldValue, newValue)
+	}
+	if n.exception != nil && len(w.found) > from {
+		w.except(n, from, Change{w.oldObj, w.newObj, present(oldValue), present(newValue)})
+	}
+}
+
+// contents judges what lies inside of a value that has no marker itself. Where
+// one side is absent or of another type there is nothing to judge: a parent may
+// be set or removed as a whole.
+func (w *walker) contents(n *node, oldValue, newValue any) {
+	if w.policy.loose {
+		oldValue, newValue = leveled(oldValue, newValue)
+	}
+	switch oldValue := oldValue.(type) {
+	case map[string]any:
+		if newValue, ok := newValue.(map[string]any); ok && !sameMap(oldValue, newValue) {
+			w.object(n, oldValue, newValue)
+		}
+	case []any:
+		if newValue, ok := newValue.([]any); ok && !sameList(oldValue, newValue) {
+			w.items(n, oldValue, newValue)
+		}
+	}
+}
+
+// keyed judges a value whose keys are marked. Absent, null and a value that has
+// no keys count as the empty set of keys.
+func (w *walker) keyed(n *node, oldValue, newValue any) {
+	oldMap, _ := oldValue.(map[string]any)
+	newMap, _ := newValue.(map[string]any)
+	oldList, _ := oldValue.([]any)
+	newList, _ := newValue.([]any)
+	if n.isMap && !sameMap(oldMap, newMap) {
+		w.object(n, oldMap, newMap)
+	}
+	if n.list != atomicList && !sameList(oldList, newList) {
+		w.items(n, oldList, newList)
+	}
+}
+
+// except drops what n itself forbids, from the violation at from on, if the
+// exception allows the change. Rules below n stand on their own.
+func (w *walker) except(n *node, from int, change Change) {
+	kept := w.found[:from]
+	asked, allowed := false, false
+	for _, v := range w.found[from:] {
+		if v.rule == n {
+			if !asked {
+				asked, allowed = true, n.exception.Allows(change)
+			}
+			if allowed {
+				continue
+			}
+		}
+		kept = append(kept, v)
+	}
+	w.found = kept
+}
+
+// leveled makes an absent object one without keys beside one that has some.
+func leveled(a, b any) (any, any) {
+	a, b = emptied(a), emptied(b)
+	if _, isObject := a.(map[string]any); isObject && b == (absent{}) {
+		return a, map[string]any(nil)
+	}
+	if _, isObject := b.(map[string]any); isObject && a == (absent{}) {
+		return map[string]any(nil), b
+	}
+	return a, b
+}
+
+func present(v any) any {
+	if _, isAbsent := v.(absent); isAbsent {
+		return nil
+	}
+	return v
+}

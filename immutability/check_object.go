@@ -1,0 +1,138 @@
+package immutability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// object judges an object: its properties each by its own node, its other keys
+// by the marker of n when they are on one side only and else by the nodes of
+// the values.
+func (w *walker) object(n *node, oldMap, newMap map[string]any) {
+	for _, p := range n.walk {
+		w.push(step{name: p.name})
+		w.check(p.node, lookup(oldMap, p.name), lookup(newMap, p.name))
+		w.pop()
+	}
+	if n.marker == Free && !n.liveValues() {
+		return
+	}
+	order := keyOrder{from: len(w.found)}
+	for key, oldValue := range oldMap {
+		newValue, stays := newMap[key]
+		switch {
+		case n.isRoot && isReserved(key):
+			continue
+		case stays:
+			w.values(n, key, oldValue, newValue)
+		case n.marker.forbidsRemoving():
+			w.push(step{name: key})
+			w.report(n, Removed, oldValue, nil)
+			w.pop()
+		}
+		order.note(key, len(w.found))
+	}
+	if n.marker.forbidsAdding() {
+		for key, newValue := range newMap {
+			if _, known := oldMap[key]; known {
+				continue
+			}
+			w.push(step{name: key})
+			w.report(n, Added, nil, newValue)
+			w.pop()
+			order.note(key, len(w.found))
+		}
+	}
+	order.restore(w.found)
+}
+
+// liveValues says whether the values of a map have rules.
+func (n *node) liveValues() bool {
+	if n.rest != nil && n.rest.live {
+		return true
+	}
+	return slices.ContainsFunc(n.patterns, func(p pattern) bool { return p.node != nil && p.node.live })
+}
+
+// values judges the value of one key of a map by every schema that holds for it.
+func (w *walker) values(n *node, key string, oldValue, newValue any) {
+	w.push(step{name: key})
+	defer w.pop()
+	if len(n.patterns) == 0 {
+		if _, isProperty := n.props[key]; !isProperty {
+			w.check(n.rest, oldValue, newValue)
+		}
+		return
+	}
+	matches := n.matching(key)
+	from := len(w.found)
+	for _, match := range matches {
+		w.check(match, oldValue, newValue)
+	}
+	if len(matches) > 1 {
+		w.found = append(w.found[:from], distinct(w.found[from:])...)
+	}
+	if _, isProperty := n.props[key]; !isProperty && len(matches) == 0 {
+		w.check(n.rest, oldValue, newValue)
+	}
+}
+
+// distinct leaves out what two patterns both forbid, in place.
+func distinct(found []Violation) []Violation {
+	type change struct {
+		path string
+		op   Operation
+	}
+	if len(found) < 2 {
+		return found
+	}
+	seen := make(map[change]bool, len(found))
+	return slices.DeleteFunc(found, func(v Violation) bool {
+		c := change{v.Path.String(), v.Operation}
+		known := seen[c]
+		seen[c] = true
+		return known
+	})
+}
+
+// isReserved names what every object has at its root; no pattern of a root that
+// is a map reaches it.
+func isReserved(key string) bool {
+	return key == "apiVersion" || key == "kind" || key == "metadata"
+}
+
+// keyOrder puts the violations of a map in the order of its keys. Keys are
+// visited in any order, because sorting them all would cost an update that
+// violates nothing.
+type keyOrder struct {
+	from int
+	runs []run
+}
+
+type run struct {
+	key      string
+	from, to int
+}
+
+// note says that the violations up to the one at to belong to key.
+func (o *keyOrder) note(key string, to int) {
+	start := o.from
+	if len(o.runs) > 0 {
+		start = o.runs[len(o.runs)-1].to
+	}
+	if to > start {
+		o.runs = append(o.runs, run{key, start, to})
+	}
+}
+
+func (o *keyOrder) restore(found []Violation) {
+	if len(o.runs) < 2 {
+		return
+	}
+	unsorted := slices.Clone(found[o.from:])
+	slices.SortStableFunc(o.runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
+	at := o.from
+	for _, r := range o.runs {
+		at += copy(found[at:], unsorted[r.from-o.from:r.to-o.from])
+	}
+}

@@ -1,0 +1,156 @@
+package immutability
+
+import (
+	"maps"
+	"slices"
+)
+
+// maxBelow is how far below a marked node differences are told apart. What
+// differs deeper is reported there as one change, which bounds the work on
+// objects that are nested without end.
+const maxBelow = 64
+
+// frozen reports how two values under an immutable rule differ. n is what the
+// policy knows of them, nil for nothing.
+func (w *walker) frozen(n, rule *node, oldValue, newValue any) {
+	f := frost{walker: w, rule: rule, floor: len(w.steps) + maxBelow}
+	f.differ(n, oldValue, newValue)
+}
+
+// frost is the walk below one immutable node.
+type frost struct {
+	*walker
+	rule  *node
+	floor int // steps at which the walk ends
+}
+
+// differ reports the differences of two values. No difference, no report: it
+// says the same as equal, and where from.
+func (f *frost) differ(n *node, oldValue, newValue any) {
+	if n != nil && n.owns && n != f.rule {
+		f.check(n, oldValue, newValue)
+		return
+	}
+	if f.policy.loose && n != nil && n.carved {
+		oldValue, newValue = leveled(oldValue, newValue)
+	}
+	switch oldValue := oldValue.(type) {
+	case map[string]any:
+		newValue, isObject := newValue.(map[string]any)
+		if isObject && len(f.steps) < f.floor {
+			f.objects(n, oldValue, newValue)
+			return
+		}
+	case []any:
+		newValue, isList := newValue.([]any)
+		if isList && len(f.steps) < f.floor {
+			f.lists(n, oldValue, newValue)
+			return
+		}
+	}
+	if f.policy.equal(n, oldValue, newValue) {
+		return
+	}
+	f.report(f.rule, operation(oldValue, newValue), oldValue, newValue)
+}
+
+func operation(oldValue, newValue any) Operation {
+	if _, isAbsent := oldValue.(absent); isAbsent {
+		return Added
+	}
+	if _, isAbsent := newValue.(absent); isAbsent {
+		return Removed
+	}
+	return Changed
+}
+
+func (f *frost) objects(n *node, oldMap, newMap map[string]any) {
+	if sameMap(oldMap, newMap) {
+		return
+	}
+	keys := slices.AppendSeq(make([]string, 0, len(oldMap)), maps.Keys(oldMap))
+	for key := range newMap {
+		if _, known := oldMap[key]; !known {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		f.push(step{name: key})
+		f.differ(n.child(key), lookup(oldMap, key), lookup(newMap, key))
+		f.pop()
+	}
+}
+
+func (f *frost) lists(n *node, oldList, newList []any) {
+	if sameList(oldList, newList) {
+		return
+	}
+	switch kind, keys := n.listType(); kind {
+	case setList:
+		f.setItems(n, f.rule, oldList, newList)
+	case mapList:
+		f.keyedItems(n, keys, oldList, newList)
+	default:
+		f.orderedItems(n, oldList, newList)
+	}
+}
+
+// keyedItems reports the differences of two lists of type map: by key, because
+// that is how people name their items, and then the order, because it counts.
+func (f *frost) keyedItems(n *node, keys []string, oldList, newList []any) {
+	m := f.policy.matchKeys(keys, oldList, newList)
+	last, inOrder := -1, true
+	for i, oldItem := range oldList {
+		j := m.partner(i)
+		f.pushItem(keys, oldList, i)
+		if j < 0 {
+			f.report(f.rule, Removed, oldItem, nil)
+		} else {
+			inOrder = inOrder && j > last
+			last = j
+			f.differ(n.item(i), oldItem, newList[j])
+		}
+		f.pop()
+	}
+	f.addedItems(f.rule, keys, newList, m)
+	if !inOrder {
+		f.report(f.rule, Reordered, oldList, newList)
+	}
+}
+
+// orderedItems reports the differences of two lists whose items are known by
+// their places only.
+func (f *frost) orderedItems(n *node, oldList, newList []any) {
+	if f.isReordering(n, oldList, newList) {
+		f.report(f.rule, Reordered, oldList, newList)
+		return
+	}
+	both := min(len(oldList), len(newList))
+	for i := range both {
+		f.push(step{kind: indexStep, index: i})
+		f.differ(n.item(i), oldList[i], newList[i])
+		f.pop()
+	}
+	for i := both; i < len(oldList); i++ {
+		f.push(step{kind: indexStep, index: i})
+		f.report(f.rule, Removed, oldList[i], nil)
+		f.pop()
+	}
+	for i := both; i < len(newList); i++ {
+		f.push(step{kind: indexStep, index: i})
+		f.report(f.rule, Added, nil, newList[i])
+		f.pop()
+	}
+}
+
+// isReordering says whether the lists differ, and only in their order.
+func (f *frost) isReordering(n *node, oldList, newList []any) bool {
+	if len(oldList) != len(newList) || len(oldList) < 2 || n != nil && n.tuple != nil {
+		return false
+	}
+	if f.policy.equalLists(n, oldList, newList) {
+		return false
+	}
+	return f.policy.matchValues(n, oldList, newList).complete()
+}
