@@ -1,0 +1,98 @@
+package native
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// addEventViews teaches the scheme that an event of events.k8s.io is the core
+// event under other field names: both are stored as the core one.
+func addEventViews(s *runtime.Scheme) error {
+	internal := schema.GroupVersion{Group: eventsv1.GroupName, Version: runtime.APIVersionInternal}
+	s.AddKnownTypes(internal, &corev1.Event{}, &corev1.EventList{})
+
+	if err := s.AddConversionFunc((*eventsv1.Event)(nil), (*corev1.Event)(nil), func(in, out any, _ conversion.Scope) error {
+		toCoreEvent(in.(*eventsv1.Event), out.(*corev1.Event))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*corev1.Event)(nil), (*eventsv1.Event)(nil), func(in, out any, _ conversion.Scope) error {
+		fromCoreEvent(in.(*corev1.Event), out.(*eventsv1.Event))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*eventsv1.EventList)(nil), (*corev1.EventList)(nil), func(in, out any, _ conversion.Scope) error {
+		from, to := in.(*eventsv1.EventList), out.(*corev1.EventList)
+		to.ListMeta, to.Items = from.ListMeta, make([]corev1.Event, len(from.Items))
+		for i := range from.Items {
+			toCoreEvent(&from.Items[i], &to.Items[i])
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*corev1.EventList)(nil), (*eventsv1.EventList)(nil), func(in, out any, _ conversion.Scope) error {
+		from, to := in.(*corev1.EventList), out.(*eventsv1.EventList)
+		to.ListMeta, to.Items = from.ListMeta, make([]eventsv1.Event, len(from.Items))
+		for i := range from.Items {
+			fromCoreEvent(&from.Items[i], &to.Items[i])
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.AddFieldLabelConversionFunc(eventsv1.SchemeGroupVersion.WithKind("Event"), eventLabels)
+}
+
+func toCoreEvent(in *eventsv1.Event, out *corev1.Event) {
+	out.ObjectMeta = in.ObjectMeta
+	out.EventTime = in.EventTime
+	out.ReportingController, out.ReportingInstance = in.ReportingController, in.ReportingInstance
+	out.Action, out.Reason, out.Message, out.Type = in.Action, in.Reason, in.Note, in.Type
+	out.InvolvedObject, out.Related = in.Regarding, in.Related
+	out.Source = in.DeprecatedSource
+	out.FirstTimestamp, out.LastTimestamp = in.DeprecatedFirstTimestamp, in.DeprecatedLastTimestamp
+	out.Count = in.DeprecatedCount
+	out.Series = nil
+	if in.Series != nil {
+		out.Series = &corev1.EventSeries{Count: in.Series.Count, LastObservedTime: in.Series.LastObservedTime}
+	}
+}
+
+func fromCoreEvent(in *corev1.Event, out *eventsv1.Event) {
+	out.ObjectMeta = in.ObjectMeta
+	out.EventTime = in.EventTime
+	out.ReportingController, out.ReportingInstance = in.ReportingController, in.ReportingInstance
+	out.Action, out.Reason, out.Note, out.Type = in.Action, in.Reason, in.Message, in.Type
+	out.Regarding, out.Related = in.InvolvedObject, in.Related
+	out.DeprecatedSource = in.Source
+	out.DeprecatedFirstTimestamp, out.DeprecatedLastTimestamp = in.FirstTimestamp, in.LastTimestamp
+	out.DeprecatedCount = in.Count
+	out.Series = nil
+	if in.Series != nil {
+		out.Series = &eventsv1.EventSeries{Count: in.Series.Count, LastObservedTime: in.Series.LastObservedTime}
+	}
+}
+
+// eventLabels maps the field labels of events.k8s.io to the stored ones.
+func eventLabels(label, value string) (string, string, error) {
+	stored := label
+	switch {
+	case strings.HasPrefix(label, "regarding."):
+		stored = "involvedObject." + strings.TrimPrefix(label, "regarding.")
+	case label == "reportingController":
+		stored = "reportingComponent"
+	}
+	if _, known := eventFields(&corev1.Event{})[stored]; !known && stored != "metadata.name" && stored != "metadata.namespace" {
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+	return stored, value, nil
+}

@@ -1,0 +1,237 @@
+package native
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+var (
+	all           = []string{"all"}
+	apiExtensions = []string{"api-extensions"}
+)
+
+// Kinds lists the built-in kinds in the order discovery shows their groups.
+// Events of events.k8s.io are the core events under a second name; the API
+// server adds that view itself.
+func Kinds() []Kind {
+	kinds := coreKinds()
+	kinds = append(kinds, workloadKinds()...)
+	return append(kinds, policyKinds()...)
+}
+
+func coreKinds() []Kind {
+	gv := corev1.SchemeGroupVersion
+	return []Kind{
+		{
+			GroupVersion: gv, Resource: "namespaces", ShortNames: []string{"ns"}, Scope: Cluster,
+			Object: &corev1.Namespace{}, List: &corev1.NamespaceList{},
+			Status: true, Selectable: namespaceFields, PrepareCreate: prepareNamespace, PrepareUpdate: keepFinalizers,
+			ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "configmaps", ShortNames: []string{"cm"},
+			Object: &corev1.ConfigMap{}, List: &corev1.ConfigMapList{},
+		},
+		{
+			GroupVersion: gv, Resource: "secrets",
+			Object: &corev1.Secret{}, List: &corev1.SecretList{},
+			Selectable: secretFields, PrepareCreate: foldStringData, PrepareUpdate: foldStringDataUpdate,
+		},
+		{
+			GroupVersion: gv, Resource: "pods", ShortNames: []string{"po"}, Categories: all,
+			Object: &corev1.Pod{}, List: &corev1.PodList{},
+			Status: true, Generation: true, Selectable: podFields, PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
+			GracePeriod: podGracePeriod, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "services", ShortNames: []string{"svc"}, Categories: all,
+			Object: &corev1.Service{}, List: &corev1.ServiceList{},
+			Status: true, CreateOnUpdate: true, Selectable: serviceFields, PrepareUpdate: keepClusterIP, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "serviceaccounts", ShortNames: []string{"sa"},
+			Object: &corev1.ServiceAccount{}, List: &corev1.ServiceAccountList{}, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "persistentvolumeclaims", ShortNames: []string{"pvc"},
+			Object: &corev1.PersistentVolumeClaim{}, List: &corev1.PersistentVolumeClaimList{},
+			Status: true, PrepareCreate: prepareClaim, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "persistentvolumes", ShortNames: []string{"pv"}, Scope: Cluster,
+			Object: &corev1.PersistentVolume{}, List: &corev1.PersistentVolumeList{},
+			Status: true, PrepareCreate: prepareVolume, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "nodes", ShortNames: []string{"no"}, Scope: Cluster,
+			Object: &corev1.Node{}, List: &corev1.NodeList{},
+			Status: true, Selectable: nodeFields,
+		},
+		{
+			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"},
+			Object: &corev1.Event{}, List: &corev1.EventList{},
+			CreateOnUpdate: true, Selectable: eventFields,
+		},
+		{
+			GroupVersion: gv, Resource: "endpoints", ShortNames: []string{"ep"},
+			Object: &corev1.Endpoints{}, List: &corev1.EndpointsList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: gv, Resource: "limitranges", ShortNames: []string{"limits"},
+			Object: &corev1.LimitRange{}, List: &corev1.LimitRangeList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: gv, Resource: "resourcequotas", ShortNames: []string{"quota"},
+			Object: &corev1.ResourceQuota{}, List: &corev1.ResourceQuotaList{},
+			Status: true, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: gv, Resource: "podtemplates",
+			Object: &corev1.PodTemplate{}, List: &corev1.PodTemplateList{}, ReturnDeleted: true, Generation: true,
+		},
+		{
+			GroupVersion: gv, Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: all,
+			Object: &corev1.ReplicationController{}, List: &corev1.ReplicationControllerList{},
+			Status: true, Generation: true, Scale: replicationControllerScale, Selectable: replicationControllerFields,
+		},
+	}
+}
+
+func workloadKinds() []Kind {
+	return []Kind{
+		{
+			GroupVersion: appsv1.SchemeGroupVersion, Resource: "deployments", ShortNames: []string{"deploy"}, Categories: all,
+			Object: &appsv1.Deployment{}, List: &appsv1.DeploymentList{},
+			Status: true, Generation: true, Scale: deploymentScale,
+		},
+		{
+			GroupVersion: appsv1.SchemeGroupVersion, Resource: "statefulsets", ShortNames: []string{"sts"}, Categories: all,
+			Object: &appsv1.StatefulSet{}, List: &appsv1.StatefulSetList{},
+			Status: true, Generation: true, Scale: statefulSetScale,
+		},
+		{
+			GroupVersion: appsv1.SchemeGroupVersion, Resource: "daemonsets", ShortNames: []string{"ds"}, Categories: all,
+			Object: &appsv1.DaemonSet{}, List: &appsv1.DaemonSetList{},
+			Status: true, Generation: true,
+		},
+		{
+			GroupVersion: appsv1.SchemeGroupVersion, Resource: "replicasets", ShortNames: []string{"rs"}, Categories: all,
+			Object: &appsv1.ReplicaSet{}, List: &appsv1.ReplicaSetList{},
+			Status: true, Generation: true, Scale: replicaSetScale, Selectable: replicaSetFields,
+		},
+		{
+			GroupVersion: appsv1.SchemeGroupVersion, Resource: "controllerrevisions",
+			Object: &appsv1.ControllerRevision{}, List: &appsv1.ControllerRevisionList{},
+		},
+		{
+			GroupVersion: batchv1.SchemeGroupVersion, Resource: "jobs", Categories: all,
+			Object: &batchv1.Job{}, List: &batchv1.JobList{},
+			Status: true, Generation: true, Selectable: jobFields, PrepareCreate: prepareJob,
+		},
+		{
+			GroupVersion: batchv1.SchemeGroupVersion, Resource: "cronjobs", ShortNames: []string{"cj"}, Categories: all,
+			Object: &batchv1.CronJob{}, List: &batchv1.CronJobList{},
+			Status: true, Generation: true,
+		},
+		{
+			GroupVersion: autoscalingv2.SchemeGroupVersion, Resource: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: all,
+			Object: &autoscalingv2.HorizontalPodAutoscaler{}, List: &autoscalingv2.HorizontalPodAutoscalerList{},
+			Status: true, Generation: true,
+		},
+		{
+			GroupVersion: policyv1.SchemeGroupVersion, Resource: "poddisruptionbudgets", ShortNames: []string{"pdb"},
+			Object: &policyv1.PodDisruptionBudget{}, List: &policyv1.PodDisruptionBudgetList{},
+			Status: true, Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "ingresses", ShortNames: []string{"ing"},
+			Object: &networkingv1.Ingress{}, List: &networkingv1.IngressList{},
+			Status: true, Generation: true,
+		},
+		{
+			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "ingressclasses", Scope: Cluster,
+			Object: &networkingv1.IngressClass{}, List: &networkingv1.IngressClassList{}, Generation: true,
+		},
+		{
+			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "networkpolicies", ShortNames: []string{"netpol"},
+			Object: &networkingv1.NetworkPolicy{}, List: &networkingv1.NetworkPolicyList{}, Generation: true,
+		},
+		{
+			GroupVersion: discoveryv1.SchemeGroupVersion, Resource: "endpointslices",
+			Object: &discoveryv1.EndpointSlice{}, List: &discoveryv1.EndpointSliceList{}, Generation: true,
+		},
+	}
+}
+
+func policyKinds() []Kind {
+	return []Kind{
+		{
+			GroupVersion: rbacv1.SchemeGroupVersion, Resource: "roles",
+			Object: &rbacv1.Role{}, List: &rbacv1.RoleList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: rbacv1.SchemeGroupVersion, Resource: "rolebindings",
+			Object: &rbacv1.RoleBinding{}, List: &rbacv1.RoleBindingList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: rbacv1.SchemeGroupVersion, Resource: "clusterroles", Scope: Cluster,
+			Object: &rbacv1.ClusterRole{}, List: &rbacv1.ClusterRoleList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: rbacv1.SchemeGroupVersion, Resource: "clusterrolebindings", Scope: Cluster,
+			Object: &rbacv1.ClusterRoleBinding{}, List: &rbacv1.ClusterRoleBindingList{}, CreateOnUpdate: true,
+		},
+		{
+			GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases",
+			Object: &coordinationv1.Lease{}, List: &coordinationv1.LeaseList{}, CreateOnUpdate: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,
+			Object: &storagev1.StorageClass{}, List: &storagev1.StorageClassList{}, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: schedulingv1.SchemeGroupVersion, Resource: "priorityclasses", ShortNames: []string{"pc"}, Scope: Cluster,
+			Object: &schedulingv1.PriorityClass{}, List: &schedulingv1.PriorityClassList{}, Generation: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "mutatingwebhookconfigurations", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.MutatingWebhookConfiguration{}, List: &admissionv1.MutatingWebhookConfigurationList{},
+			Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingwebhookconfigurations", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.ValidatingWebhookConfiguration{}, List: &admissionv1.ValidatingWebhookConfigurationList{},
+			Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicies", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.ValidatingAdmissionPolicy{}, List: &admissionv1.ValidatingAdmissionPolicyList{},
+			Status: true, Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicybindings", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.ValidatingAdmissionPolicyBinding{}, List: &admissionv1.ValidatingAdmissionPolicyBindingList{},
+			Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "mutatingadmissionpolicies", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.MutatingAdmissionPolicy{}, List: &admissionv1.MutatingAdmissionPolicyList{},
+			Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "mutatingadmissionpolicybindings", Categories: apiExtensions, Scope: Cluster,
+			Object: &admissionv1.MutatingAdmissionPolicyBinding{}, List: &admissionv1.MutatingAdmissionPolicyBindingList{},
+			Generation: true, ConditionalUpdate: true,
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package native
+
+import (
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func prepareNamespace(obj runtime.Object) {
+	ns := obj.(*corev1.Namespace)
+	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
+	}
+}
+
+// keepFinalizers holds spec.finalizers, which only the finalize subresource changes.
+func keepFinalizers(newObj, oldObj runtime.Object) {
+	newObj.(*corev1.Namespace).Spec.Finalizers = oldObj.(*corev1.Namespace).Spec.Finalizers
+}
+
+// foldStringData moves the write-only stringData into data, where it wins.
+func foldStringData(obj runtime.Object) {
+	secret := obj.(*corev1.Secret)
+	if len(secret.StringData) == 0 {
+		secret.StringData = nil
+		return
+	}
+	if secret.Data == nil {
+		secret.Data = make(map[string][]byte, len(secret.StringData))
+	}
+	for key, value := range secret.StringData {
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
+}
+
+func foldStringDataUpdate(newObj, oldObj runtime.Object) {
+	foldStringData(newObj)
+	// A client that sends no type means the stored one.
+	if secret := newObj.(*corev1.Secret); secret.Type == "" {
+		secret.Type = oldObj.(*corev1.Secret).Type
+	}
+}
+
+func preparePod(obj runtime.Object) {
+	pod := obj.(*corev1.Pod)
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOfService(&pod.Spec)}
+	if len(pod.Spec.SchedulingGates) > 0 {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type:    corev1.PodScheduled,
+			Status:  corev1.ConditionFalse,
+			Reason:  corev1.PodReasonSchedulingGated,
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	}
+}
+
+func keepPodQOS(newObj, oldObj runtime.Object) {
+	newObj.(*corev1.Pod).Status.QOSClass = oldObj.(*corev1.Pod).Status.QOSClass
+}
+
+// podGracePeriod is what a pod asks for, but nothing waits for a pod that never
+// reached a node or is done.
+func podGracePeriod(obj runtime.Object) int64 {
+	pod := obj.(*corev1.Pod)
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return 0
+	}
+	if pod.Spec.TerminationGracePeriodSeconds == nil {
+		return corev1.DefaultTerminationGracePeriodSeconds
+	}
+	return *pod.Spec.TerminationGracePeriodSeconds
+}
+
+func prepareClaim(obj runtime.Object) {
+	obj.(*corev1.PersistentVolumeClaim).Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+}
+
+func prepareVolume(obj runtime.Object) {
+	obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending}
+}
+
+// keepClusterIP lets a client leave out the addresses it was given.
+func keepClusterIP(newObj, oldObj runtime.Object) {
+	newSvc, oldSvc := newObj.(*corev1.Service), oldObj.(*corev1.Service)
+	if newSvc.Spec.Type == corev1.ServiceTypeExternalName || oldSvc.Spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if newSvc.Spec.ClusterIP == "" {
+		newSvc.Spec.ClusterIP = oldSvc.Spec.ClusterIP
+	}
+	if len(newSvc.Spec.ClusterIPs) == 0 && newSvc.Spec.ClusterIP == oldSvc.Spec.ClusterIP {
+		newSvc.Spec.ClusterIPs = oldSvc.Spec.ClusterIPs
+	}
+}
+
+// prepareJob gives a job the selector and pod labels that tie pods to it,
+// unless the user took that over with manualSelector.
+func prepareJob(obj runtime.Object) {
+	job := obj.(*batchv1.Job)
+	job.Status = batchv1.JobStatus{}
+	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
+		return
+	}
+	uid := string(job.UID)
+	labels := maps.Clone(job.Spec.Template.Labels)
+	if labels == nil {
+		labels = make(map[string]string, 4)
+	}
+	// The unprefixed labels are what older controllers and dashboards select on.
+	labels["job-name"], labels["controller-uid"] = job.Name, uid
+	labels[batchv1.JobNameLabel], labels[batchv1.ControllerUidLabel] = job.Name, uid
+	job.Spec.Template.Labels = labels
+	if job.Spec.Selector == nil {
+		job.Spec.Selector = &metav1.LabelSelector{}
+	}
+	if job.Spec.Selector.MatchLabels == nil {
+		job.Spec.Selector.MatchLabels = make(map[string]string, 1)
+	}
+	job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+}

@@ -1,0 +1,98 @@
+package native
+
+import (
+	"fmt"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"holdfast.dev/holdfast/native/defaults"
+)
+
+// NewScheme returns a scheme that knows the built-in kinds, their defaults,
+// their field selectors and the two names of an event.
+//
+// Every versioned Go type is registered a second time as the internal one, so
+// that the conversions the generic API server makes between the two copy
+// nothing.
+func NewScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	groups := runtime.NewSchemeBuilder(
+		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme,
+		autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, policyv1.AddToScheme,
+		networkingv1.AddToScheme, discoveryv1.AddToScheme, rbacv1.AddToScheme,
+		coordinationv1.AddToScheme, eventsv1.AddToScheme, storagev1.AddToScheme,
+		schedulingv1.AddToScheme, admissionv1.AddToScheme, authenticationv1.AddToScheme,
+		authorizationv1.AddToScheme, certificatesv1.AddToScheme,
+		metainternalversion.AddToScheme,
+	)
+	utilruntime.Must(groups.AddToScheme(s))
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	addInternalTwins(s)
+	utilruntime.Must(addEventViews(s))
+	defaults.Register(s)
+	for _, kind := range Kinds() {
+		utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), selectableLabels(kind)))
+	}
+	return s
+}
+
+// addInternalTwins registers the versioned types of k8s.io/api as internal
+// ones; the types of the meta group have real internal forms already.
+func addInternalTwins(s *runtime.Scheme) {
+	for gvk, t := range s.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal || !strings.HasPrefix(t.PkgPath(), "k8s.io/api/") {
+			continue
+		}
+		if gvk.Group == eventsv1.GroupName || (gvk.Group == autoscalingv1.GroupName && gvk.Version == "v1" && gvk.Kind != "Scale") {
+			continue
+		}
+		internal := schema.GroupVersionKind{Group: gvk.Group, Version: runtime.APIVersionInternal, Kind: gvk.Kind}
+		if !s.Recognizes(internal) {
+			s.AddKnownTypeWithName(internal, fresh(mustNew(s, gvk)))
+		}
+	}
+}
+
+func mustNew(s *runtime.Scheme, gvk schema.GroupVersionKind) runtime.Object {
+	obj, err := s.New(gvk)
+	utilruntime.Must(err)
+	return obj
+}
+
+// selectableLabels accepts the field labels that the kind can be selected by.
+func selectableLabels(kind Kind) runtime.FieldLabelConversionFunc {
+	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
+	if kind.Selectable != nil {
+		for label := range kind.Selectable(kind.Object) {
+			known[label] = true
+		}
+	}
+	return func(label, value string) (string, string, error) {
+		if !known[label] {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
+		return label, value, nil
+	}
+}
