@@ -1,0 +1,104 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	// serviceIP is the cluster IP of the Service "kubernetes", the first of the
+	// range that Kubernetes installers use.
+	serviceIP = "10.96.0.1"
+
+	readyPoll = 10 * time.Millisecond
+)
+
+// systemNamespaces are there at start, as clients expect.
+var systemNamespaces = []string{
+	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
+}
+
+// addHooks registers what happens once the server listens; it reports ready
+// when all of it is done.
+func (s *Server) addHooks(factory informers.SharedInformerFactory) error {
+	if err := s.generic.AddPostStartHook("start-informers", func(hook genericapiserver.PostStartHookContext) error {
+		factory.Start(hook.Done())
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.generic.AddPostStartHook("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
+		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
+		if err != nil {
+			return fmt.Errorf("bootstrap: %w", err)
+		}
+		return s.bootstrap(hook, client)
+	})
+}
+
+// bootstrap creates the namespaces and the Service that clients expect. Two
+// servers on one etcd may do it at the same time.
+func (s *Server) bootstrap(ctx context.Context, client kubernetes.Interface) error {
+	for _, name := range systemNamespaces {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create namespace %s: %w", name, err)
+		}
+	}
+	service, err := s.kubernetesService()
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, service, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create service kubernetes: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) kubernetesService() (*corev1.Service, error) {
+	_, portText, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "kubernetes",
+			Labels: map[string]string{"component": "apiserver", "provider": "kubernetes"},
+		},
+		Spec: corev1.ServiceSpec{
+			ClusterIP: serviceIP, ClusterIPs: []string{serviceIP},
+			Ports: []corev1.ServicePort{{
+				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt(port),
+			}},
+		},
+	}, nil
+}
+
+// waitReady asks the server itself until it says that it is ready.
+func (s *Server) waitReady(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil, nil
+	})
+}

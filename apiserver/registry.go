@@ -1,0 +1,78 @@
+package apiserver
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
+
+	"holdfast.dev/holdfast/native"
+)
+
+// kindREST is the registry of one kind with the names kubectl knows it by.
+type kindREST struct {
+	*genericregistry.Store
+	kind native.Kind
+}
+
+var (
+	_ rest.StandardStorage    = &kindREST{}
+	_ rest.ShortNamesProvider = &kindREST{}
+	_ rest.CategoriesProvider = &kindREST{}
+)
+
+// ShortNames implements rest.ShortNamesProvider.
+func (r *kindREST) ShortNames() []string { return r.kind.ShortNames }
+
+// Categories implements rest.CategoriesProvider.
+func (r *kindREST) Categories() []string { return r.kind.Categories }
+
+// newKindREST opens the registry of a kind.
+func newKindREST(kind native.Kind, typer runtime.ObjectTyper, options generic.RESTOptionsGetter) (*kindREST, error) {
+	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind}
+	resource := kind.GroupResource()
+	store := &genericregistry.Store{
+		NewFunc:                   kind.New,
+		NewListFunc:               kind.NewList,
+		DefaultQualifiedResource:  resource,
+		SingularQualifiedResource: schema.GroupResource{Group: resource.Group, Resource: strings.ToLower(kind.Name())},
+		PredicateFunc: func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes(kind)}
+		},
+		CreateStrategy:      s,
+		UpdateStrategy:      s,
+		DeleteStrategy:      s,
+		ResetFieldsStrategy: s,
+		TableConvertor:      newTableConvertor(kind),
+		ReturnDeletedObject: kind.ReturnDeleted,
+	}
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: attributes(kind)}); err != nil {
+		return nil, fmt.Errorf("open registry of %s: %w", resource, err)
+	}
+	return &kindREST{Store: store, kind: kind}, nil
+}
+
+// attributes gives what selectors match: labels, name, namespace and the fields
+// that the kind declares.
+func attributes(kind native.Kind) storage.AttrFunc {
+	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
+		meta := objectMeta(obj)
+		set := fields.Set{}
+		if kind.Selectable != nil {
+			set = kind.Selectable(obj)
+		}
+		set["metadata.name"] = meta.GetName()
+		if kind.Scope == native.Namespaced {
+			set["metadata.namespace"] = meta.GetNamespace()
+		}
+		return labels.Set(meta.GetLabels()), set, nil
+	}
+}

@@ -1,0 +1,191 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/native"
+)
+
+// renewEvery is how often certificates are looked at while the server runs.
+const renewEvery = time.Hour
+
+// Server is an API server that has everything it needs to run.
+type Server struct {
+	config   Config
+	lock     *os.File
+	listener net.Listener
+	pki      *access.PKI
+	member   *etcd.Member
+	generic  *genericapiserver.GenericAPIServer
+	loopback *restclient.Config
+}
+
+// New opens the data directory, the port, the certificates and etcd, and builds
+// the server on them. Its errors name what is wrong and leave nothing open.
+func New(ctx context.Context, config Config) (server *Server, err error) {
+	config, err = config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: config}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.lock, err = lockDataDir(config.DataDir); err != nil {
+		return nil, err
+	}
+	if s.listener, err = listen(config); err != nil {
+		return nil, err
+	}
+	if s.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config.BindAddress)); err != nil {
+		return nil, fmt.Errorf("certificates: %w", err)
+	}
+	if !config.Etcd.external() {
+		if s.member, err = etcd.Start(filepath.Join(config.DataDir, "etcd")); err != nil {
+			return nil, err
+		}
+	} else if err = checkEtcd(ctx, storageConfig(config.Etcd, nil)); err != nil {
+		return nil, err
+	}
+	if err = s.build(); err != nil {
+		return nil, err
+	}
+	if err = s.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
+		return nil, fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return s, nil
+}
+
+// URL is where clients reach the server.
+func (s *Server) URL() string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return "https://" + s.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "https://" + net.JoinHostPort(host, port)
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig.
+func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
+
+// build assembles the generic server and installs what it serves.
+func (s *Server) build() error {
+	scheme := native.NewScheme()
+	codecs := serializer.NewCodecFactory(scheme)
+	storage := storageConfig(s.config.Etcd, s.member)
+
+	config := genericapiserver.NewConfig(codecs)
+	serving, clientCA, err := newServing(s.listener, s.pki)
+	if err != nil {
+		return err
+	}
+	config.SecureServing = serving
+	if config.LoopbackClientConfig, err = loopbackClient(serving, s.pki); err != nil {
+		return err
+	}
+	s.loopback = config.LoopbackClientConfig
+	config.EffectiveVersion = newEffectiveVersion()
+	config.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
+	config.EnableMetrics, config.EnableProfiling = true, false
+	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs}
+	applyLimits(config)
+	applyOpenAPI(config, scheme)
+	if err := applyAccess(config, clientCA); err != nil {
+		return err
+	}
+	if err := applyHealth(config, storage); err != nil {
+		return err
+	}
+	informers, err := applyAdmission(config)
+	if err != nil {
+		return err
+	}
+	if s.generic, err = config.Complete(informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
+		return fmt.Errorf("build server: %w", err)
+	}
+	install := installer{scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter}
+	if err := install.install(s.generic); err != nil {
+		return err
+	}
+	return s.addHooks(informers)
+}
+
+// Run serves until ctx ends, drains what is under way, and closes everything.
+// It calls ready once, when the server answers that it is ready.
+func (s *Server) Run(ctx context.Context, ready func()) error {
+	defer s.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if err := s.waitReady(ctx); err != nil {
+			// Nobody is told of a start that was called off.
+			if ctx.Err() == nil {
+				cancel(err)
+			}
+			return
+		}
+		ready()
+	}()
+	go s.renewCertificates(ctx)
+	if err := s.generic.PrepareRun().RunWithContext(ctx); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+func (s *Server) renewCertificates(ctx context.Context) {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := s.pki.Renew()
+		if err == nil {
+			err = s.pki.WriteKubeconfig(s.config.Kubeconfig, s.URL())
+		}
+		if err != nil {
+			klog.ErrorS(err, "certificates are not renewed")
+		}
+	}
+}
+
+// close gives back, in reverse order, what New took.
+func (s *Server) close() {
+	if s.generic != nil {
+		s.generic.Destroy()
+	}
+	if s.member != nil {
+		s.member.Close()
+	}
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+}

@@ -1,0 +1,99 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/server/egressselector"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+
+	"holdfast.dev/holdfast/apiserver/etcd"
+)
+
+const (
+	// keyPrefix is where Kubernetes keeps its objects in etcd, so that tools
+	// which read an etcd of Kubernetes read ours.
+	keyPrefix = "/registry"
+	// etcdTimeout is how long a start waits for an etcd cluster to answer.
+	etcdTimeout = 5 * time.Second
+)
+
+// storageConfig is the way to etcd: the member in this process, or a cluster.
+func storageConfig(config EtcdConfig, member *etcd.Member) storagebackend.Config {
+	storage := storagebackend.NewDefaultConfig(keyPrefix, nil)
+	if member == nil {
+		storage.Transport.ServerList = config.Servers
+		storage.Transport.TrustedCAFile = config.CAFile
+		storage.Transport.CertFile, storage.Transport.KeyFile = config.CertFile, config.KeyFile
+		return *storage
+	}
+	storage.Transport.ServerList = []string{member.Endpoint()}
+	storage.Transport.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) {
+		return member.Dial, nil
+	}
+	return *storage
+}
+
+// checkEtcd asks an etcd cluster for an answer, so that an unreachable one ends
+// the start with a clear line instead of minutes of retries.
+func checkEtcd(ctx context.Context, config storagebackend.Config) error {
+	probe, err := factory.CreateProber(config)
+	if err != nil {
+		return fmt.Errorf("etcd at %s: %w", strings.Join(config.Transport.ServerList, ","), err)
+	}
+	defer func() { _ = probe.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
+	defer cancel()
+	if err := probe.Probe(ctx); err != nil {
+		return fmt.Errorf("etcd at %s: no answer within %s: %w", strings.Join(config.Transport.ServerList, ","), etcdTimeout, err)
+	}
+	return nil
+}
+
+// restOptions gives each registry its storage.
+type restOptions struct {
+	config storagebackend.Config
+	scheme *runtime.Scheme
+	codecs serializer.CodecFactory
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored as
+// protobuf in the version of the example.
+func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	// The resource alone, as Kubernetes lays out the kinds it ships.
+	options := generic.RESTOptions{ResourcePrefix: resource.Resource}
+	if example == nil {
+		return options, nil
+	}
+	gvks, _, err := o.scheme.ObjectKinds(example)
+	if err != nil {
+		return options, err
+	}
+	stored := gvks[0].GroupVersion()
+	for _, gvk := range gvks {
+		if gvk.Group == resource.Group && gvk.Version != runtime.APIVersionInternal {
+			stored = gvk.GroupVersion()
+		}
+	}
+	internal := schema.GroupVersion{Group: stored.Group, Version: runtime.APIVersionInternal}
+	info, ok := runtime.SerializerInfoForMediaType(o.codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	if !ok {
+		return options, fmt.Errorf("no serializer for %s", runtime.ContentTypeProtobuf)
+	}
+	config := o.config.ForResource(resource)
+	config.Codec = o.codecs.CodecForVersions(info.Serializer, o.codecs.UniversalDeserializer(), stored, internal)
+	config.EncodeVersioner = stored
+	options.StorageConfig = config
+	options.Decorator = withBoundedHistory()
+	options.DeleteCollectionWorkers = 1
+	options.CountMetricPollPeriod = time.Minute
+	return options, nil
+}

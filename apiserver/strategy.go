@@ -1,0 +1,156 @@
+package apiserver
+
+import (
+	"context"
+	"reflect"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/rules"
+)
+
+// strategy is what a registry asks about the objects of one built-in kind.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	kind native.Kind
+}
+
+var (
+	_ rest.RESTCreateStrategy         = strategy{}
+	_ rest.RESTUpdateStrategy         = strategy{}
+	_ rest.RESTGracefulDeleteStrategy = strategy{}
+	_ rest.ResetFieldsStrategy        = strategy{}
+)
+
+// NamespaceScoped implements rest.RESTCreateStrategy.
+func (s strategy) NamespaceScoped() bool { return s.kind.Scope == native.Namespaced }
+
+// AllowCreateOnUpdate implements rest.RESTUpdateStrategy.
+func (s strategy) AllowCreateOnUpdate(context.Context) bool { return s.kind.CreateOnUpdate }
+
+// AllowUnconditionalUpdate implements rest.RESTUpdateStrategy.
+func (s strategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.ConditionalUpdate }
+
+// Canonicalize implements rest.RESTCreateStrategy; defaults did it already.
+func (strategy) Canonicalize(runtime.Object) {}
+
+// PrepareForCreate implements rest.RESTCreateStrategy: status is the
+// server's to set, and generations start at one.
+func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	// A node brings its status along: whoever registers it knows it.
+	if s.kind.Status && s.kind.Resource != "nodes" {
+		statusOf(obj).SetZero()
+	}
+	if s.kind.PrepareCreate != nil {
+		s.kind.PrepareCreate(obj)
+	}
+	if s.kind.Generation {
+		objectMeta(obj).SetGeneration(1)
+	}
+}
+
+// Validate implements rest.RESTCreateStrategy.
+func (s strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return rules.Validate(obj)
+}
+
+// WarningsOnCreate implements rest.RESTCreateStrategy.
+func (strategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
+
+// PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the main
+// resource leaves status alone.
+func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
+	if s.kind.Status {
+		statusOf(newObj).Set(statusOf(oldObj))
+	}
+	if s.kind.PrepareUpdate != nil {
+		s.kind.PrepareUpdate(newObj, oldObj)
+	}
+	if s.kind.Generation {
+		generation := objectMeta(oldObj).GetGeneration()
+		if !sameContent(newObj, oldObj) {
+			generation++
+		}
+		objectMeta(newObj).SetGeneration(generation)
+	}
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s strategy) ValidateUpdate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return rules.ValidateUpdate(newObj, oldObj)
+}
+
+// WarningsOnUpdate implements rest.RESTUpdateStrategy.
+func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy: it decides
+// how long a deletion waits, and false means not at all.
+func (s strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+	if s.kind.GracePeriod == nil || options == nil {
+		return false
+	}
+	period := s.kind.GracePeriod(obj)
+	if options.GracePeriodSeconds != nil && period != 0 {
+		period = *options.GracePeriodSeconds
+	}
+	// Kubernetes takes a negative period for one second.
+	if period < 0 {
+		period = 1
+	}
+	options.GracePeriodSeconds = &period
+	return true
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy: what no manager comes to
+// own by writing to the main resource.
+func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if !s.kind.Status {
+		return nil
+	}
+	return s.resetFields(fieldpath.MakePathOrDie("status"))
+}
+
+func (s strategy) resetFields(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(s.kind.GroupVersion.String()): fieldpath.NewSet(paths...),
+	}
+}
+
+func objectMeta(obj runtime.Object) metav1.Object {
+	// Every kind of the table embeds ObjectMeta.
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		panic(err)
+	}
+	return accessor
+}
+
+func statusOf(obj runtime.Object) reflect.Value {
+	return reflect.ValueOf(obj).Elem().FieldByName("Status")
+}
+
+// sameContent compares everything but metadata and status.
+func sameContent(newObj, oldObj runtime.Object) bool {
+	newValue, oldValue := reflect.ValueOf(newObj).Elem(), reflect.ValueOf(oldObj).Elem()
+	for i := range newValue.NumField() {
+		switch newValue.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+			continue
+		}
+		if !apiequality.Semantic.DeepEqual(newValue.Field(i).Interface(), oldValue.Field(i).Interface()) {
+			return false
+		}
+	}
+	return true
+}

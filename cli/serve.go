@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+const serveHelp = `Serve the Kubernetes API.
+
+Without further flags everything lives in the data directory: an etcd member
+inside this process, the certificates and the admin kubeconfig. One line on
+stdout says when the server is ready and where that kubeconfig is. SIGTERM and
+Ctrl-C drain and end it within five seconds.
+
+No pods are run and no workload controllers exist here: Deployments are stored,
+validated and watched, and it is your controllers that act on them.`
+
+func newServeCommand() *cobra.Command {
+	var config apiserver.Config
+	var verbosity int
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the Kubernetes API, with etcd inside or outside",
+		Long:  serveHelp,
+		Args:  cobra.NoArgs,
+		Example: `  # A server for this machine; the kubeconfig is printed
+  holdfast serve
+
+  # In a directory and on a port of your own
+  holdfast serve --data-dir ./data --secure-port 7443
+
+  # On an etcd cluster, any number of replicas
+  holdfast serve --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 \
+    --etcd-cafile ca.crt --etcd-certfile client.crt --etcd-keyfile client.key`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			setLogging(verbosity)
+			if config.DataDir == "" {
+				dir, err := defaultDataDir()
+				if err != nil {
+					return err
+				}
+				config.DataDir = dir
+			}
+			server, err := apiserver.New(cmd.Context(), config)
+			if err != nil {
+				return err
+			}
+			return server.Run(cmd.Context(), func() {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "holdfast: ready at %s, kubeconfig %s\n", server.URL(), server.Kubeconfig())
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&config.DataDir, "data-dir", "", "directory for etcd's data, certificates and the admin kubeconfig (default: the user's data directory)")
+	flags.StringVar(&config.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flags.IntVar(&config.Port, "secure-port", 6443, "port to listen on; 0 picks a free one")
+	flags.StringVar(&config.Kubeconfig, "kubeconfig", "", "where to write the admin kubeconfig (default: <data-dir>/admin.kubeconfig)")
+	flags.StringSliceVar(&config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one (scheme://host:port, comma separated)")
+	flags.StringVar(&config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
+	flags.StringVar(&config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
+	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
+	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
+	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
+	return cmd
+}
+
+// defaultDataDir is where programs of a user keep their data.
+func defaultDataDir() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "holdfast"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("no home directory to keep data in: name one with --data-dir")
+	}
+	return filepath.Join(home, ".local", "share", "holdfast"), nil
+}
