@@ -1,0 +1,120 @@
+package skeleton_test
+
+import (
+	stdjson "encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+
+	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/skeleton"
+)
+
+// upstreamProps is a schema as upstream's own types hold it.
+func upstreamProps(t testing.TB, in map[string]any) *apiextensions.JSONSchemaProps {
+	t.Helper()
+	data, err := stdjson.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v1 apiextensionsv1.JSONSchemaProps
+	if err := stdjson.Unmarshal(data, &v1); err != nil {
+		t.Fatal(err)
+	}
+	var out apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
+// properties holds the promises of the package on one generated schema, and
+// says how many of the values upstream's validator accepted.
+func properties(t *testing.T, data []byte) (accepted int) {
+	c := &chooser{data}
+	in := anySchema(c, 4)
+	in["type"] = "object"
+	delete(in, "nullable")
+	s := decode(t, in)
+	sk := skeleton.Build(s)
+
+	shown := sk.Schema()
+	again := skeleton.Build(shown).Schema()
+	if diff := cmp.Diff(schema.Encode(shown), schema.Encode(again)); diff != "" {
+		t.Errorf("skel(skel(s)) is not skel(s) (-once +twice):\n%s\nschema %s", diff, toJSON(t, in))
+	}
+	if size(t, shown) > size(t, s) {
+		t.Errorf("the skeleton is larger than the schema: %s from %s", toJSON(t, shown), toJSON(t, in))
+	}
+	if diff := cmp.Diff(schema.Encode(shown), schema.Encode(skeleton.Build(decode(t, in)).Schema())); diff != "" {
+		t.Errorf("two runs give two skeletons:\n%s", diff)
+	}
+
+	acceptable := len(skeleton.Rules{}.Check(s)) == 0
+	judge, _, err := validation.NewSchemaValidator(upstreamProps(t, in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		obj := anyObject(c, 4)
+		once := clone(t, obj)
+		dropped := sk.PrunePaths(once)
+		twice := clone(t, once)
+		if more := sk.PrunePaths(twice); len(more) > 0 || !cmp.Equal(once, twice) {
+			t.Errorf("pruned again: dropped %v\nobject %s\nschema %s", more, toJSON(t, obj), toJSON(t, in))
+		}
+		silent := clone(t, obj)
+		sk.Prune(silent)
+		if diff := cmp.Diff(once, silent); diff != "" {
+			t.Errorf("asking for paths changed the result (dropped %v):\n%s", dropped, diff)
+		}
+
+		fitting := fittingObject(c, unfold([]*schema.Schema{s}), 4)
+		if acceptable {
+			kept := clone(t, fitting)
+			sk.Prune(kept)
+			if diff := cmp.Diff(fitting, kept); diff != "" {
+				t.Errorf("a fully specified object changed (-before +after):\n%s\nschema %s", diff, toJSON(t, in))
+			}
+		}
+		for _, v := range []map[string]any{obj, fitting} {
+			if len(validation.ValidateCustomResource(nil, v, judge)) > 0 {
+				continue
+			}
+			accepted++
+			for _, wrong := range sk.Check(v) {
+				// Upstream's type check lets a list pass as a string with a format.
+				if wrong.Want == "string" && wrong.Got == "array" {
+					continue
+				}
+				t.Errorf("the schema accepts %s, the check does not: %v\nschema %s", toJSON(t, v), wrong, toJSON(t, in))
+			}
+		}
+	}
+	return accepted
+}
+
+func TestProperties(t *testing.T) {
+	accepted, total := 0, 0
+	for _, data := range inputs(2000) {
+		accepted += properties(t, data)
+		total += 8
+		if t.Failed() {
+			return
+		}
+	}
+	// The judge must have something to say, or nothing was tested.
+	if accepted*10 < total {
+		t.Errorf("only %d of %d values are valid", accepted, total)
+	}
+}
+
+func FuzzProperties(f *testing.F) {
+	for _, data := range inputs(10) {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { properties(t, data) })
+}
