@@ -1,0 +1,167 @@
+package defaults_test
+
+import "testing"
+
+func TestService(t *testing.T) {
+	inOut{
+		"usual": {
+			in: `
+apiVersion: v1
+kind: Service
+spec:
+  selector: {app: web}
+  ports: [{port: 80}, {port: 53, protocol: UDP, targetPort: dns}, {port: 1, targetPort: ""}]
+`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  selector: {app: web}
+  ports:
+  - {port: 80, protocol: TCP, targetPort: 80}
+  - {port: 53, protocol: UDP, targetPort: dns}
+  - {port: 1, protocol: TCP, targetPort: 1}
+  sessionAffinity: None
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+`,
+		},
+		"with external addresses": {
+			in: `{apiVersion: v1, kind: Service, spec: {externalIPs: [1.2.3.4], internalTrafficPolicy: Local}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  externalIPs: [1.2.3.4]
+  sessionAffinity: None
+  externalTrafficPolicy: Cluster
+  internalTrafficPolicy: Local
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+`,
+		},
+		"with a port on nodes": {
+			in: `{apiVersion: v1, kind: Service, spec: {type: NodePort, clusterIP: 10.0.0.1}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: NodePort
+  clusterIP: 10.0.0.1
+  clusterIPs: [10.0.0.1]
+  sessionAffinity: None
+  externalTrafficPolicy: Cluster
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+`,
+		},
+		"with a load balancer": {
+			in: `
+apiVersion: v1
+kind: Service
+spec: {type: LoadBalancer, externalTrafficPolicy: Local}
+status: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {hostname: a.example.com}]}}
+`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: LoadBalancer
+  allocateLoadBalancerNodePorts: true
+  sessionAffinity: None
+  externalTrafficPolicy: Local
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+status: {loadBalancer: {ingress: [{ip: 1.2.3.4, ipMode: VIP}, {hostname: a.example.com}]}}
+`,
+		},
+		"of an external name": {
+			in:   `{apiVersion: v1, kind: Service, spec: {type: ExternalName, externalName: a.example.com}}`,
+			want: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, externalName: a.example.com, sessionAffinity: None}}`,
+		},
+		"with affinity to clients": {
+			in: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, sessionAffinity: ClientIP}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ExternalName
+  sessionAffinity: ClientIP
+  sessionAffinityConfig: {clientIP: {timeoutSeconds: 10800}}
+`,
+		},
+		"without affinity": {
+			in: `
+apiVersion: v1
+kind: Service
+spec: {type: ExternalName, sessionAffinityConfig: {clientIP: {timeoutSeconds: 1}}}
+`,
+			want: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, sessionAffinity: None}}`,
+		},
+		"headless": {
+			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, selector: {app: web}}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  clusterIP: None
+  clusterIPs: [None]
+  selector: {app: web}
+  sessionAffinity: None
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+`,
+		},
+		"headless without a selector": {
+			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, ipFamilies: [IPv6]}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  clusterIP: None
+  clusterIPs: [None]
+  sessionAffinity: None
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv6, IPv4]
+  ipFamilyPolicy: RequireDualStack
+`,
+		},
+		"headless without a selector, of one family": {
+			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, ipFamilyPolicy: SingleStack}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  clusterIP: None
+  clusterIPs: [None]
+  sessionAffinity: None
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+`,
+		},
+		"with an address of each family": {
+			in: `{apiVersion: v1, kind: Service, spec: {clusterIPs: ["fd00::1", 10.0.0.1]}}`,
+			want: `
+apiVersion: v1
+kind: Service
+spec:
+  type: ClusterIP
+  clusterIPs: ["fd00::1", 10.0.0.1]
+  sessionAffinity: None
+  internalTrafficPolicy: Cluster
+  ipFamilies: [IPv6, IPv4]
+  ipFamilyPolicy: RequireDualStack
+`,
+		},
+	}.run(t)
+}

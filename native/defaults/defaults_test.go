@@ -1,0 +1,153 @@
+package defaults_test
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/native/defaults"
+)
+
+// inOut is an object as a client writes it and as it is after defaulting.
+type inOut map[string]struct{ in, want string }
+
+func (cases inOut) run(t *testing.T) {
+	t.Helper()
+	scheme := newScheme(t)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := decode(t, scheme, c.in)
+			scheme.Default(obj)
+			if diff := cmp.Diff(show(t, decode(t, scheme, c.want)), show(t, obj)); diff != "" {
+				t.Errorf("defaulted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		admissionv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+		corev1.AddToScheme, discoveryv1.AddToScheme, networkingv1.AddToScheme, rbacv1.AddToScheme,
+		schedulingv1.AddToScheme, storagev1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defaults.Register(scheme)
+	return scheme
+}
+
+func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
+	t.Helper()
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		t.Fatalf("parse %s: %v", text, err)
+	}
+	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	obj, _, err := strict.Decode(data, nil, nil)
+	if err != nil {
+		t.Fatalf("decode %s: %v", text, err)
+	}
+	return obj
+}
+
+func show(t *testing.T, obj runtime.Object) string {
+	t.Helper()
+	text, err := yaml.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTwiceIsOnce fills objects of every kind at random: what was defaulted has no defaults left to fill.
+func TestTwiceIsOnce(t *testing.T) {
+	scheme := newScheme(t)
+	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs)
+	for gvk := range scheme.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal || strings.HasSuffix(gvk.Kind, "Options") {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s/%s", gvk.Group, gvk.Kind), func(t *testing.T) {
+			t.Parallel()
+			for seed := range int64(20) {
+				filler := fuzzer.FuzzerFor(funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
+				obj, err := scheme.New(gvk)
+				if err != nil {
+					t.Fatal(err)
+				}
+				filler.Fill(obj)
+				scheme.Default(obj)
+				again := obj.DeepCopyObject()
+				scheme.Default(again)
+				if !equality.Semantic.DeepEqual(obj, again) {
+					t.Fatalf("seed %d: defaulting again changed it (-once +twice):\n%s", seed, cmp.Diff(show(t, obj), show(t, again)))
+				}
+			}
+		})
+	}
+}
+
+func TestListsAreDefaultedItemByItem(t *testing.T) {
+	inOut{
+		"two secrets": {
+			in: `
+apiVersion: v1
+kind: SecretList
+items:
+- {metadata: {name: a}}
+- {metadata: {name: b}, type: kubernetes.io/tls}
+`,
+			want: `
+apiVersion: v1
+kind: SecretList
+items:
+- {metadata: {name: a}, type: Opaque}
+- {metadata: {name: b}, type: kubernetes.io/tls}
+`,
+		},
+	}.run(t)
+}
+
+// TestNothingIsShared changes one of two maps that were filled from the same place.
+func TestNothingIsShared(t *testing.T) {
+	scheme := newScheme(t)
+	obj := decode(t, scheme, `
+apiVersion: v1
+kind: ReplicationController
+spec:
+  template: {metadata: {labels: {app: web}}}
+`).(*corev1.ReplicationController)
+	scheme.Default(obj)
+	obj.Labels["app"] = "other"
+	obj.Spec.Selector["app"] = "another"
+	if got := obj.Spec.Template.Labels["app"]; got != "web" {
+		t.Errorf("the template's label became %q", got)
+	}
+	if got := obj.Labels["app"]; got != "other" {
+		t.Errorf("the controller's label became %q", got)
+	}
+}
