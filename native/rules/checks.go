@@ -148,7 +148,7 @@ func named(r *report, ref corev1.LocalObjectReference) {
 	}
 }
 
-// selects tells whether the selector takes the labels; false too for one that cannot be read, which has an error of its own.
+// selects tells whether the selector takes the labels; true too for one that cannot be read, which has an error of its own.
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err != nil || s.Empty() || s.Matches(labels.Set(set))

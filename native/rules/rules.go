@@ -6,7 +6,8 @@ func kindRules() [][]rule {
 		selectorRules(),
 		podRules(), containerRules(), envRules(), probeRules(), resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		workloadRules(), jobRules(),
+		serviceRules(), endpointRules(), configRules(), storageRules(),
+		clusterRules(), eventRules(), quotaRules(), autoscalingRules(), disruptionRules(),
+		networkRules(), accessRules(), webhookRules(), policyRules(),
 	}
 }
-
-func statusRules() []rule { return nil }

@@ -1,0 +1,125 @@
+package rules
+
+import (
+	"reflect"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+)
+
+func autoscalingRules() []rule {
+	return []rule{
+		on[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas", func(r *report, n int32) {
+			if n < 1 {
+				r.invalid(n, "must be greater than or equal to 1")
+			}
+		}),
+		on[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas", positive[int32]),
+		each(func(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
+			if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
+				r.invalid(s.MaxReplicas, "must be greater than or equal to `minReplicas`", "maxReplicas")
+			}
+		}),
+		on[autoscalingv2.CrossVersionObjectReference]("kind", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[autoscalingv2.CrossVersionObjectReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+
+		need[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
+		oneOf[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
+		each(metricSource),
+		need[autoscalingv2.ResourceMetricSource]("name", "must specify a resource name"),
+		need[autoscalingv2.ContainerResourceMetricSource]("name", "must specify a resource name"),
+		need[autoscalingv2.ContainerResourceMetricSource]("container", "must specify a container"),
+		need[autoscalingv2.MetricIdentifier]("name", "must specify a metric name"),
+		on[autoscalingv2.MetricIdentifier]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+
+		need[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
+		oneOf[autoscalingv2.MetricTarget]("type", "AverageValue", "Utilization", "Value"),
+		each(metricTarget),
+		each(func(r *report, s *autoscalingv2.ResourceMetricSource) { resourceTarget(r, &s.Target) }),
+		each(func(r *report, s *autoscalingv2.ContainerResourceMetricSource) { resourceTarget(r, &s.Target) }),
+		each(func(r *report, s *autoscalingv2.PodsMetricSource) {
+			if s.Target.AverageValue == nil || s.Target.AverageValue.Sign() != 1 {
+				r.required("must specify a positive target averageValue", "target", "averageValue")
+			}
+		}),
+		each(func(r *report, s *autoscalingv2.ObjectMetricSource) { valueTarget(r, &s.Target) }),
+		each(func(r *report, s *autoscalingv2.ExternalMetricSource) { valueTarget(r, &s.Target) }),
+
+		on[autoscalingv2.HPAScalingRules]("stabilizationWindowSeconds", func(r *report, n int32) {
+			switch {
+			case n < 0:
+				r.invalid(n, "must be greater than or equal to zero")
+			case n > 3600:
+				r.invalid(n, "must be less than or equal to 3600")
+			}
+		}),
+		oneOf[autoscalingv2.HPAScalingRules]("selectPolicy", "Disabled", "Max", "Min"),
+		need[autoscalingv2.HPAScalingRules]("policies", "must specify at least one Policy"),
+		oneOf[autoscalingv2.HPAScalingPolicy]("type", "Percent", "Pods"),
+		on[autoscalingv2.HPAScalingPolicy]("value", aboveZero),
+		on[autoscalingv2.HPAScalingPolicy]("periodSeconds", aboveZero, func(r *report, n int32) {
+			if n > 1800 {
+				r.invalid(n, "must be less than or equal to 1800")
+			}
+		}),
+	}
+}
+
+// metricSource holds a metric to the one source that its type names.
+func metricSource(r *report, m *autoscalingv2.MetricSpec) {
+	expected := map[autoscalingv2.MetricSourceType]string{
+		autoscalingv2.ObjectMetricSourceType: "object", autoscalingv2.PodsMetricSourceType: "pods",
+		autoscalingv2.ResourceMetricSourceType: "resource", autoscalingv2.ContainerResourceMetricSourceType: "containerResource",
+		autoscalingv2.ExternalMetricSourceType: "external",
+	}[m.Type]
+	v := reflect.ValueOf(m).Elem()
+	found := false
+	for i := range v.NumField() {
+		name := jsonName(v.Type().Field(i))
+		if v.Field(i).Kind() != reflect.Pointer || v.Field(i).IsNil() {
+			continue
+		}
+		if name == expected {
+			found = true
+			continue
+		}
+		r.forbidden("must populate the given metric source only", name)
+	}
+	if expected != "" && !found {
+		r.required("must populate information for the given metric source", expected)
+	}
+}
+
+func metricTarget(r *report, t *autoscalingv2.MetricTarget) {
+	if t.Value != nil && t.Value.Sign() != 1 {
+		r.invalid(*t.Value, "must be positive", "value")
+	}
+	if t.AverageValue != nil && t.AverageValue.Sign() != 1 {
+		r.invalid(*t.AverageValue, "must be positive", "averageValue")
+	}
+	if t.AverageUtilization != nil && *t.AverageUtilization < 1 {
+		r.invalid(*t.AverageUtilization, "must be greater than 0", "averageUtilization")
+	}
+}
+
+// resourceTarget holds the target of a resource to one of its two forms; utilization is of what a pod requests.
+func resourceTarget(r *report, t *autoscalingv2.MetricTarget) {
+	if t.Value != nil {
+		r.forbidden("must not set a value for a resource metric", "target", "value")
+	}
+	switch {
+	case t.AverageUtilization == nil && t.AverageValue == nil:
+		r.required("must set either a target raw value or a target utilization", "target", "averageUtilization")
+	case t.AverageUtilization != nil && t.AverageValue != nil:
+		r.forbidden("may not set both a target raw value and a target utilization", "target", "averageValue")
+	}
+}
+
+func valueTarget(r *report, t *autoscalingv2.MetricTarget) {
+	switch {
+	case t.Value == nil && t.AverageValue == nil:
+		r.required("must set either a target value for metric or a per-pod target", "target", "averageValue")
+	case t.Value != nil && t.AverageValue != nil:
+		r.forbidden("may not set both a target value for metric and a per-pod target", "target", "value")
+	}
+}

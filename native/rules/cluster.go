@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func clusterRules() []rule {
+	return []rule{
+		on[corev1.NamespaceSpec]("finalizers", items(text[corev1.FinalizerName](finalizer))),
+		on[corev1.NodeSpec]("podCIDRs", podCIDRs),
+		on[corev1.NodeSpec]("taints", func(r *report, taints []corev1.Taint) {
+			for i, t := range taints {
+				if slices.ContainsFunc(taints[:i], func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
+					r.duplicate(t, i)
+				}
+			}
+		}),
+		free[corev1.Taint]("key"),
+		on[corev1.Taint]("key", labelKey),
+		on[corev1.Taint]("value", text[string](validation.IsValidLabelValue)),
+
+		on[coordinationv1.LeaseSpec]("leaseDurationSeconds", positive[int32]),
+		on[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
+		on[coordinationv1.LeaseSpec]("holderIdentity", func(r *report, s string) {
+			if s == "" {
+				r.invalid(s, "must not be empty")
+			}
+		}),
+		each(func(r *report, s *coordinationv1.LeaseSpec) {
+			if s.PreferredHolder != nil && *s.PreferredHolder != "" && (s.Strategy == nil || *s.Strategy == "") {
+				r.forbidden("may only be specified if strategy is defined", "preferredHolder")
+			}
+		}),
+
+		each(priorityClass),
+	}
+}
+
+func finalizer(s string) []string {
+	if messages := validation.IsQualifiedName(s); len(messages) > 0 {
+		return messages
+	}
+	if !strings.Contains(s, "/") && s != string(corev1.FinalizerKubernetes) {
+		return []string{"name is neither a standard finalizer name nor is it fully qualified"}
+	}
+	return nil
+}
+
+func podCIDRs(r *report, ranges []string) {
+	items(cidr)(r, ranges)
+	if len(ranges) > 2 {
+		r.invalid(ranges, "may specify no more than one CIDR for each IP family")
+	}
+}
+
+// priorityClass keeps the prefix and the values above a billion for the classes Kubernetes itself comes with.
+func priorityClass(r *report, c *schedulingv1.PriorityClass) {
+	const highest = 1_000_000_000
+	system := map[string]int32{"system-cluster-critical": 2 * highest, "system-node-critical": 2*highest + 1000}
+	if strings.HasPrefix(c.Name, "system-") {
+		if value, ok := system[c.Name]; !ok || value != c.Value || c.GlobalDefault {
+			r.forbidden("priority class names with 'system-' prefix are reserved for system use only", "metadata", "name")
+		}
+		return
+	}
+	if c.Value > highest {
+		r.forbidden(fmt.Sprintf("maximum allowed value of a user defined priority is %d", highest), "value")
+	}
+}

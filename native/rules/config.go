@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxConfig is the size that the values of a ConfigMap or Secret may have in sum.
+const maxConfig = 1 << 20
+
+func configRules() []rule {
+	return []rule{
+		each(configMap),
+		each(secret),
+		each(secretType),
+	}
+}
+
+func configMap(r *report, c *corev1.ConfigMap) {
+	size := 0
+	for _, k := range sortedKeys(c.Data) {
+		r.says(k, validation.IsConfigMapKey(k), "data", key(k))
+		if _, twice := c.BinaryData[k]; twice {
+			r.invalid(k, "duplicate of key present in binaryData", "data", key(k))
+		}
+		size += len(c.Data[k])
+	}
+	for _, k := range sortedKeys(c.BinaryData) {
+		r.says(k, validation.IsConfigMapKey(k), "binaryData", key(k))
+		size += len(c.BinaryData[k])
+	}
+	if size > maxConfig {
+		// Kubernetes gives this error no path.
+		r.add(field.ErrorList{field.TooLong(field.NewPath(""), "", maxConfig)})
+	}
+}
+
+func secret(r *report, s *corev1.Secret) {
+	size := 0
+	for _, k := range sortedKeys(s.Data) {
+		r.says(k, validation.IsConfigMapKey(k), "data", key(k))
+		size += len(s.Data[k])
+	}
+	if size > maxConfig {
+		r.add(field.ErrorList{field.TooLong(r.path("data"), "", maxConfig)})
+	}
+}
+
+// secretType asks for the keys that a type of secret promises. No message carries a value.
+func secretType(r *report, s *corev1.Secret) {
+	needs := func(names ...string) {
+		for _, name := range names {
+			if _, ok := s.Data[name]; !ok {
+				r.required("", "data", key(name))
+			}
+		}
+	}
+	switch s.Type {
+	case corev1.SecretTypeServiceAccountToken:
+		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
+			r.required("", "metadata", "annotations", key(corev1.ServiceAccountNameKey))
+		}
+	case corev1.SecretTypeDockercfg:
+		jsonValue(r, s, corev1.DockerConfigKey)
+	case corev1.SecretTypeDockerConfigJson:
+		jsonValue(r, s, corev1.DockerConfigJsonKey)
+	case corev1.SecretTypeBasicAuth:
+		_, user := s.Data[corev1.BasicAuthUsernameKey]
+		_, password := s.Data[corev1.BasicAuthPasswordKey]
+		if !user && !password {
+			needs(corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+		}
+	case corev1.SecretTypeSSHAuth:
+		if len(s.Data[corev1.SSHAuthPrivateKey]) == 0 {
+			r.required("", "data", key(corev1.SSHAuthPrivateKey))
+		}
+	case corev1.SecretTypeTLS:
+		needs(corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	}
+}
+
+func jsonValue(r *report, s *corev1.Secret, name string) {
+	value, ok := s.Data[name]
+	if !ok {
+		r.required("", "data", key(name))
+		return
+	}
+	var object map[string]any
+	if err := json.Unmarshal(value, &object); err != nil {
+		detail := "must be a JSON object"
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			// The error's own text quotes a character of the secret.
+			detail = fmt.Sprintf("invalid JSON at byte %d", syntax.Offset)
+		}
+		r.invalid("<secret contents redacted>", detail, "data", key(name))
+	}
+}
+
+// sortedKeys costs nothing for the usual small maps but the sorted list itself.
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,17 @@
+package rules
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+func disruptionRules() []rule {
+	return []rule{
+		on[policyv1.PodDisruptionBudgetSpec]("minAvailable", countOrPercent, atMostAll),
+		on[policyv1.PodDisruptionBudgetSpec]("maxUnavailable", countOrPercent, atMostAll),
+		each(func(r *report, s *policyv1.PodDisruptionBudgetSpec) {
+			if s.MinAvailable != nil && s.MaxUnavailable != nil {
+				r.invalid(s, "minAvailable and maxUnavailable cannot be both set")
+			}
+		}),
+	}
+}

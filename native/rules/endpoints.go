@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"net"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	maxEndpoints     = 1000
+	maxEndpointPorts = 20000
+	maxAddresses     = 100
+)
+
+func endpointRules() []rule {
+	return []rule{
+		free[corev1.EndpointAddress]("ip"),
+		on[corev1.EndpointAddress]("ip", ip, ordinaryIP),
+		on[corev1.EndpointAddress]("hostname", dnsLabel),
+		on[corev1.EndpointAddress]("nodeName", dnsSubdomain),
+		on[corev1.EndpointPort]("name", dnsLabel),
+		on[corev1.EndpointPort]("port", port),
+		need[corev1.EndpointPort]("protocol", ""),
+		on[corev1.EndpointPort]("appProtocol", labelKey),
+		each(func(r *report, s *corev1.EndpointSubset) {
+			if len(s.Addresses)+len(s.NotReadyAddresses) == 0 {
+				r.required("must specify `addresses` or `notReadyAddresses`")
+			}
+			for i, p := range s.Ports {
+				if p.Name == "" && len(s.Ports) > 1 {
+					r.required("", "ports", i, "name")
+				}
+			}
+		}),
+
+		each(endpointSlice),
+		need[discoveryv1.Endpoint]("addresses", "must contain at least 1 address"),
+		on[discoveryv1.Endpoint]("hostname", dnsLabel),
+		on[discoveryv1.Endpoint]("nodeName", dnsSubdomain),
+		need[discoveryv1.EndpointPort]("protocol", ""),
+		on[discoveryv1.EndpointPort]("name", dnsLabel),
+		on[discoveryv1.EndpointPort]("port", port),
+		on[discoveryv1.EndpointPort]("appProtocol", labelKey),
+	}
+}
+
+func endpointSlice(r *report, s *discoveryv1.EndpointSlice) {
+	if len(s.Endpoints) > maxEndpoints {
+		r.add(field.ErrorList{field.TooMany(r.path("endpoints"), len(s.Endpoints), maxEndpoints)})
+		return
+	}
+	for i := range s.Endpoints {
+		addresses := s.Endpoints[i].Addresses
+		if len(addresses) > maxAddresses {
+			r.add(field.ErrorList{field.TooMany(r.path("endpoints", i, "addresses"), len(addresses), maxAddresses)})
+		}
+		for j, a := range addresses {
+			r.push("endpoints")
+			r.push(i)
+			r.push("addresses")
+			r.push(j)
+			endpointAddress(r, s.AddressType, a)
+			r.at = r.at[:len(r.at)-4]
+		}
+	}
+	if len(s.Ports) > maxEndpointPorts {
+		r.add(field.ErrorList{field.TooMany(r.path("ports"), len(s.Ports), maxEndpointPorts)})
+		return
+	}
+	name := func(p discoveryv1.EndpointPort) string {
+		if p.Name == nil {
+			return ""
+		}
+		return *p.Name
+	}
+	for i, p := range s.Ports {
+		if slices.ContainsFunc(s.Ports[:i], func(o discoveryv1.EndpointPort) bool { return name(o) == name(p) }) {
+			r.duplicate(name(p), "ports", i, "name")
+		}
+	}
+}
+
+func endpointAddress(r *report, kind discoveryv1.AddressType, s string) {
+	switch kind {
+	case discoveryv1.AddressTypeFQDN:
+		r.add(validation.IsFullyQualifiedDomainName(r.path(), s))
+		return
+	case discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6:
+	default:
+		return // the type itself has an error
+	}
+	before := len(r.errs)
+	ip(r, s)
+	if len(r.errs) > before {
+		return
+	}
+	four := net.ParseIP(s).To4() != nil
+	switch {
+	case kind == discoveryv1.AddressTypeIPv4 && !four:
+		r.invalid(s, "must be an IPv4 address")
+	case kind == discoveryv1.AddressTypeIPv6 && four:
+		r.invalid(s, "must be an IPv6 address")
+	}
+	ordinaryIP(r, s)
+}

@@ -1,0 +1,196 @@
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func networkRules() []rule {
+	return []rule{
+		each(func(r *report, s *networkingv1.IngressSpec) {
+			if len(s.Rules) == 0 && s.DefaultBackend == nil {
+				r.invalid(s.Rules, "either `defaultBackend` or `rules` must be specified")
+			}
+		}),
+		on[networkingv1.IngressSpec]("ingressClassName", func(r *report, s string) { r.says(s, validation.IsDNS1123Subdomain(s)) }),
+		on[networkingv1.IngressRule]("host", ingressHost),
+		on[networkingv1.IngressTLS]("hosts", items(func(r *report, s string) {
+			if strings.Contains(s, "*") {
+				r.says(s, validation.IsWildcardDNS1123Subdomain(s))
+				return
+			}
+			r.says(s, validation.IsDNS1123Subdomain(s))
+		})),
+		on[networkingv1.IngressTLS]("secretName", dnsSubdomain),
+		need[networkingv1.HTTPIngressPath]("pathType", "pathType must be specified"),
+		each(ingressPath),
+		each(ingressBackend),
+		on[networkingv1.IngressServiceBackend]("name", text[string](validation.IsDNS1035Label)),
+		each(servicePort),
+
+		on[networkingv1.IngressClassSpec]("controller", ingressController),
+		need[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
+		need[networkingv1.IngressClassParametersReference]("name", "name is required"),
+		on[networkingv1.IngressClassParametersReference]("kind", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[networkingv1.IngressClassParametersReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		oneOf[networkingv1.IngressClassParametersReference]("scope", "Cluster", "Namespace"),
+		each(classParameters),
+
+		on[networkingv1.NetworkPolicySpec]("policyTypes", func(r *report, types []networkingv1.PolicyType) {
+			if len(types) > 2 {
+				r.invalid(types, "may not specify more than two policyTypes")
+			}
+		}),
+		each(networkPort),
+		each(networkPeer),
+		on[networkingv1.IPBlock]("cidr", cidr),
+		each(ipBlock),
+	}
+}
+
+func ingressHost(r *report, s string) {
+	if s == "" {
+		return
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		r.invalid(s, "must be a DNS name, not an IP address")
+	}
+	if strings.Contains(s, "*") {
+		r.says(s, validation.IsWildcardDNS1123Subdomain(s))
+		return
+	}
+	r.says(s, validation.IsDNS1123Subdomain(s))
+}
+
+func ingressPath(r *report, p *networkingv1.HTTPIngressPath) {
+	if p.PathType == nil {
+		return
+	}
+	if *p.PathType == networkingv1.PathTypeImplementationSpecific {
+		if p.Path != "" && !strings.HasPrefix(p.Path, "/") {
+			r.invalid(p.Path, "must be an absolute path", "path")
+		}
+		return
+	}
+	if !strings.HasPrefix(p.Path, "/") {
+		r.invalid(p.Path, "must be an absolute path", "path")
+	}
+	for _, bad := range []string{"//", "/./", "/../", "%2f", "%2F"} {
+		if strings.Contains(p.Path, bad) {
+			r.invalid(p.Path, fmt.Sprintf("must not contain '%s'", bad), "path")
+		}
+	}
+	for _, bad := range []string{"/..", "/."} {
+		if strings.HasSuffix(p.Path, bad) {
+			r.invalid(p.Path, fmt.Sprintf("cannot end with '%s'", bad), "path")
+		}
+	}
+}
+
+func ingressBackend(r *report, b *networkingv1.IngressBackend) {
+	switch {
+	case b.Resource != nil && b.Service != nil:
+		r.invalid("", "cannot set both resource and service backends")
+	case b.Resource == nil && b.Service == nil:
+		r.invalid("", "resource or service backend is required")
+	}
+}
+
+// servicePort is the port of a backend's service: by name or by number.
+func servicePort(r *report, b *networkingv1.IngressServiceBackend) {
+	switch p := b.Port; {
+	case p.Name != "" && p.Number != 0:
+		r.invalid(p, "cannot set both port name & port number")
+	case p.Name != "":
+		r.says(p.Name, validation.IsValidPortName(p.Name), "port", "name")
+	case p.Number != 0:
+		r.says(p.Number, validation.IsValidPortNum(int(p.Number)), "port", "number")
+	default:
+		r.required("port name or number is required")
+	}
+}
+
+func ingressController(r *report, s string) {
+	if s == "" {
+		return
+	}
+	if len(s) > 250 {
+		r.add(field.ErrorList{field.TooLong(r.path(), s, 250)})
+	}
+	r.add(validation.IsDomainPrefixedPath(r.path(), s))
+}
+
+func classParameters(r *report, p *networkingv1.IngressClassParametersReference) {
+	if p.Scope == nil {
+		r.required("", "scope")
+		return
+	}
+	namespaced := p.Namespace != nil && *p.Namespace != ""
+	switch *p.Scope {
+	case networkingv1.IngressClassParametersReferenceScopeNamespace:
+		if !namespaced {
+			r.required("`parameters.scope` is set to 'Namespace'", "namespace")
+		}
+	case networkingv1.IngressClassParametersReferenceScopeCluster:
+		if namespaced {
+			r.forbidden("`parameters.scope` is set to 'Cluster'", "namespace")
+		}
+	}
+}
+
+func networkPort(r *report, p *networkingv1.NetworkPolicyPort) {
+	if p.Port == nil {
+		if p.EndPort != nil {
+			r.required("must be specified when `endPort` is specified", "port")
+		}
+		return
+	}
+	r.push("port")
+	portOrName(r, *p.Port)
+	r.pop()
+	if p.EndPort == nil {
+		return
+	}
+	if p.Port.Type == intstr.String {
+		r.required("must be an integer port when `endPort` is specified", "port")
+		return
+	}
+	if *p.EndPort < p.Port.IntVal {
+		r.invalid(*p.EndPort, "must be greater than or equal to `port`", "endPort")
+	}
+	r.says(*p.EndPort, validation.IsValidPortNum(int(*p.EndPort)), "endPort")
+}
+
+func networkPeer(r *report, p *networkingv1.NetworkPolicyPeer) {
+	switch {
+	case p.IPBlock != nil && (p.PodSelector != nil || p.NamespaceSelector != nil):
+		r.forbidden("may not specify both ipBlock and another peer")
+	case p.IPBlock == nil && p.PodSelector == nil && p.NamespaceSelector == nil:
+		r.required("must specify a peer")
+	}
+}
+
+// ipBlock holds the exceptions of a block to be strictly within it.
+func ipBlock(r *report, b *networkingv1.IPBlock) {
+	block, err := netip.ParsePrefix(b.CIDR)
+	if err != nil {
+		return // the block has an error of its own
+	}
+	for i, s := range b.Except {
+		r.push("except")
+		r.push(i)
+		cidr(r, s)
+		if except, err := netip.ParsePrefix(s); err == nil && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
+			r.invalid(s, "must be a strict subset of `cidr`")
+		}
+		r.pop()
+		r.pop()
+	}
+}

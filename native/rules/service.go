@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	netutils "k8s.io/utils/net"
+)
+
+func serviceRules() []rule {
+	return []rule{
+		need[corev1.ServiceSpec]("type", ""),
+		need[corev1.ServiceSpec]("sessionAffinity", ""),
+		on[corev1.ServiceSpec]("selector", labelSet),
+		on[corev1.ServiceSpec]("clusterIP", clusterIP),
+		on[corev1.ServiceSpec]("externalIPs", items(ip, ordinaryIP)),
+		on[corev1.ServiceSpec]("loadBalancerSourceRanges", items(func(r *report, s string) { cidr(r, strings.TrimSpace(s)) })),
+		on[corev1.ServiceSpec]("loadBalancerClass", labelKey),
+		oneOf[corev1.ServiceSpec]("trafficDistribution", "PreferClose", "PreferSameNode", "PreferSameZone"),
+		each(serviceType),
+		each(servicePorts),
+		each(sessionAffinity),
+		each(loadBalancer),
+		each(clusterIPs),
+
+		on[corev1.ServicePort]("name", dnsLabel),
+		need[corev1.ServicePort]("protocol", ""),
+		on[corev1.ServicePort]("port", port),
+		on[corev1.ServicePort]("targetPort", portOrName),
+		on[corev1.ServicePort]("appProtocol", labelKey),
+		on[corev1.ServicePort]("nodePort", func(r *report, n int32) {
+			if n != 0 && (n < 30000 || n > 32767) {
+				r.invalid(n, "provided port is not in the valid range. The range of valid ports is 30000-32767")
+			}
+		}),
+	}
+}
+
+func clusterIP(r *report, s string) {
+	if s != "" && s != corev1.ClusterIPNone {
+		ip(r, s)
+	}
+}
+
+// ordinaryIP refuses the addresses that mean a host itself or its link.
+func ordinaryIP(r *report, s string) {
+	address := netutils.ParseIPSloppy(s)
+	switch {
+	case address == nil:
+	case address.IsUnspecified():
+		r.invalid(s, "may not be unspecified (0.0.0.0 or ::)")
+	case address.IsLoopback():
+		r.invalid(s, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	case address.IsLinkLocalUnicast():
+		r.invalid(s, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	case address.IsLinkLocalMulticast():
+		r.invalid(s, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	}
+}
+
+// serviceType is what each type of service asks for and rules out.
+func serviceType(r *report, s *corev1.ServiceSpec) {
+	headless := s.ClusterIP == corev1.ClusterIPNone
+	switch s.Type {
+	case corev1.ServiceTypeExternalName:
+		name := strings.TrimSuffix(s.ExternalName, ".")
+		if name == "" {
+			r.required("", "externalName")
+		} else {
+			r.says(s.ExternalName, validation.IsDNS1123Subdomain(name), "externalName")
+		}
+		if s.ClusterIP != "" {
+			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIP")
+		}
+	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
+		if headless {
+			r.invalid(s.ClusterIP, fmt.Sprintf("may not be set to 'None' for %s services", s.Type), "clusterIP")
+		}
+	}
+	if len(s.Ports) == 0 && !headless && s.Type != corev1.ServiceTypeExternalName {
+		r.required("", "ports")
+	}
+}
+
+func servicePorts(r *report, s *corev1.ServiceSpec) {
+	for i, p := range s.Ports {
+		if p.Name == "" && len(s.Ports) > 1 {
+			r.required("", "ports", i, "name")
+		}
+		same := func(is func(o corev1.ServicePort) bool) bool { return slices.ContainsFunc(s.Ports[:i], is) }
+		if p.Name != "" && same(func(o corev1.ServicePort) bool { return o.Name == p.Name }) {
+			r.duplicate(p.Name, "ports", i, "name")
+		}
+		if same(func(o corev1.ServicePort) bool { return o.Port == p.Port && o.Protocol == p.Protocol }) {
+			r.duplicate(corev1.ServicePort{Protocol: p.Protocol, Port: p.Port}, "ports", i)
+		}
+		if p.NodePort == 0 {
+			continue
+		}
+		if s.Type == corev1.ServiceTypeClusterIP || s.Type == corev1.ServiceTypeExternalName {
+			r.forbidden(fmt.Sprintf("may not be used when `type` is '%s'", s.Type), "ports", i, "nodePort")
+		}
+		if same(func(o corev1.ServicePort) bool { return o.NodePort == p.NodePort && o.Protocol == p.Protocol }) {
+			r.duplicate(p.NodePort, "ports", i, "nodePort")
+		}
+	}
+}
+
+func sessionAffinity(r *report, s *corev1.ServiceSpec) {
+	const day = 86400
+	config := s.SessionAffinityConfig
+	switch s.SessionAffinity {
+	case corev1.ServiceAffinityNone:
+		if config != nil {
+			r.forbidden("must not be set when session affinity is None", "sessionAffinityConfig")
+		}
+	case corev1.ServiceAffinityClientIP:
+		if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
+			r.required("when session affinity type is ClientIP", "sessionAffinityConfig")
+			return
+		}
+		if n := *config.ClientIP.TimeoutSeconds; n <= 0 || n > day {
+			r.invalid(n, fmt.Sprintf("must be greater than 0 and less than %d", day), "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+		}
+	}
+}
+
+// loadBalancer refuses the fields of load balancers and of traffic from outside where there is neither.
+func loadBalancer(r *report, s *corev1.ServiceSpec) {
+	balanced := s.Type == corev1.ServiceTypeLoadBalancer
+	const only = "may only be used when `type` is 'LoadBalancer'"
+	if !balanced && len(s.LoadBalancerSourceRanges) > 0 {
+		r.forbidden(only, "loadBalancerSourceRanges")
+	}
+	if !balanced && s.AllocateLoadBalancerNodePorts != nil {
+		r.forbidden(only, "allocateLoadBalancerNodePorts")
+	}
+	if !balanced && s.LoadBalancerClass != nil {
+		r.forbidden(only, "loadBalancerClass")
+	}
+	outside := balanced || s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
+	local := s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	switch {
+	case !outside && s.ExternalTrafficPolicy != "":
+		r.invalid(s.ExternalTrafficPolicy, "may only be set for externally-accessible services", "externalTrafficPolicy")
+	case outside && s.ExternalTrafficPolicy == "":
+		r.required("", "externalTrafficPolicy")
+	}
+	if s.HealthCheckNodePort != 0 && !(balanced && local) {
+		r.invalid(s.HealthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'", "healthCheckNodePort")
+	}
+}
+
+func clusterIPs(r *report, s *corev1.ServiceSpec) {
+	if len(s.ClusterIPs) == 0 {
+		return
+	}
+	if s.ClusterIPs[0] != s.ClusterIP {
+		r.invalid(s.ClusterIPs, "first value must match `clusterIP`", "clusterIPs")
+	}
+	if len(s.ClusterIPs) > 2 {
+		r.invalid(s.ClusterIPs, "may only hold up to 2 values", "clusterIPs")
+	}
+	for i, address := range s.ClusterIPs[1:] {
+		r.push("clusterIPs")
+		r.push(i + 1)
+		ip(r, address)
+		r.pop()
+		r.pop()
+	}
+}

@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func storageRules() []rule {
+	return []rule{
+		need[corev1.PersistentVolumeClaimSpec]("accessModes", "at least 1 access mode is required"),
+		oneOf[corev1.PersistentVolumeClaimSpec]("accessModes"),
+		on[corev1.PersistentVolumeClaimSpec]("accessModes", accessModes),
+		on[corev1.PersistentVolumeClaimSpec]("storageClassName", dnsSubdomain),
+		each(claimSize),
+		each(claimSource),
+
+		need[corev1.PersistentVolumeSpec]("capacity", ""),
+		on[corev1.PersistentVolumeSpec]("capacity", capacity),
+		need[corev1.PersistentVolumeSpec]("accessModes", ""),
+		oneOf[corev1.PersistentVolumeSpec]("accessModes"),
+		on[corev1.PersistentVolumeSpec]("accessModes", accessModes),
+		on[corev1.PersistentVolumeSpec]("storageClassName", dnsSubdomain),
+		each(func(r *report, s *corev1.PersistentVolumeSource) { oneSource(r, reflect.ValueOf(s).Elem()) }),
+		each(volumeSpec),
+		on[corev1.LocalVolumeSource]("path", noBacksteps),
+		on[corev1.CSIPersistentVolumeSource]("driver", csiDriver),
+		on[corev1.CSIVolumeSource]("driver", csiDriver),
+		need[corev1.VolumeNodeAffinity]("required", ""),
+
+		on[storagev1.StorageClass]("provisioner", labelKeyLower),
+		need[storagev1.StorageClass]("reclaimPolicy", ""),
+		oneOf[storagev1.StorageClass]("reclaimPolicy", "Delete", "Retain"),
+		need[storagev1.StorageClass]("volumeBindingMode", ""),
+		on[storagev1.StorageClass]("parameters", parameters),
+	}
+}
+
+var allAccessModes = []string{
+	string(corev1.ReadOnlyMany), string(corev1.ReadWriteMany), string(corev1.ReadWriteOnce), string(corev1.ReadWriteOncePod),
+}
+
+// accessModes names the list, not the item, as Kubernetes does.
+func accessModes(r *report, modes []corev1.PersistentVolumeAccessMode) {
+	for _, mode := range modes {
+		if !slices.Contains(allAccessModes, string(mode)) {
+			r.unsupported(string(mode), allAccessModes)
+		}
+	}
+	if len(modes) > 1 && slices.Contains(modes, corev1.ReadWriteOncePod) {
+		r.forbidden("may not use ReadWriteOncePod with other access modes")
+	}
+}
+
+func claimSize(r *report, s *corev1.PersistentVolumeClaimSpec) {
+	size, ok := s.Resources.Requests[corev1.ResourceStorage]
+	switch {
+	case !ok:
+		r.required("", "resources", key(corev1.ResourceStorage))
+	case size.Sign() <= 0:
+		r.invalid(size.String(), "must be greater than zero", "resources", key(corev1.ResourceStorage))
+	}
+	if limit, limited := s.Resources.Limits[corev1.ResourceStorage]; ok && limited && size.Cmp(limit) > 0 {
+		r.invalid(size.String(), "must be less than or equal to storage limit of "+limit.String(), "resources", "requests")
+	}
+}
+
+func claimSource(r *report, s *corev1.PersistentVolumeClaimSpec) {
+	if d := s.DataSource; d != nil && (d.APIGroup == nil || *d.APIGroup == "") && d.Kind != "" && d.Kind != "PersistentVolumeClaim" {
+		r.invalid(d.Kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup", "dataSource")
+	}
+	if d := s.DataSourceRef; d != nil && (d.APIGroup == nil || *d.APIGroup == "") && d.Kind != "" && d.Kind != "PersistentVolumeClaim" {
+		r.invalid(d.Kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup", "dataSourceRef")
+	}
+}
+
+func capacity(r *report, list corev1.ResourceList) {
+	if _, ok := list[corev1.ResourceStorage]; !ok || len(list) > 1 {
+		r.unsupported(list, []string{string(corev1.ResourceStorage)})
+	}
+	for _, name := range sortedNames(list) {
+		if q := list[name]; q.Sign() <= 0 {
+			r.invalid(q.String(), "must be greater than zero", key(name))
+		}
+	}
+}
+
+func volumeSpec(r *report, s *corev1.PersistentVolumeSpec) {
+	if s.HostPath != nil && s.HostPath.Path == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		r.forbidden("may not be 'recycle' for a hostPath mount of '/'", "persistentVolumeReclaimPolicy")
+	}
+	if s.Local != nil && (s.NodeAffinity == nil || s.NodeAffinity.Required == nil) {
+		r.required("Local volume requires node affinity", "nodeAffinity")
+	}
+}
+
+func csiDriver(r *report, s string) {
+	if len(s) > 63 {
+		r.add(field.ErrorList{field.TooLong(r.path(), s, 63)})
+	}
+	if s != "" {
+		r.says(s, validation.IsDNS1123Subdomain(strings.ToLower(s)))
+	}
+}
+
+// labelKeyLower is a qualified name in any case.
+func labelKeyLower(r *report, s string) {
+	r.says(s, validation.IsQualifiedName(strings.ToLower(s)))
+}
+
+// parameters holds the parameters of a storage class to 512 of them and 256 KiB in sum.
+func parameters(r *report, p map[string]string) {
+	const count, size = 512, 256 << 10
+	if len(p) > count {
+		r.add(field.ErrorList{field.TooLong(r.path(), "", count)})
+		return
+	}
+	sum := 0
+	for k, v := range p {
+		if k == "" {
+			r.invalid(k, "field can not be empty.")
+		}
+		sum += len(k) + len(v)
+	}
+	if sum > size {
+		r.add(field.ErrorList{field.TooLong(r.path(), "", size)})
+	}
+}

@@ -1,0 +1,135 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/util/webhook"
+)
+
+// reviewVersions are the versions of AdmissionReview that the server can send.
+var reviewVersions = []string{"v1", "v1beta1"}
+
+func webhookRules() []rule {
+	needVersions := "must specify one of " + strings.Join(reviewVersions, ", ")
+	needEffects := "must specify one of None, NoneOnDryRun"
+	return []rule{
+		on[admissionv1.ValidatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.ValidatingWebhook) string { return w.Name })),
+		on[admissionv1.ValidatingWebhook]("name", webhookName),
+		on[admissionv1.ValidatingWebhook]("timeoutSeconds", webhookTimeout),
+		on[admissionv1.ValidatingWebhook]("admissionReviewVersions", webhookVersions),
+		need[admissionv1.ValidatingWebhook]("admissionReviewVersions", needVersions),
+		oneOf[admissionv1.ValidatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
+		need[admissionv1.ValidatingWebhook]("sideEffects", needEffects),
+		each(func(r *report, w *admissionv1.ValidatingWebhook) {
+			matchConditions(r, webhookCompiler(), w.MatchConditions)
+		}),
+
+		on[admissionv1.MutatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.MutatingWebhook) string { return w.Name })),
+		on[admissionv1.MutatingWebhook]("name", webhookName),
+		on[admissionv1.MutatingWebhook]("timeoutSeconds", webhookTimeout),
+		on[admissionv1.MutatingWebhook]("admissionReviewVersions", webhookVersions),
+		need[admissionv1.MutatingWebhook]("admissionReviewVersions", needVersions),
+		oneOf[admissionv1.MutatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
+		need[admissionv1.MutatingWebhook]("sideEffects", needEffects),
+		each(func(r *report, w *admissionv1.MutatingWebhook) {
+			matchConditions(r, webhookCompiler(), w.MatchConditions)
+		}),
+
+		each(clientConfig),
+		skip[admissionv1.WebhookClientConfig]("service"), // said by clientConfig
+
+		need[admissionv1.RuleWithOperations]("operations", ""),
+		on[admissionv1.RuleWithOperations]("operations", func(r *report, ops []admissionv1.OperationType) {
+			if len(ops) > 1 && slices.Contains(ops, admissionv1.OperationAll) {
+				r.invalid(ops, "if '*' is present, must not specify other operations")
+			}
+		}),
+		need[admissionv1.Rule]("apiGroups", ""),
+		on[admissionv1.Rule]("apiGroups", starAlone("API groups")),
+		need[admissionv1.Rule]("apiVersions", ""),
+		on[admissionv1.Rule]("apiVersions", starAlone("API versions"), items(referenced)),
+		need[admissionv1.Rule]("resources", ""),
+		on[admissionv1.Rule]("resources", ruleResources),
+	}
+}
+
+func uniqueHooks[W any](name func(W) string) func(*report, []W) {
+	return func(r *report, hooks []W) {
+		for i, h := range hooks {
+			if n := name(h); n != "" && slices.ContainsFunc(hooks[:i], func(o W) bool { return name(o) == n }) {
+				r.duplicate(n, i, "name")
+			}
+		}
+	}
+}
+
+func webhookName(r *report, s string) {
+	r.add(validation.IsFullyQualifiedName(r.path(), s))
+}
+
+func webhookTimeout(r *report, n int32) {
+	if n < 1 || n > 30 {
+		r.invalid(n, "the timeout value must be between 1 and 30 seconds")
+	}
+}
+
+func webhookVersions(r *report, versions []string) {
+	for i, v := range versions {
+		if slices.Contains(versions[:i], v) {
+			r.invalid(v, "duplicate version", i)
+			continue
+		}
+		r.says(v, validation.IsDNS1035Label(v), i)
+	}
+	if len(versions) > 0 && !slices.ContainsFunc(versions, func(v string) bool { return slices.Contains(reviewVersions, v) }) {
+		r.invalid(versions, "must include at least one of "+strings.Join(reviewVersions, ", "))
+	}
+}
+
+func clientConfig(r *report, c *admissionv1.WebhookClientConfig) {
+	switch {
+	case (c.URL == nil) == (c.Service == nil):
+		r.required("exactly one of url or service is required")
+	case c.URL != nil:
+		r.add(webhook.ValidateWebhookURL(r.path("url"), *c.URL, true))
+	default:
+		port := int32(443)
+		if c.Service.Port != nil {
+			port = *c.Service.Port
+		}
+		r.add(webhook.ValidateWebhookService(r.path("service"), c.Service.Namespace, c.Service.Name, c.Service.Path, port))
+	}
+}
+
+func starAlone(noun string) func(*report, []string) {
+	return func(r *report, list []string) {
+		if len(list) > 1 && slices.Contains(list, "*") {
+			r.invalid(list, fmt.Sprintf("if '*' is present, must not specify other %s", noun))
+		}
+	}
+}
+
+// ruleResources refuses a resource that another entry already covers.
+func ruleResources(r *report, resources []string) {
+	items(referenced)(r, resources)
+	all := slices.Contains(resources, "*/*")
+	if all && len(resources) > 1 {
+		r.invalid(resources, "if '*/*' is present, must not specify other resources")
+		return
+	}
+	for i, s := range resources {
+		resource, sub, slashed := strings.Cut(s, "/")
+		switch {
+		case !slashed && s != "*" && slices.Contains(resources, "*"):
+			r.invalid(s, "if '*' is present, must not specify other resources without subresources", i)
+		case slashed && sub != "*" && resource != "*" && slices.Contains(resources, "*/"+sub):
+			r.invalid(s, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, s), i)
+		case slashed && sub != "*" && resource != "*" && slices.Contains(resources, resource+"/*"):
+			r.invalid(s, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, s), i)
+		}
+	}
+}
