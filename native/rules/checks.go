@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -138,13 +137,6 @@ func cidr(r *report, s string) {
 func absolute(r *report, s string) {
 	if s != "" && !strings.HasPrefix(s, "/") {
 		r.invalid(s, "must be an absolute path")
-	}
-}
-
-// named refuses a reference without a name.
-func named(r *report, ref corev1.LocalObjectReference) {
-	if ref.Name == "" {
-		r.required("", "name")
 	}
 }
 

@@ -23,10 +23,10 @@ func envRules() []rule {
 		}),
 		on[corev1.EnvFromSource]("prefix", text[string](validation.IsRelaxedEnvVarName)),
 		each(envFrom),
-		on[corev1.ConfigMapEnvSource]("name", referenced),
-		on[corev1.SecretEnvSource]("name", referenced),
-		on[corev1.ConfigMapKeySelector]("name", referenced),
-		on[corev1.SecretKeySelector]("name", referenced),
+		references(func(s *corev1.ConfigMapEnvSource) string { return s.Name }),
+		references(func(s *corev1.SecretEnvSource) string { return s.Name }),
+		references(func(s *corev1.ConfigMapKeySelector) string { return s.Name }),
+		references(func(s *corev1.SecretKeySelector) string { return s.Name }),
 		on[corev1.ConfigMapKeySelector]("key", text[string](validation.IsConfigMapKey)),
 		on[corev1.SecretKeySelector]("key", text[string](validation.IsConfigMapKey)),
 		need[corev1.ObjectFieldSelector]("apiVersion", ""),
@@ -140,9 +140,18 @@ func resourceField(r *report, f *corev1.ResourceFieldSelector) {
 	r.invalid(f.Divisor.String(), fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name), "divisor")
 }
 
-// referenced refuses a reference to an object without a name.
-func referenced(r *report, name string) {
-	if name == "" {
+// references refuses a reference to an object without a name; the name's own field is inlined.
+func references[T any](name func(*T) string) rule {
+	return each(func(r *report, ref *T) {
+		if name(ref) == "" {
+			r.required("", "name")
+		}
+	})
+}
+
+// present refuses an empty string.
+func present(r *report, s string) {
+	if s == "" {
 		r.required("")
 	}
 }

@@ -32,7 +32,7 @@ func volumeRules() []rule {
 		need[corev1.SecretVolumeSource]("secretName", ""),
 		on[corev1.SecretVolumeSource]("defaultMode", fileMode),
 		on[corev1.ConfigMapVolumeSource]("defaultMode", fileMode),
-		on[corev1.ConfigMapVolumeSource]("name", referenced),
+		references(func(s *corev1.ConfigMapVolumeSource) string { return s.Name }),
 		on[corev1.DownwardAPIVolumeSource]("defaultMode", fileMode),
 		on[corev1.KeyToPath]("path", visiblePath),
 		on[corev1.KeyToPath]("mode", fileMode),
@@ -42,8 +42,8 @@ func volumeRules() []rule {
 
 		on[corev1.ProjectedVolumeSource]("defaultMode", fileMode),
 		on[corev1.ProjectedVolumeSource]("sources", projections),
-		on[corev1.SecretProjection]("name", referenced),
-		on[corev1.ConfigMapProjection]("name", referenced),
+		references(func(s *corev1.SecretProjection) string { return s.Name }),
+		references(func(s *corev1.ConfigMapProjection) string { return s.Name }),
 		on[corev1.ServiceAccountTokenProjection]("path", visiblePath),
 		on[corev1.ServiceAccountTokenProjection]("expirationSeconds", func(r *report, n int64) {
 			if n < 10*60 {

@@ -51,7 +51,7 @@ func webhookRules() []rule {
 		need[admissionv1.Rule]("apiGroups", ""),
 		on[admissionv1.Rule]("apiGroups", starAlone("API groups")),
 		need[admissionv1.Rule]("apiVersions", ""),
-		on[admissionv1.Rule]("apiVersions", starAlone("API versions"), items(referenced)),
+		on[admissionv1.Rule]("apiVersions", starAlone("API versions"), items(present)),
 		need[admissionv1.Rule]("resources", ""),
 		on[admissionv1.Rule]("resources", ruleResources),
 	}
@@ -115,7 +115,7 @@ func starAlone(noun string) func(*report, []string) {
 
 // ruleResources refuses a resource that another entry already covers.
 func ruleResources(r *report, resources []string) {
-	items(referenced)(r, resources)
+	items(present)(r, resources)
 	all := slices.Contains(resources, "*/*")
 	if all && len(resources) > 1 {
 		r.invalid(resources, "if '*/*' is present, must not specify other resources")
