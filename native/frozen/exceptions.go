@@ -1,0 +1,102 @@
+package frozen
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"holdfast.dev/holdfast/immutability"
+)
+
+// The exceptions of the table, each named for the person who meets it.
+var (
+	// A Service of type ExternalName has no address; coming from it or going to
+	// it, an address is given or taken.
+	serviceWithoutAddress = &immutability.Exception{
+		Name: "the Service has no address, or is or was of type ExternalName",
+		Allows: func(c immutability.Change) bool {
+			return isEmpty(c.Old) || at(c.OldObject, "spec", "type") == "ExternalName" || at(c.NewObject, "spec", "type") == "ExternalName"
+		},
+	}
+	storageGrows = &immutability.Exception{
+		Name:   "the request grows",
+		Allows: func(c immutability.Change) bool { return grows(c.Old, c.New) },
+	}
+	setOnce = &immutability.Exception{
+		Name:   "it was not set before",
+		Allows: func(c immutability.Change) bool { return isEmpty(c.Old) },
+	}
+	whileSuspended = &immutability.Exception{
+		Name:   "the Job is suspended",
+		Allows: func(c immutability.Change) bool { return at(c.OldObject, "spec", "suspend") == true },
+	}
+	// An indexed Job grows and shrinks by changing both counts to one number.
+	elasticJob = &immutability.Exception{
+		Name: "the Job is Indexed and parallelism changes to the same number",
+		Allows: func(c immutability.Change) bool {
+			return at(c.NewObject, "spec", "completionMode") == "Indexed" &&
+				at(c.OldObject, "spec", "parallelism") == c.Old && at(c.NewObject, "spec", "parallelism") == c.New
+		},
+	}
+	whileGated = &immutability.Exception{
+		Name: "the Pod waits for scheduling gates and the selector is only added to",
+		Allows: func(c immutability.Change) bool {
+			gates, _ := at(c.OldObject, "spec", "schedulingGates").([]any)
+			return len(gates) > 0 && contains(c.New, c.Old)
+		},
+	}
+	deadlineSooner = &immutability.Exception{
+		Name:   "the deadline is set, or comes sooner",
+		Allows: func(c immutability.Change) bool { return isEmpty(c.Old) || atMost(c.New, c.Old) },
+	}
+	// Kubernetes took negative periods once and means one second by them.
+	graceRepaired = &immutability.Exception{
+		Name: "a negative period becomes 1",
+		Allows: func(c immutability.Change) bool {
+			old, ok := c.Old.(int64)
+			return ok && old < 0 && c.New == int64(1)
+		},
+	}
+)
+
+func isEmpty(value any) bool { return value == nil || value == "" }
+
+// at is the value below obj at the names, nil if there is none.
+func at(obj map[string]any, names ...string) any {
+	var value any = obj
+	for _, name := range names {
+		below, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = below[name]
+	}
+	return value
+}
+
+func grows(oldValue, newValue any) bool {
+	oldText, oldOK := oldValue.(string)
+	newText, newOK := newValue.(string)
+	if !oldOK || !newOK {
+		return false
+	}
+	oldQuantity, oldErr := resource.ParseQuantity(oldText)
+	newQuantity, newErr := resource.ParseQuantity(newText)
+	return oldErr == nil && newErr == nil && newQuantity.Cmp(oldQuantity) > 0
+}
+
+func atMost(value, limit any) bool {
+	a, aOK := value.(int64)
+	b, bOK := limit.(int64)
+	return aOK && bOK && a <= b
+}
+
+// contains says that a map has every entry of another.
+func contains(outer, inner any) bool {
+	all, _ := outer.(map[string]any)
+	some, _ := inner.(map[string]any)
+	for key, value := range some {
+		if all[key] != value {
+			return false
+		}
+	}
+	return true
+}
