@@ -1,0 +1,142 @@
+package columns_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/native/columns"
+)
+
+// now is ten minutes after midnight, when most objects of the tests were created.
+var now = time.Date(2026, 1, 2, 0, 10, 0, 0, time.UTC)
+
+// shown is an object and its row: a line for each column, wide ones marked with a star.
+type shown map[string]struct{ object, want string }
+
+func (cases shown) run(t *testing.T) {
+	t.Helper()
+	scheme := newScheme(t)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := strings.TrimSpace(c.want) + "\n"
+			if diff := cmp.Diff(want, row(t, decode(t, scheme, c.object))); diff != "" {
+				t.Errorf("row (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func row(t *testing.T, obj runtime.Object) string {
+	t.Helper()
+	table, ok := columns.For(obj)
+	if !ok {
+		t.Fatalf("no table for %T", obj)
+	}
+	cells := table.Cells(obj, now)
+	if len(cells) != len(table.Columns) {
+		t.Fatalf("%d cells for %d columns", len(cells), len(table.Columns))
+	}
+	var b strings.Builder
+	for i, c := range table.Columns {
+		star := strings.Repeat("*", int(c.Priority))
+		fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%s%s: %v", c.Name, star, cells[i])))
+	}
+	return b.String()
+}
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		admissionv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+		certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
+		eventsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
+		schedulingv1.AddToScheme, storagev1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
+	t.Helper()
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		t.Fatalf("parse %s: %v", text, err)
+	}
+	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	obj, _, err := strict.Decode(data, nil, nil)
+	if err != nil {
+		t.Fatalf("decode %s: %v", text, err)
+	}
+	return obj
+}
+
+// TestEveryTable looks at the tables of all kinds: each is good for an object that says nothing, one column carries the
+// name, each column says what it means, and each cell is of its column's type.
+func TestEveryTable(t *testing.T) {
+	scheme := newScheme(t)
+	tables := 0
+	for gvk := range scheme.AllKnownTypes() {
+		obj, err := scheme.New(gvk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, ok := columns.For(obj)
+		if !ok {
+			continue
+		}
+		tables++
+		names := 0
+		for i, cell := range table.Cells(obj, now) {
+			c := table.Columns[i]
+			if c.Description == "" {
+				t.Errorf("%s: column %s has no description", gvk.Kind, c.Name)
+			}
+			if c.Format == "name" {
+				names++
+			}
+			types := map[string]string{"string": "string", "date": "string", "integer": "int64", "boolean": "bool"}
+			if got := fmt.Sprintf("%T", cell); got != types[c.Type] {
+				t.Errorf("%s: column %s is of type %s, its cell is a %s", gvk.Kind, c.Name, c.Type, got)
+			}
+		}
+		if names != 1 {
+			t.Errorf("%s: %d columns carry the name, want 1", gvk.Kind, names)
+		}
+	}
+	if tables != 43 {
+		t.Errorf("%d kinds have a table, want 43", tables)
+	}
+}
+
+func TestNoTable(t *testing.T) {
+	for _, obj := range []runtime.Object{&corev1.PodList{}, &corev1.Binding{}, &runtime.Unknown{}} {
+		if _, ok := columns.For(obj); ok {
+			t.Errorf("%T has a table", obj)
+		}
+	}
+}
