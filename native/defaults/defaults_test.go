@@ -22,6 +22,7 @@ import (
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/native/defaults"
@@ -83,7 +84,8 @@ func show(t *testing.T, obj runtime.Object) string {
 	return string(text)
 }
 
-// TestTwiceIsOnce fills objects of every kind at random: what was defaulted has no defaults left to fill.
+// TestTwiceIsOnce fills objects of every kind at random, with words that defaults look for in the places where they look:
+// what was defaulted has no defaults left to fill.
 func TestTwiceIsOnce(t *testing.T) {
 	scheme := newScheme(t)
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs)
@@ -99,6 +101,17 @@ func TestTwiceIsOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				filler.Funcs(
+					oneOf("", corev1.ClusterIPNone, "10.0.0.1", "fd00::1", "nginx", "nginx:latest"),
+					oneOf("", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer),
+					oneOf("", corev1.ServiceAffinityNone, corev1.ServiceAffinityClientIP),
+					oneOf("", corev1.IPv4Protocol, corev1.IPv6Protocol),
+					oneOf(corev1.ResourceCPU, corev1.ResourceMemory, "hugepages-2Mi", "limits.cpu"),
+					oneOf("", corev1.LimitTypeContainer, corev1.LimitTypePod),
+					oneOf("", appsv1.RollingUpdateDeploymentStrategyType, appsv1.RecreateDeploymentStrategyType),
+					oneOf("", appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType),
+					oneOf("", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType),
+				)
 				filler.Fill(obj)
 				scheme.Default(obj)
 				again := obj.DeepCopyObject()
@@ -109,6 +122,11 @@ func TestTwiceIsOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// oneOf fills a string of type T with one of words.
+func oneOf[T ~string](words ...T) func(*T, randfill.Continue) {
+	return func(field *T, c randfill.Continue) { *field = words[c.Intn(len(words))] }
 }
 
 func TestListsAreDefaultedItemByItem(t *testing.T) {

@@ -1,0 +1,24 @@
+package defaults_test
+
+import "testing"
+
+func TestClasses(t *testing.T) {
+	inOut{
+		"StorageClass": {
+			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: a.com/b}`,
+			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: a.com/b, reclaimPolicy: Delete, volumeBindingMode: Immediate}`,
+		},
+		"StorageClass that waits": {
+			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
+			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
+		},
+		"PriorityClass": {
+			in:   `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1}`,
+			want: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1, preemptionPolicy: PreemptLowerPriority}`,
+		},
+		"PriorityClass that never preempts": {
+			in:   `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1, preemptionPolicy: Never}`,
+			want: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1, preemptionPolicy: Never}`,
+		},
+	}.run(t)
+}
