@@ -1,0 +1,64 @@
+package immutability
+
+import (
+	"cmp"
+	"slices"
+
+	"holdfast.dev/holdfast/schema"
+)
+
+// alignment is one place in several schemas: nodes[i] is what the i-th has
+// there, nil for nothing, and covered[i] whether an immutable node around it
+// holds it.
+type alignment struct {
+	path    *schema.Path
+	nodes   []*schema.Schema
+	covered []bool
+}
+
+// marker is what holds at the place in the i-th schema.
+func (a alignment) marker(i int) Marker {
+	if a.covered[i] {
+		return Immutable
+	}
+	return MarkerOf(a.nodes[i])
+}
+
+// align visits every place that one of the schemas has outside of logic, parents
+// first, in the order of schema.Children.
+func align(nodes []*schema.Schema, visit func(alignment)) {
+	alignment{nodes: nodes, covered: make([]bool, len(nodes))}.walk(visit)
+}
+
+func (a alignment) walk(visit func(alignment)) {
+	visit(a)
+	covered := make([]bool, len(a.nodes))
+	for i := range a.nodes {
+		covered[i] = a.path != nil && a.marker(i) == Immutable
+	}
+	below := map[schema.Child][]*schema.Schema{}
+	var order []schema.Child
+	for i, s := range a.nodes {
+		if s == nil {
+			continue
+		}
+		for child := range s.Children() {
+			if child.Edge > schema.AdditionalItem {
+				break
+			}
+			node := child.Schema
+			child.Schema = nil
+			if below[child] == nil {
+				below[child] = make([]*schema.Schema, len(a.nodes))
+				order = append(order, child)
+			}
+			below[child][i] = node
+		}
+	}
+	slices.SortFunc(order, func(x, y schema.Child) int {
+		return cmp.Or(cmp.Compare(x.Edge, y.Edge), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Index, y.Index))
+	})
+	for _, child := range order {
+		alignment{child.Path(a.path), below[child], covered}.walk(visit)
+	}
+}

@@ -1,0 +1,183 @@
+package immutability
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+)
+
+// equal is a == b. What holds the path of the scenario differs between old and
+// new; of the rest nothing is known.
+func (v evaluation) equal(a, b ast.Expr) truth {
+	left, isRef := refOf(a)
+	right, areRefs := refOf(b)
+	switch {
+	case isRef && areRefs && left.faces(right):
+		return v.fields(left, right)
+	case isRef && areRefs && left.key != "" && left.key == v.item && right.key == v.item && slices.Equal(left.path, right.path):
+		return v.values(left, right)
+	}
+	if v.sizes(a, b) {
+		return no
+	}
+	x, y := v.truth(a), v.truth(b)
+	switch {
+	case x == broken || y == broken:
+		return broken
+	case x == unknown || y == unknown:
+		return unknown
+	}
+	return truthOf(x == y)
+}
+
+func (v evaluation) fields(left, right ref) truth {
+	switch {
+	case v.missing(left) || v.missing(right):
+		return broken
+	case hasPrefix(v.path, left.path):
+		return no
+	}
+	return unknown
+}
+
+// values is self[key] == oldSelf[key].
+func (v evaluation) values(left, right ref) truth {
+	switch {
+	case v.missing(left) || v.missing(right):
+		return broken
+	case slices.Equal(left.path, v.path) && left.root != right.root && v.event == itemChanged:
+		return no
+	}
+	return unknown
+}
+
+// sizes says whether size(self.x) == size(oldSelf.x) stands where an item of x
+// alone comes or goes.
+func (v evaluation) sizes(a, b ast.Expr) bool {
+	left, ok := sizeOf(a)
+	right, alsoOK := sizeOf(b)
+	return ok && alsoOK && left.faces(right) && slices.Equal(left.path, v.path) &&
+		(v.event == itemRemoved || v.event == itemAdded)
+}
+
+// sizeOf is the value whose size is taken.
+func sizeOf(e ast.Expr) (ref, bool) {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "size" {
+		return ref{}, false
+	}
+	operands := operandsOf(e.AsCall())
+	if len(operands) != 1 {
+		return ref{}, false
+	}
+	return refOf(operands[0])
+}
+
+// in is item in self.x.
+func (v evaluation) in(element, container ast.Expr) truth {
+	if c, ok := refOf(container); ok {
+		if v.missing(c) {
+			return broken
+		}
+		e, isRef := refOf(element)
+		if isRef && e.variable != "" && e.variable == v.item && len(e.path) == 0 && v.holdsItems(c) {
+			return truthOf(!v.absentFrom(c.root))
+		}
+	}
+	return v.strict([]ast.Expr{element, container})
+}
+
+// holdsItems says whether c is the map or list that the scenario is about.
+func (v evaluation) holdsItems(c ref) bool {
+	return c.root != "" && c.key == "" && slices.Equal(c.path, v.path) && v.event >= itemRemoved
+}
+
+// member is a call on a value: self.all(x, ...), sets.contains(self, oldSelf).
+func (v evaluation) member(call ast.CallExpr) truth {
+	args := call.Args()
+	target, isRef := refOf(call.Target())
+	switch function := call.FunctionName(); {
+	case function == "hasValue" && isRef && len(args) == 0:
+		if target.root == oldRoot && len(target.path) == 0 {
+			return yes // there is no transition without an old value
+		}
+		return v.has(call.Target())
+	case function == "all" && isRef && len(args) == 2:
+		return v.all(target, args[0], args[1])
+	case function == "exists" && isRef && len(args) == 2:
+		return v.exists(target, args[0], args[1])
+	case isRef && target.variable == "sets" && len(args) == 2 && (function == "contains" || function == "equivalent"):
+		return v.sets(function, args[0], args[1])
+	}
+	if r, ok := refOfCall(call); ok {
+		if v.missing(r) {
+			return broken
+		}
+		return unknown
+	}
+	return v.strict(operandsOf(call))
+}
+
+// all asks about every item, so also about the one of the scenario, if it is on
+// the side that is asked.
+func (v evaluation) all(target ref, variable, condition ast.Expr) truth {
+	if v.missing(target) {
+		return broken
+	}
+	if variable.Kind() != ast.IdentKind || !v.holdsItems(target) || v.absentFrom(target.root) {
+		return unknown
+	}
+	v.item = variable.AsIdent()
+	if verdict := v.truth(condition); verdict == no || verdict == broken {
+		return verdict
+	}
+	return unknown
+}
+
+// exists asks whether an item has a partner. The one of the scenario has none on
+// the side where it is missing.
+func (v evaluation) exists(target ref, variable, condition ast.Expr) truth {
+	if v.missing(target) {
+		return broken
+	}
+	if variable.Kind() == ast.IdentKind && v.item != "" && v.holdsItems(target) &&
+		v.absentFrom(target.root) && pairs(condition, variable.AsIdent(), v.item) {
+		return no
+	}
+	return unknown
+}
+
+// pairs says whether a condition holds only for items with something in common:
+// x == y, or x.name == y.name.
+func pairs(condition ast.Expr, x, y string) bool {
+	if condition.Kind() != ast.CallKind {
+		return false
+	}
+	call := condition.AsCall()
+	if len(call.Args()) != 2 {
+		return false
+	}
+	switch call.FunctionName() {
+	case operators.LogicalAnd:
+		return pairs(call.Args()[0], x, y) || pairs(call.Args()[1], x, y)
+	case operators.Equals:
+		a, isRef := refOf(call.Args()[0])
+		b, areRefs := refOf(call.Args()[1])
+		return isRef && areRefs && slices.Equal(a.path, b.path) &&
+			(a.variable == x && b.variable == y || a.variable == y && b.variable == x)
+	}
+	return false
+}
+
+// sets is sets.contains(a, b), every item of b is in a, or sets.equivalent(a, b).
+func (v evaluation) sets(function string, a, b ast.Expr) truth {
+	outer, ok := refOf(a)
+	inner, alsoOK := refOf(b)
+	if !ok || !alsoOK || !outer.faces(inner) || !v.holdsItems(outer) {
+		return v.strict([]ast.Expr{a, b})
+	}
+	if v.absentFrom(outer.root) || function == "equivalent" && v.absentFrom(inner.root) {
+		return no
+	}
+	return unknown
+}

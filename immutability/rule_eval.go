@@ -1,0 +1,207 @@
+package immutability
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// scenario is one thing that an update does, at a path below the node of a rule,
+// where everything above the path is there before and after. What else the
+// update does is not known.
+type scenario struct {
+	event event
+	path  []string
+}
+
+type event uint8
+
+const (
+	changed     event = iota // the value becomes another
+	removed                  // the value goes
+	set                      // the value comes
+	itemRemoved              // a key or item of the value goes
+	itemAdded                // a key or item of the value comes
+	itemChanged              // the value of a key becomes another
+)
+
+// truth is what a rule says in a scenario: unknown where it depends on what else
+// the update does, broken where CEL ends in an error, which refuses a write too.
+type truth uint8
+
+const (
+	unknown truth = iota
+	yes
+	no
+	broken
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return t
+}
+
+// or is CEL's: an error does not count beside a yes.
+func (t truth) or(other truth) truth {
+	switch {
+	case t == yes || other == yes:
+		return yes
+	case t == unknown || other == unknown:
+		return unknown
+	case t == broken || other == broken:
+		return broken
+	}
+	return no
+}
+
+func (t truth) and(other truth) truth { return t.not().or(other.not()).not() }
+
+// evaluation is one rule in one scenario. item is the variable that stands for
+// the key or item the scenario is about.
+type evaluation struct {
+	scenario
+	item string
+}
+
+func (v evaluation) truth(e ast.Expr) truth {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		if b, ok := e.AsLiteral().(types.Bool); ok {
+			return truthOf(bool(b))
+		}
+		return unknown
+	case ast.CallKind:
+		return v.call(e.AsCall())
+	case ast.ListKind:
+		return v.strict(e.AsList().Elements())
+	}
+	if r, ok := refOf(e); ok && v.missing(r) {
+		return broken
+	}
+	if e.Kind() == ast.SelectKind {
+		return v.strict([]ast.Expr{e.AsSelect().Operand()})
+	}
+	return unknown
+}
+
+// strict is a function of which nothing is known but that it fails where an
+// argument fails.
+func (v evaluation) strict(arguments []ast.Expr) truth {
+	for _, e := range arguments {
+		if v.truth(e) == broken {
+			return broken
+		}
+	}
+	return unknown
+}
+
+func (v evaluation) call(call ast.CallExpr) truth {
+	args := call.Args()
+	if call.IsMemberFunction() {
+		return v.member(call)
+	}
+	switch function := call.FunctionName(); {
+	case function == operators.LogicalNot && len(args) == 1:
+		return v.truth(args[0]).not()
+	case function == operators.LogicalAnd && len(args) == 2:
+		return v.truth(args[0]).and(v.truth(args[1]))
+	case function == operators.LogicalOr && len(args) == 2:
+		return v.truth(args[0]).or(v.truth(args[1]))
+	case function == operators.Conditional && len(args) == 3:
+		return v.conditional(args[0], args[1], args[2])
+	case function == operators.Equals && len(args) == 2:
+		return v.equal(args[0], args[1])
+	case function == operators.NotEquals && len(args) == 2:
+		return v.equal(args[0], args[1]).not()
+	case function == operators.In && len(args) == 2:
+		return v.in(args[0], args[1])
+	case function == "has" && len(args) == 1:
+		return v.has(args[0])
+	}
+	if r, ok := refOfCall(call); ok {
+		if v.missing(r) {
+			return broken
+		}
+		return unknown
+	}
+	return v.strict(args)
+}
+
+func (v evaluation) conditional(condition, then, otherwise ast.Expr) truth {
+	switch v.truth(condition) {
+	case yes:
+		return v.truth(then)
+	case no:
+		return v.truth(otherwise)
+	case broken:
+		return broken
+	}
+	a, b := v.truth(then), v.truth(otherwise)
+	if a == b {
+		return a
+	}
+	if a != yes && b != yes && a != unknown && b != unknown {
+		return no // an error or a no: refused both ways
+	}
+	return unknown
+}
+
+// missing says whether the value that r names is not there, so that CEL fails.
+func (v evaluation) missing(r ref) bool {
+	if r.optional || r.root == "" {
+		return false
+	}
+	if r.key != "" {
+		return r.key == v.item && slices.Equal(r.path, v.path) && v.absentFrom(r.root)
+	}
+	isField := v.event == removed || v.event == set
+	return isField && v.absentFrom(r.root) && hasPrefix(r.path, v.path)
+}
+
+// absentFrom says on which side the field or item of the scenario is not there.
+func (v evaluation) absentFrom(root string) bool {
+	switch v.event {
+	case removed, itemRemoved:
+		return root == newRoot
+	case set, itemAdded:
+		return root == oldRoot
+	}
+	return false
+}
+
+// has is has(self.x).
+func (v evaluation) has(e ast.Expr) truth {
+	r, ok := refOf(e)
+	if !ok || r.root == "" || r.key != "" || len(r.path) == 0 {
+		return unknown
+	}
+	holder := r
+	holder.path = r.path[:len(r.path)-1]
+	switch {
+	case v.missing(holder):
+		return broken
+	case slices.Equal(r.path, v.path) && (v.event == removed || v.event == set):
+		return truthOf(!v.absentFrom(r.root))
+	case hasPrefix(v.path, r.path):
+		return yes
+	}
+	return unknown
+}
+
+func hasPrefix(path, prefix []string) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}

@@ -1,0 +1,137 @@
+package immutability
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// ref is a value that a rule names: self.spec.size, oldSelf.?size, self[key].
+type ref struct {
+	// root is self or oldSelf; empty for a variable of all() or exists().
+	root     string
+	variable string
+	path     []string
+	// key is the variable by which the value at path is looked up, if it is.
+	key string
+	// optional values are never missing: they are none.
+	optional bool
+}
+
+const (
+	newRoot = "self"
+	oldRoot = "oldSelf"
+)
+
+// faces says whether two refs are the old and the new of one field.
+func (r ref) faces(other ref) bool {
+	return r.root != "" && other.root != "" && r.root != other.root &&
+		r.key == "" && other.key == "" && slices.Equal(r.path, other.path)
+}
+
+// refOf reads an expression as a ref.
+func refOf(e ast.Expr) (ref, bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		name := e.AsIdent()
+		if name == newRoot || name == oldRoot {
+			return ref{root: name}, true
+		}
+		return ref{variable: name}, true
+	case ast.SelectKind:
+		r, ok := refOf(e.AsSelect().Operand())
+		return r.child(unescape(e.AsSelect().FieldName())), ok && r.key == ""
+	case ast.CallKind:
+		return refOfCall(e.AsCall())
+	}
+	return ref{}, false
+}
+
+func refOfCall(call ast.CallExpr) (ref, bool) {
+	if call.IsMemberFunction() {
+		r, ok := refOf(call.Target())
+		switch call.FunctionName() {
+		case "value":
+			// oldSelf is an optional value where optionalOldSelf is set.
+			return r, ok && len(call.Args()) == 0
+		case "orValue":
+			r.optional = true
+			return r, ok
+		}
+		return ref{}, false
+	}
+	if len(call.Args()) != 2 {
+		return ref{}, false
+	}
+	r, ok := refOf(call.Args()[0])
+	if !ok || r.key != "" {
+		return ref{}, false
+	}
+	name, isName := textOf(call.Args()[1])
+	switch call.FunctionName() {
+	case operators.OptSelect:
+		r = r.child(unescape(name))
+		r.optional = true
+		return r, isName
+	case operators.Index, operators.OptIndex:
+		r.optional = r.optional || call.FunctionName() == operators.OptIndex
+		if isName {
+			return r.child(name), true
+		}
+		key, isRef := refOf(call.Args()[1])
+		r.key = key.variable
+		return r, isRef && r.key != "" && len(key.path) == 0
+	}
+	return ref{}, false
+}
+
+func (r ref) child(name string) ref {
+	r.path = append(slices.Clone(r.path), name)
+	return r
+}
+
+// textOf is a string literal.
+func textOf(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := e.AsLiteral().(types.String)
+	return string(text), ok
+}
+
+// unescape is the property that a name in a rule stands for: Kubernetes escapes
+// what CEL does not take as a name.
+func unescape(name string) string {
+	if !strings.Contains(name, "__") {
+		return name
+	}
+	name = strings.NewReplacer("__underscores__", "__", "__dot__", ".", "__dash__", "-", "__slash__", "/").Replace(name)
+	if inner, found := strings.CutPrefix(name, "__"); found && strings.HasSuffix(inner, "__") {
+		return strings.TrimSuffix(inner, "__")
+	}
+	return name
+}
+
+// operandsOf are the target and the arguments of a call.
+func operandsOf(call ast.CallExpr) []ast.Expr {
+	if call.IsMemberFunction() {
+		return append([]ast.Expr{call.Target()}, call.Args()...)
+	}
+	return call.Args()
+}
+
+func isEquality(function string) bool {
+	return function == operators.Equals || function == operators.NotEquals
+}
+
+// isContainerCall names what looks into a map or a list.
+func isContainerCall(function string) bool {
+	switch function {
+	case "all", "exists", "contains", "equivalent", operators.In:
+		return true
+	}
+	return false
+}

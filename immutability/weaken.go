@@ -1,0 +1,39 @@
+package immutability
+
+import (
+	"fmt"
+
+	"holdfast.dev/holdfast/schema"
+)
+
+// Weakening is a marker that an update of a definition drops, or replaces by one
+// that promises less, on a node that stays. Typed clients that do not know the
+// markers do this without knowing.
+type Weakening struct {
+	Path     *schema.Path
+	Old, New Marker // New is Free when the marker is gone
+}
+
+// String is the warning for a person.
+func (w Weakening) String() string {
+	if w.New == Free {
+		return fmt.Sprintf("%s: %s is gone, so it may change from now on", Field(w.Path), w.Old.Keyword())
+	}
+	return fmt.Sprintf("%s: %s became %s, which promises less", Field(w.Path), w.Old.Keyword(), w.New.Keyword())
+}
+
+// Weakened finds every marker of oldSchema that newSchema weakens, in the order of
+// the schema. A node that an immutable one around it holds is not weakened.
+func Weakened(oldSchema, newSchema *schema.Schema) []Weakening {
+	var found []Weakening
+	align([]*schema.Schema{oldSchema, newSchema}, func(at alignment) {
+		if at.nodes[0] == nil || at.nodes[1] == nil {
+			return
+		}
+		before, after := MarkerOf(at.nodes[0]), at.marker(1)
+		if !after.covers(before) {
+			found = append(found, Weakening{at.path, before, after})
+		}
+	})
+	return found
+}
