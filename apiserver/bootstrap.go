@@ -17,13 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-const (
-	// serviceIP is the cluster IP of the Service "kubernetes", the first of the
-	// range that Kubernetes installers use.
-	serviceIP = "10.96.0.1"
-
-	readyPoll = 10 * time.Millisecond
-)
+const readyPoll = 10 * time.Millisecond
 
 // systemNamespaces are there at start, as clients expect.
 var systemNamespaces = []string{
@@ -57,12 +51,17 @@ func (s *Server) bootstrap(ctx context.Context, client kubernetes.Interface) err
 			return fmt.Errorf("create namespace %s: %w", name, err)
 		}
 	}
+	_, err := client.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "kubernetes", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
 	service, err := s.kubernetesService()
 	if err != nil {
 		return err
 	}
 	_, err = client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, service, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	// Another server may have been faster: then the name or the address is taken.
+	if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsInvalid(err) {
 		return fmt.Errorf("create service kubernetes: %w", err)
 	}
 	return nil

@@ -3,12 +3,15 @@ package apiserver
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/names"
@@ -43,17 +46,23 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 			groups[gv][name] = storage
 		}
 	}
+	stores := map[schema.GroupResource]*genericregistry.Store{}
 	for _, kind := range native.Kinds() {
-		served, err := i.open(kind)
+		base, err := newKindREST(kind, i.scheme, i.options)
 		if err != nil {
 			return err
 		}
+		stores[kind.GroupResource()] = base.Store
+		served := i.serve(base)
 		add(kind.GroupVersion, served)
 		if kind.Resource == "events" {
 			add(eventsv1.SchemeGroupVersion, served)
 		}
 	}
 
+	if err := i.allot(server, stores); err != nil {
+		return err
+	}
 	var named []*genericapiserver.APIGroupInfo
 	for _, gv := range order {
 		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, i.scheme, metav1.ParameterCodec, i.codecs)
@@ -73,20 +82,13 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 	return nil
 }
 
-// open makes the registry of a kind and those of its subresources.
-func (i installer) open(kind native.Kind) (resources, error) {
-	base, err := newKindREST(kind, i.scheme, i.options)
-	if err != nil {
-		return nil, err
-	}
+// serve gives a kind its subresources.
+func (i installer) serve(base *kindREST) resources {
+	kind := base.kind
 	s := strategy{ObjectTyper: i.scheme, NameGenerator: names.SimpleNameGenerator, kind: kind}
 	served := resources{kind.Resource: base}
-	if kind.Status {
-		served[kind.Resource+"/status"] = newStatusREST(base.Store, s)
-	}
-	if kind.Scale != nil {
-		served[kind.Resource+"/scale"] = &scaleREST{store: base.Store, kind: kind}
-	}
+	// Subresources work on copies of the store, so what is particular to it
+	// comes first.
 	switch kind.Resource {
 	case "namespaces":
 		served["namespaces"] = newNamespaceREST(base)
@@ -96,5 +98,42 @@ func (i installer) open(kind native.Kind) (resources, error) {
 	case "events":
 		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return eventSeconds, nil }
 	}
-	return served, nil
+	if kind.Status {
+		served[kind.Resource+"/status"] = newStatusREST(base.Store, s)
+	}
+	if kind.Scale != nil {
+		served[kind.Resource+"/scale"] = &scaleREST{store: base.Store, kind: kind}
+	}
+	return served
+}
+
+// allot makes the store of Services hand out cluster IPs and node ports.
+func (i installer) allot(server *genericapiserver.GenericAPIServer, stores map[schema.GroupResource]*genericregistry.Store) error {
+	ports := schema.GroupResource{Group: networkingv1.GroupName, Resource: "nodeports"}
+	options, err := i.options.GetRESTOptions(ports, &networkingv1.IPAddress{})
+	if err != nil {
+		return err
+	}
+	storage, destroy, err := generic.NewRawStorage(options.StorageConfig,
+		func() runtime.Object { return &networkingv1.IPAddress{} },
+		func() runtime.Object { return &networkingv1.IPAddressList{} }, "/"+ports.Resource)
+	if err != nil {
+		return fmt.Errorf("open claims of node ports: %w", err)
+	}
+	server.RegisterDestroyFunc(destroy)
+
+	services := stores[corev1.Resource("services")]
+	a := &allotment{
+		services:  services,
+		addresses: claims{storage: stores[networkingv1.Resource("ipaddresses")].Storage, prefix: "/ipaddresses/"},
+		ports: claims{
+			storage: genericregistry.DryRunnableStorage{Storage: storage, Codec: options.StorageConfig.Codec},
+			prefix:  "/" + ports.Resource + "/",
+		},
+	}
+	services.BeginCreate, services.BeginUpdate, services.AfterDelete = a.beginCreate, a.beginUpdate, a.afterDelete
+	return server.AddPostStartHook("repair-services", func(hook genericapiserver.PostStartHookContext) error {
+		go a.repairUntil(hook)
+		return nil
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/frozen"
 	"holdfast.dev/holdfast/native/rules"
 )
 
@@ -86,7 +87,7 @@ func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Obj
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) ValidateUpdate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return rules.ValidateUpdate(newObj, oldObj)
+	return append(rules.ValidateUpdate(newObj, oldObj), frozen.Check(newObj, oldObj)...)
 }
 
 // WarningsOnUpdate implements rest.RESTUpdateStrategy.

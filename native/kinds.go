@@ -56,7 +56,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "services", ShortNames: []string{"svc"}, Categories: all,
 			Object: &corev1.Service{}, List: &corev1.ServiceList{},
-			Status: true, CreateOnUpdate: true, Selectable: serviceFields, PrepareUpdate: keepClusterIP, ReturnDeleted: true,
+			Status: true, CreateOnUpdate: true, Selectable: serviceFields, PrepareUpdate: keepAllotted, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Resource: "serviceaccounts", ShortNames: []string{"sa"},
@@ -165,6 +165,10 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "networkpolicies", ShortNames: []string{"netpol"},
 			Object: &networkingv1.NetworkPolicy{}, List: &networkingv1.NetworkPolicyList{}, Generation: true,
+		},
+		{
+			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "ipaddresses", ShortNames: []string{"ip"}, Scope: Cluster,
+			Object: &networkingv1.IPAddress{}, List: &networkingv1.IPAddressList{}, Generation: true,
 		},
 		{
 			GroupVersion: discoveryv1.SchemeGroupVersion, Resource: "endpointslices",
