@@ -95,13 +95,13 @@ func TestTwiceIsOnce(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/%s", gvk.Group, gvk.Kind), func(t *testing.T) {
 			t.Parallel()
-			for seed := range int64(20) {
+			for seed := range int64(60) {
 				filler := fuzzer.FuzzerFor(funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
 				obj, err := scheme.New(gvk)
 				if err != nil {
 					t.Fatal(err)
 				}
-				filler.Funcs(
+				filler.NumElements(0, 3).Funcs(
 					oneOf("", corev1.ClusterIPNone, "10.0.0.1", "fd00::1", "nginx", "nginx:latest"),
 					oneOf("", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer),
 					oneOf("", corev1.ServiceAffinityNone, corev1.ServiceAffinityClientIP),
