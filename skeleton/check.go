@@ -35,12 +35,20 @@ func (sk *Skeleton) CheckUpdate(oldObj, newObj map[string]any) []WrongType {
 
 func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 	var c checker
-	c.value(sk.root, obj, old, nil)
-	slices.SortFunc(c.wrong, func(a, b WrongType) int {
+	c.value(sk.root, obj, old)
+	if len(c.found) == 0 {
+		return nil
+	}
+	wrong := make([]WrongType, len(c.found))
+	for i, f := range c.found {
+		slices.Reverse(f.steps)
+		wrong[i] = WrongType{Path: (&trail{steps: f.steps}).String(), Want: f.want.String(), Got: f.got}
+	}
+	slices.SortFunc(wrong, func(a, b WrongType) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Want, b.Want))
 	})
 	// Overlapping patterns may say the same twice.
-	return slices.Compact(c.wrong)
+	return slices.Compact(wrong)
 }
 
 // nowhere is the type of absent, the old value of what was not there.
@@ -48,40 +56,31 @@ type nowhere struct{}
 
 var absent any = nowhere{}
 
-type checker struct{ wrong []WrongType }
+// checker collects what is wrong. Nobody keeps a path on the way down: each
+// level adds its step to what was found below it on the way up, so that an
+// object in which all is well pays nothing for paths.
+type checker struct{ found []finding }
 
-// spot is where a walk is. The spots of a walk lie on the stack and are read
-// only when something is wrong.
-type spot struct {
-	up      *spot
-	key     string
-	index   int
-	isIndex bool
+type finding struct {
+	steps []trailStep // innermost first
+	want  kind
+	got   string
 }
 
-func (s *spot) String() string {
-	var t trail
-	for ; s != nil; s = s.up {
-		t.steps = append(t.steps, trailStep{s.key, s.index, s.isIndex})
-	}
-	slices.Reverse(t.steps)
-	return t.String()
-}
-
-func (c *checker) value(n *node, x, old any, at *spot) {
+func (c *checker) value(n *node, x, old any) {
 	if !n.binding.accepts(x) {
-		c.report(n, x, old, at)
+		c.report(n, x, old)
 		return
 	}
 	switch x := x.(type) {
 	case map[string]any:
-		c.object(n, x, old, at)
+		c.object(n, x, old)
 	case []any:
-		c.list(n, x, old, at)
+		c.list(n, x, old)
 	}
 }
 
-func (c *checker) report(n *node, x, old any, at *spot) {
+func (c *checker) report(n *node, x, old any) {
 	if old != absent && reflect.DeepEqual(x, old) {
 		return
 	}
@@ -92,51 +91,56 @@ func (c *checker) report(n *node, x, old any, at *spot) {
 	case got == "":
 		got = reflect.TypeOf(x).String()
 	}
-	c.wrong = append(c.wrong, WrongType{Path: at.String(), Want: n.binding.String(), Got: got})
+	c.found = append(c.found, finding{want: n.binding, got: got})
 }
 
-func (c *checker) object(n *node, x map[string]any, old any, at *spot) {
+// at adds a step to everything found since there were before findings.
+func (c *checker) at(step trailStep, before int) {
+	for i := before; i < len(c.found); i++ {
+		c.found[i].steps = append(c.found[i].steps, step)
+	}
+}
+
+func (c *checker) object(n *node, x map[string]any, old any) {
 	oldObj, _ := old.(map[string]any)
 	for key, value := range x {
 		if value == nil {
 			continue
 		}
-		before := absent
+		was := absent
 		if v, ok := oldObj[key]; ok {
-			before = v
+			was = v
 		}
-		here := spot{up: at, key: key}
-		child, ok := n.properties[key]
-		if ok {
-			c.value(child, value, before, &here)
-			continue
-		}
-		child, several := n.undeclared(key)
-		if several {
+		before := len(c.found)
+		if child, ok := n.properties[key]; ok {
+			c.value(child, value, was)
+		} else {
 			// Each pattern that matches must hold.
-			for _, p := range n.patterns {
-				if p.covers(key) {
-					c.value(p.value, value, before, &here)
-				}
+			for child := range n.undeclaredNodes(key) {
+				c.value(child, value, was)
 			}
-		} else if child != nil {
-			c.value(child, value, before, &here)
+		}
+		if len(c.found) > before {
+			c.at(trailStep{key: key}, before)
 		}
 	}
 }
 
-func (c *checker) list(n *node, x []any, old any, at *spot) {
+func (c *checker) list(n *node, x []any, old any) {
 	oldList, _ := old.([]any)
 	for i, item := range x {
 		child := n.item(i)
 		if item == nil && child.nullFits {
 			continue
 		}
-		before := absent
+		was := absent
 		if i < len(oldList) {
-			before = oldList[i]
+			was = oldList[i]
 		}
-		here := spot{up: at, index: i, isIndex: true}
-		c.value(child, item, before, &here)
+		before := len(c.found)
+		c.value(child, item, was)
+		if len(c.found) > before {
+			c.at(trailStep{index: i, isIndex: true}, before)
+		}
 	}
 }

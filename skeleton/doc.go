@@ -12,12 +12,16 @@
 //	sk := skeleton.Build(s) // once per version of a definition
 //	sk.Prune(obj)           // for every object, in place
 //
-// Build is linear in the size of the schema (names are hashed, and sorted only
-// where somebody reads the answer). Prune visits each value once, changes the
-// object in place and allocates nothing when nothing is dropped. Check reads
-// only, and allocates nothing when nothing is wrong.
+// Rules says which schemas a definition may carry. Check, Prune, Default and
+// Normalize are the steps of one write, in that order; each does one thing.
 //
-// A Skeleton keeps default values of the schema it was built from and otherwise
-// shares nothing with it. It never changes after Build: any number of
-// goroutines may use one, each on an object of its own.
+// Build is linear in the size of the schema, and a skeleton is never larger
+// than its schema. Prune visits each value once, changes the object in place
+// and allocates nothing when nothing is dropped. Check only reads, and
+// allocates nothing when nothing is wrong. Depth costs stack, which Go grows as
+// needed; no input makes a step fail.
+//
+// A Skeleton keeps the schema it was built from, which must not change any
+// more, and copies default values out of it. It never changes after Build: any
+// number of goroutines may use one, each on an object of its own.
 package skeleton

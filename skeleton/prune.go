@@ -93,35 +93,3 @@ func pruneList(n *node, x []any, t *trail) {
 		}
 	}
 }
-
-// item is the node of the item at a position.
-func (n *node) item(i int) *node {
-	switch {
-	case i < len(n.tuple):
-		return n.tuple[i]
-	case n.rest == nil:
-		return nothing
-	}
-	return n.rest
-}
-
-// undeclared is the node of a key that is none of the properties, nil where it
-// is not specified. For a key that matches several patterns it is the first of
-// several, which gather gives.
-func (n *node) undeclared(key string) (c *node, several bool) {
-	for _, p := range n.patterns {
-		if !p.covers(key) {
-			continue
-		}
-		if c != nil {
-			return c, true
-		}
-		c = p.value
-	}
-	if c == nil {
-		c = n.additional
-	}
-	return c, false
-}
-
-func (p pattern) covers(key string) bool { return p.matches == nil || p.matches.MatchString(key) }

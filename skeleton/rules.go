@@ -1,11 +1,6 @@
 package skeleton
 
-import (
-	"maps"
-	"slices"
-
-	"holdfast.dev/holdfast/schema"
-)
+import "holdfast.dev/holdfast/schema"
 
 // Rules says which schemas a definition may carry. The zero value holds for
 // definitions that are pruned.
@@ -44,36 +39,36 @@ func (r Rules) Check(s *schema.Schema) schema.Errors {
 }
 
 // shape looks at what only the merge of all parts can tell.
-func (r *ruling) shape(s *shape, path *schema.Path) {
-	if len(s.properties) > 0 {
+func (r *ruling) shape(n *node, path *schema.Path) {
+	if len(n.declared) > 0 {
 		const detail = "must not be used beside properties: an object has either known fields or free keys; " +
 			"to keep unknown fields beside known ones use " + schema.PreserveUnknownFieldsKeyword + ": true"
-		if s.additional != nil {
+		if n.additional != nil {
 			r.refuse(path.Child("additionalProperties"), detail)
 		}
-		if len(s.patterns) > 0 {
+		if len(n.patterns) > 0 {
 			r.refuse(path.Child("patternProperties"), detail)
 		}
 	}
-	if s.items != nil && len(s.tuple) > 0 {
+	if n.items != nil && len(n.tuple) > 0 {
 		r.refuse(path.Child("items"), "must be either one schema or a list of schemas by position in all branches of logic, not both")
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
-		r.shape(s.properties[name], path.Child("properties").Key(name))
+	for name, c := range n.declared {
+		r.shape(c, path.Child("properties").Key(name))
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.patterns)) {
-		r.shape(s.patterns[name], path.Child("patternProperties").Key(name))
+	for _, p := range n.patterns {
+		r.shape(p.value, path.Child("patternProperties").Key(p.source))
 	}
-	if s.additional != nil {
-		r.shape(s.additional, path.Child("additionalProperties"))
+	if n.additional != nil {
+		r.shape(n.additional, path.Child("additionalProperties"))
 	}
-	if s.items != nil {
-		r.shape(s.items, path.Child("items"))
+	if n.items != nil {
+		r.shape(n.items, path.Child("items"))
 	}
-	for i, item := range s.tuple {
+	for i, item := range n.tuple {
 		r.shape(item, path.Child("items").Index(i))
 	}
-	if s.rest != nil {
-		r.shape(s.rest, path.Child("additionalItems"))
+	if n.beyond != nil {
+		r.shape(n.beyond, path.Child("additionalItems"))
 	}
 }

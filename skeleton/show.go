@@ -1,69 +1,78 @@
 package skeleton
 
-import "holdfast.dev/holdfast/schema"
+import (
+	"slices"
+
+	"holdfast.dev/holdfast/schema"
+)
 
 // Schema shows the skeleton as a schema of its own: the types, the structure,
 // nullable, and the extensions that steer structure. A type is shown also where
 // it does not bind. Building the schema that is returned gives this skeleton's
 // schema again.
-func (sk *Skeleton) Schema() *schema.Schema { return sk.shape.show() }
+func (sk *Skeleton) Schema() *schema.Schema { return sk.root.show() }
 
-func (s *shape) show() *schema.Schema {
-	if s == nil {
+func (n *node) show() *schema.Schema {
+	if n == nil {
 		return nil
 	}
 	out := &schema.Schema{
-		Type:              s.typ,
-		Nullable:          s.nullable,
-		Properties:        showAll(s.properties),
-		PatternProperties: showAll(s.patterns),
-		Items:             s.items.show(),
+		Type:                 n.typ,
+		Nullable:             n.nullable,
+		Properties:           showAll(n.declared),
+		AdditionalProperties: showOrBool(n.additional, n.anyKey),
+		Items:                n.items.show(),
+		AdditionalItems:      showOrBool(n.beyond, n.anyRest),
 	}
-	out.AdditionalProperties = showOrBool(s.additional, s.anyKey)
-	for _, item := range s.tuple {
+	for _, p := range n.patterns {
+		if out.PatternProperties == nil {
+			out.PatternProperties = make(map[string]*schema.Schema, len(n.patterns))
+		}
+		out.PatternProperties[p.source] = p.value.show()
+	}
+	for _, item := range n.tuple {
 		out.Tuple = append(out.Tuple, item.show())
 	}
-	out.AdditionalItems = showOrBool(s.rest, s.anyRest)
-	if s.spine != nil {
-		s.showExtensions(out)
+	if n.spine != nil {
+		showExtensions(n.spine, out)
 	}
 	return out
 }
 
-func (s *shape) showExtensions(out *schema.Schema) {
+func showExtensions(spine, out *schema.Schema) {
 	yes := true
-	if schema.IsTrue(s.spine.NoPrune) {
+	if schema.IsTrue(spine.NoPrune) {
 		out.NoPrune = &yes
 	}
-	if schema.IsTrue(s.spine.PreserveUnknownFields) {
+	if schema.IsTrue(spine.PreserveUnknownFields) {
 		out.PreserveUnknownFields = &yes
 	}
-	out.EmbeddedResource = s.spine.EmbeddedResource
-	out.IntOrString = s.spine.IntOrString
-	out.ListType = s.spine.ListType
-	if len(s.spine.ListMapKeys) > 0 {
-		out.ListMapKeys = append([]string(nil), s.spine.ListMapKeys...)
+	out.EmbeddedResource = spine.EmbeddedResource
+	out.IntOrString = spine.IntOrString
+	out.ListType = spine.ListType
+	if len(spine.ListMapKeys) > 0 {
+		out.ListMapKeys = slices.Clone(spine.ListMapKeys)
 	}
-	out.MapType = s.spine.MapType
+	out.MapType = spine.MapType
 }
 
-func showAll(shapes map[string]*shape) map[string]*schema.Schema {
-	if len(shapes) == 0 {
+func showAll(nodes map[string]*node) map[string]*schema.Schema {
+	if len(nodes) == 0 {
 		return nil
 	}
-	out := make(map[string]*schema.Schema, len(shapes))
-	for name, s := range shapes {
-		out[name] = s.show()
+	out := make(map[string]*schema.Schema, len(nodes))
+	for name, n := range nodes {
+		out[name] = n.show()
 	}
 	return out
 }
 
-func showOrBool(s *shape, asTrue bool) *schema.SchemaOrBool {
+func showOrBool(n *node, asTrue bool) *schema.SchemaOrBool {
 	switch {
-	case s == nil:
+	case n == nil:
 		return nil
 	case asTrue:
 		return &schema.SchemaOrBool{Allows: true}
 	}
-	return &schema.SchemaOrBool{Schema: s.show(), Allows: true}
+	return &schema.SchemaOrBool{Schema: n.show(), Allows: true}
 }
