@@ -3,26 +3,30 @@ package rules
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 // nameRule is the syntax of a kind's names: DNS subdomains, but for the kinds listed.
-func nameRule(t reflect.Type) validation.ValidateNameFunc {
+func nameRule(t reflect.Type) apivalidation.ValidateNameFunc {
 	switch t {
 	case reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[appsv1.StatefulSet]():
-		return validation.NameIsDNSLabel
+		return apivalidation.NameIsDNSLabel
 	case reflect.TypeFor[corev1.Service]():
-		return validation.NameIsDNS1035Label
+		return apivalidation.NameIsDNS1035Label
 	case reflect.TypeFor[batchv1.CronJob]():
 		return cronJobName
+	case reflect.TypeFor[networkingv1.IPAddress]():
+		return addressName
 	case reflect.TypeFor[corev1.Event](),
 		reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
 		reflect.TypeFor[policyv1.PodDisruptionBudget](),
@@ -30,15 +34,24 @@ func nameRule(t reflect.Type) validation.ValidateNameFunc {
 		reflect.TypeFor[rbacv1.ClusterRole](), reflect.TypeFor[rbacv1.ClusterRoleBinding]():
 		return path.ValidatePathSegmentName
 	default:
-		return validation.NameIsDNSSubdomain
+		return apivalidation.NameIsDNSSubdomain
 	}
 }
 
 // cronJobName leaves room for the 11 characters that the controller appends to name a Job.
 func cronJobName(name string, prefix bool) []string {
-	messages := validation.NameIsDNSSubdomain(name, prefix)
+	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if !prefix && len(name) > 52 {
 		messages = append(messages, "must be no more than 52 characters")
+	}
+	return messages
+}
+
+// addressName is an IP address as it is usually written.
+func addressName(name string, _ bool) []string {
+	var messages []string
+	for _, err := range validation.IsValidIP(nil, name) {
+		messages = append(messages, err.Detail)
 	}
 	return messages
 }

@@ -35,6 +35,9 @@ func networkRules() []rule {
 		on[networkingv1.IngressServiceBackend]("name", text[string](validation.IsDNS1035Label)),
 		each(servicePort),
 
+		on[networkingv1.ParentReference]("resource", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[networkingv1.ParentReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+
 		on[networkingv1.IngressClassSpec]("controller", ingressController),
 		need[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
 		need[networkingv1.IngressClassParametersReference]("name", "name is required"),

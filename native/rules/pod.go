@@ -17,6 +17,7 @@ func podRules() []rule {
 				r.forbidden("cannot be set on create", "spec", "ephemeralContainers")
 			}
 		}),
+		each(ownPorts),
 		each(func(r *report, t *corev1.PodTemplateSpec) {
 			r.push("metadata")
 			r.push("labels")
@@ -111,16 +112,32 @@ func containerNames(r *report, s *corev1.PodSpec) {
 	}
 }
 
+const matchHostPort = "must match `hostPort` when `hostNetwork` is true"
+
+// ownPorts asks a pod in the host's network for the ports of the host; in a template they are filled in later.
+func ownPorts(r *report, p *corev1.Pod) {
+	if !p.Spec.HostNetwork {
+		return
+	}
+	for i := range p.Spec.Containers {
+		for j, port := range p.Spec.Containers[i].Ports {
+			if port.HostPort == 0 && port.ContainerPort != 0 {
+				r.invalid(port.ContainerPort, matchHostPort, "spec", "containers", i, "ports", j, "containerPort")
+			}
+		}
+	}
+}
+
 // hostPorts refuses one port of the host for two containers.
 func hostPorts(r *report, s *corev1.PodSpec) {
 	var taken []string
 	for i := range s.Containers {
 		for j, p := range s.Containers[i].Ports {
-			if s.HostNetwork && p.HostPort != p.ContainerPort {
-				r.invalid(p.ContainerPort, "must match `hostPort` when `hostNetwork` is true", "containers", i, "ports", j, "containerPort")
-			}
 			if p.HostPort == 0 {
 				continue
+			}
+			if s.HostNetwork && p.HostPort != p.ContainerPort {
+				r.invalid(p.ContainerPort, matchHostPort, "containers", i, "ports", j, "containerPort")
 			}
 			id := fmt.Sprintf("%s/%s/%d", p.Protocol, p.HostIP, p.HostPort)
 			if slices.Contains(taken, id) {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,17 @@ func probeRules() []rule {
 		free[corev1.HTTPHeader]("name"),
 		free[corev1.HTTPHeader]("value"),
 		on[corev1.HTTPHeader]("name", func(r *report, s string) { r.says(s, validation.IsHTTPHeaderName(s)) }),
-		on[corev1.SleepAction]("seconds", positive[int64]),
+		each(func(r *report, s *corev1.PodSpec) {
+			if s.TerminationGracePeriodSeconds == nil {
+				return
+			}
+			for i := range s.InitContainers {
+				sleeps(r, s.InitContainers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "initContainers", i)
+			}
+			for i := range s.Containers {
+				sleeps(r, s.Containers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "containers", i)
+			}
+		}),
 	}
 }
 
@@ -59,4 +70,22 @@ func readyProbe(r *report, p *corev1.Probe) {
 	if p != nil && p.TerminationGracePeriodSeconds != nil {
 		r.invalid(*p.TerminationGracePeriodSeconds, "must not be set for readinessProbes", "readinessProbe", "terminationGracePeriodSeconds")
 	}
+}
+
+// sleeps holds the pauses of a container's hooks to the time the pod has to end.
+func sleeps(r *report, l *corev1.Lifecycle, grace int64, at ...any) {
+	if l == nil {
+		return
+	}
+	check := func(h *corev1.LifecycleHandler, name string) {
+		if h == nil || h.Sleep == nil {
+			return
+		}
+		if s := h.Sleep.Seconds; s < 0 || s > grace {
+			r.invalid(s, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace),
+				append(at, "lifecycle", name, "sleep")...)
+		}
+	}
+	check(l.PostStart, "postStart")
+	check(l.PreStop, "preStop")
 }

@@ -1,0 +1,162 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/rules"
+)
+
+// edits are rows of one kind: what is changed in the kind's valid manifest, and the errors that follow.
+//
+// A change is a line `path/to/0/field = value` with YAML on the right; nothing on the right removes the field. Errors
+// are given as the user reads them, one a line.
+type edits map[string]struct{ set, want string }
+
+func (rows edits) run(t *testing.T, kind string) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(kind+"/"+name, func(t *testing.T) {
+			obj := decode(t, edit(t, valid[kind], row.set))
+			if diff := cmp.Diff(lines(row.want), messages(rules.Validate(obj))); diff != "" {
+				t.Errorf("Validate (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func lines(s string) []string {
+	var out []string
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func messages(errs field.ErrorList) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+var scheme = sync.OnceValue(native.NewScheme)
+
+// decode reads an object as the server does: strictly, and with its defaults.
+func decode(t testing.TB, manifest []byte) runtime.Object {
+	t.Helper()
+	codecs := serializer.NewCodecFactory(scheme(), serializer.EnableStrict)
+	obj, _, err := codecs.UniversalDeserializer().Decode(manifest, nil, nil)
+	if err != nil {
+		t.Fatalf("decode: %v\n%s", err, manifest)
+	}
+	scheme().Default(obj)
+	return obj
+}
+
+func edit(t testing.TB, manifest, changes string) []byte {
+	t.Helper()
+	var root any
+	if err := yaml.Unmarshal([]byte(manifest), &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines(changes) {
+		path, text, ok := strings.Cut(line, " =")
+		if !ok {
+			t.Fatalf("no = in %q", line)
+		}
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		root = set(t, root, strings.Split(path, "/"), value)
+	}
+	out, err := json.Marshal(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// set returns node with the value at path, nil to remove it. An index one past the end of a list appends.
+func set(t testing.TB, node any, path []string, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	name := strings.ReplaceAll(path[0], "~1", "/")
+	index, err := strconv.Atoi(name)
+	list, isList := node.([]any)
+	if err != nil || !isList && node != nil {
+		object, _ := node.(map[string]any)
+		if object == nil {
+			object = map[string]any{}
+		}
+		if object[name] = set(t, object[name], path[1:], value); object[name] == nil {
+			delete(object, name)
+		}
+		return object
+	}
+	if index == len(list) {
+		list = append(list, nil)
+	}
+	if list[index] = set(t, list[index], path[1:], value); list[index] == nil {
+		list = slices.Delete(list, index, index+1)
+	}
+	return list
+}
+
+func TestValidManifestsHaveNoErrors(t *testing.T) {
+	for name, manifest := range valid {
+		t.Run(name, func(t *testing.T) {
+			obj := decode(t, edit(t, manifest, ""))
+			if got := messages(rules.Validate(obj)); got != nil {
+				t.Errorf("create:\n%s", strings.Join(got, "\n"))
+			}
+			stored := decode(t, edit(t, manifest, "metadata/resourceVersion = '1'"))
+			if got := messages(rules.ValidateUpdate(stored, stored)); got != nil {
+				t.Errorf("update:\n%s", strings.Join(got, "\n"))
+			}
+			if got := messages(rules.ValidateStatus(stored, stored)); got != nil {
+				t.Errorf("status:\n%s", strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+func TestEveryKindHasAValidManifest(t *testing.T) {
+	for _, kind := range native.Kinds() {
+		if valid[kind.Name()] == "" {
+			t.Errorf("no valid manifest of kind %s", kind.Name())
+		}
+	}
+}
+
+// TestSchemaAlone feeds every kind an object that is empty but for its name: nothing may panic, and required fields
+// are named.
+func TestEmptyObjects(t *testing.T) {
+	for _, kind := range native.Kinds() {
+		t.Run(kind.Name(), func(t *testing.T) {
+			obj := kind.New()
+			for _, err := range rules.Validate(obj) {
+				if err.Field == "" || fmt.Sprint(err.Field) == "<nil>" {
+					t.Errorf("error without a path: %v", err)
+				}
+			}
+		})
+	}
+}
