@@ -14,14 +14,16 @@ const maxBelow = 64
 // policy knows of them, nil for nothing.
 func (w *walker) frozen(n, rule *node, oldValue, newValue any) {
 	f := frost{walker: w, rule: rule, floor: len(w.steps) + maxBelow}
+	f.hasher = hasher{w.policy, map[listKey][]uint64{}}
 	f.differ(n, oldValue, newValue)
 }
 
 // frost is the walk below one immutable node.
 type frost struct {
 	*walker
-	rule  *node
-	floor int // steps at which the walk ends
+	rule   *node
+	floor  int // steps at which the walk ends
+	hasher hasher
 }
 
 // differ reports the differences of two values. No difference, no report: it
@@ -144,13 +146,25 @@ func (f *frost) orderedItems(n *node, oldList, newList []any) {
 	}
 }
 
-// isReordering says whether the lists differ, and only in their order.
+// isReordering says whether the lists differ, and only in their order. Hashes are
+// enough for that: where they differ in any place, so do the items.
 func (f *frost) isReordering(n *node, oldList, newList []any) bool {
 	if len(oldList) != len(newList) || len(oldList) < 2 || n != nil && n.tuple != nil {
 		return false
 	}
-	if f.policy.equalLists(n, oldList, newList) {
+	oldHashes, newHashes := f.hasher.items(n, oldList), f.hasher.items(n, newList)
+	if slices.Equal(oldHashes, newHashes) {
 		return false
 	}
-	return f.policy.matchValues(n, oldList, newList).complete()
+	count := make(map[uint64]int, len(oldHashes))
+	for _, h := range oldHashes {
+		count[h]++
+	}
+	for _, h := range newHashes {
+		if count[h] == 0 {
+			return false
+		}
+		count[h]--
+	}
+	return true
 }

@@ -6,8 +6,9 @@ import (
 )
 
 // Path is where a value stands in an object: spec.ports[name="http"].port. An
-// item of a list of type map is named by its keys, a scalar of a set by its
-// value, any other item by its index. Paths share their beginnings, so that a
+// item of a list of type map is named by its keys, the second with the same keys
+// by [name="http",#2], one without keys by [#1]; a scalar of a set is named by its
+// value, [="a"], and any other item by its index, [3]. Paths share their beginnings, so that a
 // violation costs the same memory at any depth, and never change. The nil Path
 // is the object itself.
 type Path struct {
@@ -107,11 +108,11 @@ func (s step) keyed() string {
 		}
 		b.WriteString(key + "=" + brief(value))
 	}
-	if s.index > 0 {
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
+	switch {
+	case b.Len() == 1:
 		b.WriteString("#" + strconv.Itoa(s.index+1))
+	case s.index > 0:
+		b.WriteString(",#" + strconv.Itoa(s.index+1))
 	}
 	b.WriteByte(']')
 	return b.String()

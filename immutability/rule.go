@@ -66,8 +66,7 @@ func (r ruleReader) read(s *schema.Schema) []rule {
 // refuses says whether the rule refuses a write in which s happens, whatever
 // else is in it.
 func (r rule) refuses(s scenario) bool {
-	verdict := evaluation{scenario: s}.truth(r.expr)
-	return verdict == no || verdict == broken
+	return evaluation{scenario: s}.truth(r.expr)&yes == 0
 }
 
 // promise is what a rule keeps: a path below the node it stands on, or the

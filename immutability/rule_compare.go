@@ -21,14 +21,7 @@ func (v evaluation) equal(a, b ast.Expr) truth {
 	if v.sizes(a, b) {
 		return no
 	}
-	x, y := v.truth(a), v.truth(b)
-	switch {
-	case x == broken || y == broken:
-		return broken
-	case x == unknown || y == unknown:
-		return unknown
-	}
-	return truthOf(x == y)
+	return v.truth(a).equals(v.truth(b))
 }
 
 func (v evaluation) fields(left, right ref) truth {
@@ -128,10 +121,8 @@ func (v evaluation) all(target ref, variable, condition ast.Expr) truth {
 		return unknown
 	}
 	v.item = variable.AsIdent()
-	if verdict := v.truth(condition); verdict == no || verdict == broken {
-		return verdict
-	}
-	return unknown
+	// Of the other items nothing is known.
+	return v.truth(condition).and(unknown)
 }
 
 // exists asks whether an item has a partner. The one of the scenario has none on

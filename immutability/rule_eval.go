@@ -27,15 +27,17 @@ const (
 	itemChanged              // the value of a key becomes another
 )
 
-// truth is what a rule says in a scenario: unknown where it depends on what else
-// the update does, broken where CEL ends in an error, which refuses a write too.
+// truth is what a rule may say in a scenario, as a set: more than one where it
+// depends on what else the update does. broken is an error of CEL, which refuses
+// a write as a no does.
 type truth uint8
 
 const (
-	unknown truth = iota
-	yes
+	yes truth = 1 << iota
 	no
 	broken
+
+	unknown = yes | no | broken
 )
 
 func truthOf(b bool) truth {
@@ -45,30 +47,35 @@ func truthOf(b bool) truth {
 	return no
 }
 
-func (t truth) not() truth {
-	switch t {
-	case yes:
-		return no
-	case no:
-		return yes
-	}
-	return t
-}
+// not swaps yes and no.
+func (t truth) not() truth { return t&broken | t&yes<<1 | t&no>>1 }
 
 // or is CEL's: an error does not count beside a yes.
 func (t truth) or(other truth) truth {
-	switch {
-	case t == yes || other == yes:
-		return yes
-	case t == unknown || other == unknown:
-		return unknown
-	case t == broken || other == broken:
-		return broken
+	result := (t | other) & yes
+	if t&^yes == 0 || other&^yes == 0 {
+		return result
 	}
-	return no
+	if t&no != 0 && other&no != 0 {
+		result |= no
+	}
+	return result | (t|other)&broken
 }
 
 func (t truth) and(other truth) truth { return t.not().or(other.not()).not() }
+
+// equals is t == other, of booleans.
+func (t truth) equals(other truth) truth {
+	either, both := t|other, t&other
+	result := either & broken
+	if both&(yes|no) != 0 {
+		result |= yes
+	}
+	if t&yes != 0 && other&no != 0 || t&no != 0 && other&yes != 0 {
+		result |= no
+	}
+	return result
+}
 
 // evaluation is one rule in one scenario. item is the variable that stands for
 // the key or item the scenario is about.
@@ -142,22 +149,15 @@ func (v evaluation) call(call ast.CallExpr) truth {
 }
 
 func (v evaluation) conditional(condition, then, otherwise ast.Expr) truth {
-	switch v.truth(condition) {
-	case yes:
-		return v.truth(then)
-	case no:
-		return v.truth(otherwise)
-	case broken:
-		return broken
+	verdict := v.truth(condition)
+	result := verdict & broken
+	if verdict&yes != 0 {
+		result |= v.truth(then)
 	}
-	a, b := v.truth(then), v.truth(otherwise)
-	if a == b {
-		return a
+	if verdict&no != 0 {
+		result |= v.truth(otherwise)
 	}
-	if a != yes && b != yes && a != unknown && b != unknown {
-		return no // an error or a no: refused both ways
-	}
-	return unknown
+	return result
 }
 
 // missing says whether the value that r names is not there, so that CEL fails.
