@@ -90,7 +90,7 @@ func TestWorkloads(t *testing.T) {
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0`},
-			"selector syntax": {"spec/selector = {a: '-'}\nspec/template/metadata/labels = {a: '-'}", `
+			"selector syntax": {"metadata/labels = {a: b}\nspec/selector = {a: '-'}\nspec/template/metadata/labels = {a: '-'}", `
 				spec.selector: Invalid value: "-": ` + labelValue + `
 				spec.template.metadata.labels: Invalid value: "-": ` + labelValue},
 		},
