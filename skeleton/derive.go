@@ -38,26 +38,27 @@ func (b *builder) place(p part) *node {
 // linear.
 func (b *builder) merge(parts []part) *node {
 	n := &node{nullFits: true}
-	b.types(parts, n)
+	spine := b.types(parts, n)
 	n.properties = b.named(parts, n, properties)
 	n.declared = n.properties
 	n.patterns = compilePatterns(b.named(parts, n, patternProperties))
 	n.defaulted = defaulted(n.properties)
 	b.additional(parts, n)
 	b.list(parts, n)
-	if n.spine != nil {
-		n.extend(n.spine)
+	if spine != nil {
+		n.extend(spine)
 	}
 	return n
 }
 
-// types finds the type that the parts agree on, and whether it binds.
-func (b *builder) types(parts []part, n *node) {
+// types finds the type that the parts agree on, and whether it binds. It returns
+// the one part outside of logic, nil for a place that only logic names.
+func (b *builder) types(parts []part, n *node) (spine *schema.Schema) {
 	agreed := true
 	for i := range parts {
 		p := &parts[i]
 		if p.spine {
-			n.spine = p.s
+			spine = p.s
 		}
 		n.nullable = n.nullable || p.s.Nullable
 		if p.silent || p.s.Type == "" {
@@ -70,8 +71,8 @@ func (b *builder) types(parts []part, n *node) {
 	if !agreed {
 		n.typ = ""
 	}
-	if n.typ == "" || n.spine != nil && n.spine.IntOrString {
-		return
+	if n.typ == "" || spine != nil && spine.IntOrString {
+		return spine
 	}
 	if b.binds(parts, func(*part) bool { return true }) {
 		n.binding = kindNamed(n.typ)
@@ -79,6 +80,7 @@ func (b *builder) types(parts []part, n *node) {
 		// a type that needs no logic at this place refuses one.
 		n.nullFits = n.nullable || !b.binds(parts, func(p *part) bool { return p.direct && !p.s.Nullable })
 	}
+	return spine
 }
 
 // binds says whether every value that the schema accepts at this place is bound
@@ -145,22 +147,24 @@ func (b *builder) named(parts []part, n *node, of func(*schema.Schema) map[strin
 
 func (b *builder) additional(parts []part, n *node) {
 	var values []part
+	anyKey := false
 	for _, p := range parts {
 		if a := p.s.AdditionalProperties; a != nil && a.Schema != nil {
 			values = fold(values, p.child(a.Schema))
 		} else if a != nil && a.Allows {
-			n.anyKey = true
+			anyKey = true
 		}
 	}
-	if len(values) > 0 || n.anyKey {
-		n.anyKey = len(values) == 0
+	if len(values) > 0 || anyKey {
 		n.additional = n.note(b.merge(values))
+		n.additional.asTrue = len(values) == 0
 	}
 }
 
 func (b *builder) list(parts []part, n *node) {
 	var single, rest []part
 	var byPosition [][]part
+	anyRest := false
 	for _, p := range parts {
 		if p.s.Items != nil {
 			single = fold(single, p.child(p.s.Items))
@@ -179,7 +183,7 @@ func (b *builder) list(parts []part, n *node) {
 			}
 			rest = fold(rest, c)
 		} else if a != nil && a.Allows {
-			n.anyRest = true
+			anyRest = true
 		}
 	}
 	if len(single) > 0 {
@@ -188,9 +192,9 @@ func (b *builder) list(parts []part, n *node) {
 	for _, parts := range byPosition {
 		n.tuple = append(n.tuple, n.note(b.merge(parts)))
 	}
-	if len(rest) > 0 || n.anyRest {
-		n.anyRest = len(rest) == 0
+	if len(rest) > 0 || anyRest {
 		n.beyond = n.note(b.merge(rest))
+		n.beyond.asTrue = len(rest) == 0
 	}
 	switch {
 	case n.items != nil && len(n.tuple) > 0:

@@ -21,7 +21,7 @@
 // allocates nothing when nothing is wrong. Depth costs stack, which Go grows as
 // needed; no input makes a step fail.
 //
-// A Skeleton keeps the schema it was built from, which must not change any
-// more, and copies default values out of it. It never changes after Build: any
-// number of goroutines may use one, each on an object of its own.
+// A Skeleton shares default values with the schema it was built from, and
+// objects get copies of them. It never changes after Build: any number of
+// goroutines may use one, each on an object of its own.
 package skeleton

@@ -30,16 +30,21 @@ type node struct {
 
 	// What follows is for showing the skeleton and for rules about it.
 
-	typ      string
-	declared map[string]*node // the properties that the schema names
-	anyKey   bool             // additional was given as true, never as a schema
-	items    *node            // items as one schema
-	tuple    []*node          // items as a list
-	beyond   *node            // additionalItems
-	anyRest  bool             // additionalItems was given as true, never as a schema
-	// spine is the node of the schema outside of logic, nil for a place that
-	// only logic names. Extensions and defaults are read from it.
-	spine *schema.Schema
+	typ         string
+	asTrue      bool             // stands for true, given and never refined by a schema
+	embedded    bool             // x-kubernetes-embedded-resource
+	intOrString bool             // x-kubernetes-int-or-string
+	declared    map[string]*node // the properties that the schema names
+	items       *node            // items as one schema
+	tuple       []*node          // items as a list
+	beyond      *node            // additionalItems
+	topology    *topology        // nil for none
+}
+
+// topology is how lists and maps are merged, which the skeleton only shows.
+type topology struct {
+	listType, mapType string
+	listMapKeys       []string
 }
 
 type pattern struct {
@@ -63,17 +68,21 @@ var (
 	leaveAlone = &node{verbatim: true, nullable: true, keepNull: true, nullFits: true}
 )
 
-func (n *node) embedded() bool { return n.spine != nil && n.spine.EmbeddedResource }
-
-// extend reads what the spine says about a node whose children are there.
+// extend reads what the node of the schema outside of logic says about a place
+// whose children are there.
 func (n *node) extend(s *schema.Schema) {
 	n.verbatim = schema.IsTrue(s.NoPrune)
+	n.intOrString = s.IntOrString
 	if s.Default != nil {
 		n.fallback = s.Default
 		n.keepNull = true
 	}
 	n.tidy = s.Normalize != nil && *s.Normalize == normalizeUndefined
+	if s.ListType != "" || s.MapType != "" || len(s.ListMapKeys) > 0 {
+		n.topology = &topology{s.ListType, s.MapType, slices.Clone(s.ListMapKeys)}
+	}
 	if s.EmbeddedResource {
+		n.embedded = true
 		n.addResourceFields()
 	}
 	if schema.IsTrue(s.PreserveUnknownFields) {

@@ -10,69 +10,61 @@ import (
 // nullable, and the extensions that steer structure. A type is shown also where
 // it does not bind. Building the schema that is returned gives this skeleton's
 // schema again.
-func (sk *Skeleton) Schema() *schema.Schema { return sk.root.show() }
+func (sk *Skeleton) Schema() *schema.Schema {
+	return sk.root.show(func(n *node) string { return n.typ })
+}
 
-func (n *node) show() *schema.Schema {
+// Binding is Schema with the types that bind and no others.
+func (sk *Skeleton) Binding() *schema.Schema {
+	return sk.root.show(func(n *node) string { return n.binding.String() })
+}
+
+func (n *node) show(typeOf func(*node) string) *schema.Schema {
 	if n == nil {
 		return nil
 	}
 	out := &schema.Schema{
-		Type:                 n.typ,
+		Type:                 typeOf(n),
 		Nullable:             n.nullable,
-		Properties:           showAll(n.declared),
-		AdditionalProperties: showOrBool(n.additional, n.anyKey),
-		Items:                n.items.show(),
-		AdditionalItems:      showOrBool(n.beyond, n.anyRest),
+		AdditionalProperties: n.additional.showOrTrue(typeOf),
+		Items:                n.items.show(typeOf),
+		AdditionalItems:      n.beyond.showOrTrue(typeOf),
+		EmbeddedResource:     n.embedded,
+		IntOrString:          n.intOrString,
+	}
+	if len(n.declared) > 0 {
+		out.Properties = make(map[string]*schema.Schema, len(n.declared))
+	}
+	for name, c := range n.declared {
+		out.Properties[name] = c.show(typeOf)
+	}
+	if len(n.patterns) > 0 {
+		out.PatternProperties = make(map[string]*schema.Schema, len(n.patterns))
 	}
 	for _, p := range n.patterns {
-		if out.PatternProperties == nil {
-			out.PatternProperties = make(map[string]*schema.Schema, len(n.patterns))
-		}
-		out.PatternProperties[p.source] = p.value.show()
+		out.PatternProperties[p.source] = p.value.show(typeOf)
 	}
 	for _, item := range n.tuple {
-		out.Tuple = append(out.Tuple, item.show())
+		out.Tuple = append(out.Tuple, item.show(typeOf))
 	}
-	if n.spine != nil {
-		showExtensions(n.spine, out)
+	if n.verbatim {
+		out.NoPrune = new(true)
 	}
-	return out
-}
-
-func showExtensions(spine, out *schema.Schema) {
-	yes := true
-	if schema.IsTrue(spine.NoPrune) {
-		out.NoPrune = &yes
+	if n.preserve {
+		out.PreserveUnknownFields = new(true)
 	}
-	if schema.IsTrue(spine.PreserveUnknownFields) {
-		out.PreserveUnknownFields = &yes
-	}
-	out.EmbeddedResource = spine.EmbeddedResource
-	out.IntOrString = spine.IntOrString
-	out.ListType = spine.ListType
-	if len(spine.ListMapKeys) > 0 {
-		out.ListMapKeys = slices.Clone(spine.ListMapKeys)
-	}
-	out.MapType = spine.MapType
-}
-
-func showAll(nodes map[string]*node) map[string]*schema.Schema {
-	if len(nodes) == 0 {
-		return nil
-	}
-	out := make(map[string]*schema.Schema, len(nodes))
-	for name, n := range nodes {
-		out[name] = n.show()
+	if t := n.topology; t != nil {
+		out.ListType, out.MapType, out.ListMapKeys = t.listType, t.mapType, slices.Clone(t.listMapKeys)
 	}
 	return out
 }
 
-func showOrBool(n *node, asTrue bool) *schema.SchemaOrBool {
+func (n *node) showOrTrue(typeOf func(*node) string) *schema.SchemaOrBool {
 	switch {
 	case n == nil:
 		return nil
-	case asTrue:
+	case n.asTrue:
 		return &schema.SchemaOrBool{Allows: true}
 	}
-	return &schema.SchemaOrBool{Schema: n.show(), Allows: true}
+	return &schema.SchemaOrBool{Schema: n.show(typeOf), Allows: true}
 }

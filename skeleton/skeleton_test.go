@@ -159,3 +159,12 @@ func TestSkeleton(t *testing.T) {
 		})
 	}
 }
+
+func TestBindingShowsTypesThatBind(t *testing.T) {
+	got := schema.Encode(build(t, `{type: object, properties: {a: {anyOf: [{type: string}, {}]}, b: {anyOf: [{type: string}, {type: string}], x-kubernetes-list-type: set},
+	  c: {x-kubernetes-int-or-string: true, type: string}, m: {additionalProperties: {allOf: [{type: integer}]}}}}`).Binding())
+	want := value(t, `{type: object, properties: {a: {}, b: {type: string, x-kubernetes-list-type: set}, c: {x-kubernetes-int-or-string: true}, m: {additionalProperties: {type: integer}}}}`)
+	if diff := cmp.Diff(want, any(got)); diff != "" {
+		t.Errorf("binding types (-want +got):\n%s", diff)
+	}
+}
