@@ -22,57 +22,13 @@ type walker struct {
 	oldObj, newObj map[string]any
 	found          []Violation
 
-	// steps lead to where the walk is. A step becomes a Path when a violation
-	// is found below it, once.
+	// steps lead to where the walk is; buffer is room for as many as most
+	// schemas have.
 	steps  []trail
-	buffer [16]trail
+	buffer [8]trail
 
 	// counts are the occurrences of keys in lists that hold a violation.
 	counts map[*any][]int32
-}
-
-type trail struct {
-	step step
-	list []any // of a keyedStep: the list that the item is in
-	path *Path
-}
-
-func (w *walker) push(s step) { w.steps = append(w.steps, trail{step: s}) }
-func (w *walker) pop()        { w.steps = w.steps[:len(w.steps)-1] }
-
-// pushItem is push for an item of a list of type map.
-func (w *walker) pushItem(keys []string, list []any, index int) {
-	s := step{kind: keyedStep, keys: keys, item: list[index], index: index}
-	w.steps = append(w.steps, trail{step: s, list: list})
-}
-
-// path is where the walk is.
-func (w *walker) path() *Path {
-	var parent *Path
-	for i := range w.steps {
-		t := &w.steps[i]
-		if t.path == nil {
-			if t.step.kind == keyedStep {
-				t.step.index = w.occurrence(t.step.keys, t.list, t.step.index)
-			}
-			t.path = &Path{parent: parent, step: t.step}
-		}
-		parent = t.path
-	}
-	return parent
-}
-
-// occurrence is how many items before the one at index have the same keys.
-func (w *walker) occurrence(keys []string, list []any, index int) int {
-	counts, known := w.counts[&list[0]]
-	if !known {
-		counts = w.policy.occurrences(keys, list)
-		if w.counts == nil {
-			w.counts = map[*any][]int32{}
-		}
-		w.counts[&list[0]] = counts
-	}
-	return int(counts[index])
 }
 
 // report records a violation of rule where the walk is.

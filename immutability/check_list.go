@@ -13,7 +13,7 @@ func (w *walker) items(n *node, oldList, newList []any) {
 		}
 	default:
 		for i := range min(len(oldList), len(newList)) {
-			w.push(step{kind: indexStep, index: i})
+			w.pushIndex(i)
 			w.check(n.item(i), oldList[i], newList[i])
 			w.pop()
 		}
@@ -57,7 +57,7 @@ func (w *walker) setItems(n, rule *node, oldList, newList []any) {
 	if rule.marker.forbidsRemoving() {
 		for i := m.inOrder; i < len(oldList); i++ {
 			if m.partner(i) < 0 {
-				w.push(setStep(oldList[i], i))
+				w.pushMember(oldList, i)
 				w.report(rule, Removed, oldList[i], nil)
 				w.pop()
 			}
@@ -66,42 +66,10 @@ func (w *walker) setItems(n, rule *node, oldList, newList []any) {
 	if rule.marker.forbidsAdding() {
 		for j := m.inOrder; j < len(newList); j++ {
 			if m.isNew(j) {
-				w.push(setStep(newList[j], j))
+				w.pushMember(newList, j)
 				w.report(rule, Added, nil, newList[j])
 				w.pop()
 			}
 		}
 	}
-}
-
-// setStep names a scalar by its value, and anything larger by its place.
-func setStep(item any, index int) step {
-	switch item.(type) {
-	case map[string]any, []any:
-		return step{kind: indexStep, index: index}
-	}
-	return step{kind: valueStep, item: item}
-}
-
-// occurrences counts, for each item, how many before it have the same keys.
-func (p *Policy) occurrences(keys []string, list []any) []int32 {
-	by := byKeys{p, keys}
-	counts := make([]int32, len(list))
-	last := make(map[uint64][]int32, len(list))
-	for i, item := range list {
-		h := by.hash(item)
-		known := false
-		for k, j := range last[h] {
-			if by.same(list[j], item) {
-				counts[i] = counts[j] + 1
-				last[h][k] = int32(i)
-				known = true
-				break
-			}
-		}
-		if !known {
-			last[h] = append(last[h], int32(i))
-		}
-	}
-	return counts
 }

@@ -10,7 +10,7 @@ import (
 // the values.
 func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 	for _, p := range n.walk {
-		w.push(step{name: p.name})
+		w.push(p.name)
 		w.check(p.node, lookup(oldMap, p.name), lookup(newMap, p.name))
 		w.pop()
 	}
@@ -26,7 +26,7 @@ func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 		case stays:
 			w.values(n, key, oldValue, newValue)
 		case n.marker.forbidsRemoving():
-			w.push(step{name: key})
+			w.push(key)
 			w.report(n, Removed, oldValue, nil)
 			w.pop()
 		}
@@ -37,7 +37,7 @@ func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 			if _, known := oldMap[key]; known {
 				continue
 			}
-			w.push(step{name: key})
+			w.push(key)
 			w.report(n, Added, nil, newValue)
 			w.pop()
 			order.note(key, len(w.found))
@@ -56,7 +56,7 @@ func (n *node) liveValues() bool {
 
 // values judges the value of one key of a map by every schema that holds for it.
 func (w *walker) values(n *node, key string, oldValue, newValue any) {
-	w.push(step{name: key})
+	w.push(key)
 	defer w.pop()
 	if len(n.patterns) == 0 {
 		if _, isProperty := n.props[key]; !isProperty {

@@ -42,9 +42,14 @@ type compiler struct {
 	below bool
 }
 
-// node is what the policy has to know of a schema, nil for nothing.
-func (c *compiler) node(at schema.Child, path *schema.Path) *node {
+// node is what the policy has to know of the schema that a node at parent holds,
+// nil for nothing.
+func (c *compiler) node(at schema.Child, parent *schema.Path) *node {
 	s := at.Schema
+	if isLeaf(s) && MarkerOf(s) == Free {
+		return nil
+	}
+	path := at.Path(parent)
 	n := &node{declared: path, isMap: s.IsMap()}
 	switch {
 	case s.ListType == "set":
@@ -70,6 +75,12 @@ func (c *compiler) node(at schema.Child, path *schema.Path) *node {
 	return n
 }
 
+// isLeaf says whether s holds nothing that a policy could know of.
+func isLeaf(s *schema.Schema) bool {
+	return len(s.Properties) == 0 && len(s.PatternProperties) == 0 && s.AdditionalProperties == nil &&
+		s.Items == nil && len(s.Tuple) == 0 && s.AdditionalItems == nil && s.ListType == ""
+}
+
 // effective is the marker of s, Free if s has no keys that it could be about.
 func effective(s *schema.Schema) Marker {
 	m := MarkerOf(s)
@@ -81,17 +92,19 @@ func effective(s *schema.Schema) Marker {
 
 // children compiles what lies below n and says whether anything of it is needed.
 func (c *compiler) children(n *node, at schema.Child, path *schema.Path) (needed bool) {
-	n.props = map[string]*node{}
 	for child := range at.Schema.Children() {
 		if at.Edge == schema.Root && child.Edge == schema.Property && isReserved(child.Name) {
 			continue
 		}
 		var below *node
 		if child.Edge >= schema.Property && child.Edge <= schema.AdditionalItem {
-			below = c.node(child, child.Path(path))
+			below = c.node(child, path)
 		}
 		switch child.Edge {
 		case schema.Property:
+			if n.props == nil {
+				n.props = make(map[string]*node, len(at.Schema.Properties))
+			}
 			n.props[child.Name] = below
 		case schema.PatternProperty:
 			n.patterns = append(n.patterns, pattern{node: below})
@@ -113,6 +126,9 @@ func (c *compiler) children(n *node, at schema.Child, path *schema.Path) (needed
 // patterns compiles the expressions of a node that is kept. Children yields them
 // in the order of their text.
 func (c *compiler) patterns(n *node, at schema.Child, path *schema.Path) {
+	if len(n.patterns) == 0 {
+		return
+	}
 	i := 0
 	for child := range at.Schema.Children() {
 		if child.Edge != schema.PatternProperty {
@@ -147,6 +163,9 @@ func (n *node) finish() {
 
 // fixType makes apiVersion and kind immutable, which every object's are.
 func (c *compiler) fixType(root *node) {
+	if root.props == nil {
+		root.props = map[string]*node{}
+	}
 	for _, name := range []string{"kind", "apiVersion"} {
 		fixed := &node{marker: Immutable, live: true, declared: (*schema.Path)(nil).Child("properties").Key(name)}
 		root.props[name] = fixed

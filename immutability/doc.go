@@ -21,9 +21,9 @@
 //
 // Objects are map[string]any as JSON decoding gives them. Check reads only what
 // a marker covers, in time linear in its size, lists of type map and set
-// included; an object that is unchanged costs one comparison of the marked
-// parts and no memory, and a nil policy costs a nil test. Nothing here changes
-// what it is given. Violations and their paths hold references into both objects
+// included; an object whose marked parts are unchanged costs one comparison of
+// them, or of their addresses where old and new share them, and one small
+// allocation; a nil policy costs a nil test. Nothing here changes what it is given. Violations and their paths hold references into both objects
 // and are valid as long as those stay unchanged. Answers have one fixed order. A
 // [Policy] never changes and is safe for concurrent use.
 package immutability

@@ -43,7 +43,7 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 		}
 		switch {
 		case at == field:
-			report(at, hole, marker)
+			report(at, hole, fieldMarker(at.Schema, marker))
 		case below.Edge != schema.Property:
 			report(at, hole, itemMarker(at.Schema))
 		default:
@@ -87,6 +87,15 @@ func itemMarker(s *schema.Schema) Marker {
 		return AdditionOnly
 	}
 	return Immutable
+}
+
+// fieldMarker is the marker that promises on s what a rule there does, and may
+// stand there.
+func fieldMarker(s *schema.Schema, promise Marker) Marker {
+	if keyless(s) != "" || s.ListType == "set" && promise == ImmutableKeys {
+		return Immutable
+	}
+	return promise
 }
 
 // kept says whether a rule around the property at refuses to let it go, or to let

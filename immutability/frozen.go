@@ -78,7 +78,7 @@ func (f *frost) objects(n *node, oldMap, newMap map[string]any) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		f.push(step{name: key})
+		f.push(key)
 		f.differ(n.child(key), lookup(oldMap, key), lookup(newMap, key))
 		f.pop()
 	}
@@ -130,17 +130,17 @@ func (f *frost) orderedItems(n *node, oldList, newList []any) {
 	}
 	both := min(len(oldList), len(newList))
 	for i := range both {
-		f.push(step{kind: indexStep, index: i})
+		f.pushIndex(i)
 		f.differ(n.item(i), oldList[i], newList[i])
 		f.pop()
 	}
 	for i := both; i < len(oldList); i++ {
-		f.push(step{kind: indexStep, index: i})
+		f.pushIndex(i)
 		f.report(f.rule, Removed, oldList[i], nil)
 		f.pop()
 	}
 	for i := both; i < len(newList); i++ {
-		f.push(step{kind: indexStep, index: i})
+		f.pushIndex(i)
 		f.report(f.rule, Added, nil, newList[i])
 		f.pop()
 	}

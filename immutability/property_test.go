@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,4 +172,20 @@ func TestCheckOnGeneratedUpdates(t *testing.T) {
 	if refused < 250 {
 		t.Errorf("only %d updates were refused: the generator does not reach the rules", refused)
 	}
+}
+
+// One policy serves all requests at once.
+func TestPolicyIsShared(t *testing.T) {
+	policy := compile(t, `{properties: {l: {x-kubernetes-list-type: set, x-kubernetes-immutable: true}}}`)
+	oldObj, newObj := wide(100, scalarItem), wide(101, scalarItem)
+	want := lines(policy.Check(oldObj, newObj))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if diff := cmp.Diff(want, lines(policy.Check(oldObj, newObj))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	group.Wait()
 }
