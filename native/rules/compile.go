@@ -23,6 +23,7 @@ type member struct {
 	pointer  bool
 	required *string // the detail of the message
 	enum     []string
+	empty    bool // the empty string passes the enum: as a value, or as none
 	checks   []check
 	below    *node
 }
@@ -135,7 +136,7 @@ func (c *compiler) member(f reflect.StructField, published property, own fieldRu
 			m.required = new(string)
 		}
 	}
-	m.enum = published.enum
+	m.enum, m.empty = published.enum, published.empty || !m.pointer
 	if own.ownEnum {
 		m.enum = slices.Sorted(slices.Values(own.enum))
 	}

@@ -50,7 +50,7 @@ func lines(s string) []string {
 func messages(errs field.ErrorList) []string {
 	var out []string
 	for _, err := range errs {
-		out = append(out, err.Error())
+		out = append(out, strings.ReplaceAll(err.Error(), "\n", `\n`))
 	}
 	return out
 }
@@ -146,8 +146,8 @@ func TestEveryKindHasAValidManifest(t *testing.T) {
 	}
 }
 
-// TestSchemaAlone feeds every kind an object that is empty but for its name: nothing may panic, and required fields
-// are named.
+// TestEmptyObjects feeds every kind an empty object: nothing may panic, and every error has
+// a path.
 func TestEmptyObjects(t *testing.T) {
 	for _, kind := range native.Kinds() {
 		t.Run(kind.Name(), func(t *testing.T) {

@@ -15,7 +15,8 @@ type schemas map[string]map[string]property
 
 type property struct {
 	required bool
-	enum     []string // of the field, or of the items of a list
+	enum     []string // of the field, or of the items of a list; sorted, without the empty string
+	empty    bool     // the enum has the empty string too
 }
 
 func publishedSchemas() schemas {
@@ -23,7 +24,8 @@ func publishedSchemas() schemas {
 	all := make(schemas, len(definitions))
 	for name, definition := range definitions {
 		for field, schema := range definition.Schema.Properties {
-			p := property{required: slices.Contains(definition.Schema.Required, field), enum: enumOf(&schema)}
+			p := property{required: slices.Contains(definition.Schema.Required, field)}
+			p.enum, p.empty = enumOf(&schema)
 			if !p.required && p.enum == nil {
 				continue
 			}
@@ -36,18 +38,20 @@ func publishedSchemas() schemas {
 	return all
 }
 
-func enumOf(schema *spec.Schema) []string {
+func enumOf(schema *spec.Schema) (values []string, empty bool) {
 	if schema.Items != nil && schema.Items.Schema != nil {
 		schema = schema.Items.Schema
 	}
-	var values []string
 	for _, v := range schema.Enum {
-		if s, ok := v.(string); ok && s != "" {
+		switch s, ok := v.(string); {
+		case ok && s == "":
+			empty = true
+		case ok:
 			values = append(values, s)
 		}
 	}
 	slices.Sort(values)
-	return values
+	return values, empty
 }
 
 // of returns what the schema says of the fields of a Go type; nil for a type that is not published.

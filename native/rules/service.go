@@ -111,20 +111,16 @@ func servicePorts(r *report, s *corev1.ServiceSpec) {
 
 func sessionAffinity(r *report, s *corev1.ServiceSpec) {
 	const day = 86400
+	if s.SessionAffinity != corev1.ServiceAffinityClientIP {
+		return // a configuration without affinity is dropped by the defaults
+	}
 	config := s.SessionAffinityConfig
-	switch s.SessionAffinity {
-	case corev1.ServiceAffinityNone:
-		if config != nil {
-			r.forbidden("must not be set when session affinity is None", "sessionAffinityConfig")
-		}
-	case corev1.ServiceAffinityClientIP:
-		if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
-			r.required("when session affinity type is ClientIP", "sessionAffinityConfig")
-			return
-		}
-		if n := *config.ClientIP.TimeoutSeconds; n <= 0 || n > day {
-			r.invalid(n, fmt.Sprintf("must be greater than 0 and less than %d", day), "sessionAffinityConfig", "clientIP", "timeoutSeconds")
-		}
+	if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
+		r.required("when session affinity type is ClientIP", "sessionAffinityConfig")
+		return
+	}
+	if n := *config.ClientIP.TimeoutSeconds; n <= 0 || n > day {
+		r.invalid(n, fmt.Sprintf("must be greater than 0 and less than %d", day), "sessionAffinityConfig", "clientIP", "timeoutSeconds")
 	}
 }
 

@@ -57,8 +57,7 @@ func TestServices(t *testing.T) {
 		"cluster ip":   {"spec/clusterIP = 10.96.0.1", "spec.clusterIP: Forbidden: may not be set when `type` is 'ExternalName'"},
 	}.run(t, "Service external name")
 	edits{
-		"traffic policy":  {"spec/externalTrafficPolicy = Local", `spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`},
-		"affinity config": {"spec/sessionAffinityConfig = {clientIP: {timeoutSeconds: 1}}", `spec.sessionAffinityConfig: Forbidden: must not be set when session affinity is None`},
+		"traffic policy": {"spec/externalTrafficPolicy = Local", `spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`},
 	}.run(t, "Service headless")
 }
 

@@ -13,8 +13,9 @@ func TestStorage(t *testing.T) {
 		"above limit":     {"spec/resources/requests/storage = 11Gi", `spec.resources.requests: Invalid value: "11Gi": must be less than or equal to storage limit of 10Gi`},
 		"class":           {"spec/storageClassName = A", `spec.storageClassName: Invalid value: "A": ` + subdomain},
 		"mode":            {"spec/volumeMode = X", `spec.volumeMode: Unsupported value: "X": supported values: "Block", "Filesystem"`},
-		"source":          {"spec/dataSource = {kind: Pod, name: a}", `spec.dataSource: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`},
-		"source reference": {"spec/dataSource =\nspec/dataSourceRef = {kind: Pod, name: ''}", `
+		"mode empty":      {"spec/volumeMode = ''", `spec.volumeMode: Unsupported value: "": supported values: "Block", "Filesystem"`},
+		"source":          {"spec/dataSource = {kind: Pod, name: a}\nspec/dataSourceRef = {kind: PersistentVolumeClaim, name: a}", `spec.dataSource: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`},
+		"source reference": {"spec/dataSourceRef = {kind: Pod, name: ''}", `
 			spec.dataSourceRef.name: Required value
 			spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`},
 	}.run(t, "PersistentVolumeClaim")

@@ -54,7 +54,7 @@ func (r *report) member(m *member, v reflect.Value) {
 		v = v.Elem()
 	}
 	if m.enum != nil {
-		r.enum(m.enum, v)
+		r.enum(m, v)
 	}
 	for _, check := range m.checks {
 		check(r, v)
@@ -71,17 +71,17 @@ func missing(v reflect.Value) bool {
 	}
 }
 
-// enum looks at a string or at each of a list of strings. An empty optional value is no value.
-func (r *report) enum(values []string, v reflect.Value) {
+// enum looks at a string or at each of a list of strings.
+func (r *report) enum(m *member, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if s := v.String(); s != "" && !slices.Contains(values, s) {
-			r.unsupported(s, values)
+		if s := v.String(); !slices.Contains(m.enum, s) && (s != "" || !m.empty) {
+			r.unsupported(s, m.enum)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if s := v.Index(i).String(); !slices.Contains(values, s) {
-				r.unsupported(s, values, i)
+			if s := v.Index(i).String(); !slices.Contains(m.enum, s) {
+				r.unsupported(s, m.enum, i)
 			}
 		}
 	}

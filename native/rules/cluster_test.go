@@ -1,0 +1,150 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCluster(t *testing.T) {
+	for kind, rows := range map[string]edits{
+		"Namespace": {
+			"finalizer":        {"spec/finalizers = [other]", `spec.finalizers[0]: Invalid value: "other": name is neither a standard finalizer name nor is it fully qualified`},
+			"finalizer syntax": {"spec/finalizers = [-a]", `spec.finalizers[0]: Invalid value: "-a": ` + qualified},
+		},
+		"Node": {
+			"cidr":      {"spec/podCIDRs = [a]", `spec.podCIDRs[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+			"cidrs":     {"spec/podCIDRs = [10.1.0.0/24, 10.2.0.0/24, 10.3.0.0/24]", `spec.podCIDRs: Invalid value: ["10.1.0.0/24","10.2.0.0/24","10.3.0.0/24"]: may specify no more than one CIDR for each IP family`},
+			"taint key": {"spec/taints/0/key = -a", `spec.taints[0].key: Invalid value: "-a": ` + qualified},
+			"taint": {"spec/taints/0 = {key: a, value: '-', effect: X}", `
+				spec.taints[0].value: Invalid value: "-": ` + labelValue + `
+				spec.taints[0].effect: Unsupported value: "X": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`},
+			"taint effect": {"spec/taints/0 = {key: a, effect: ''}", `spec.taints[0].effect: Required value`},
+			"taint twice":  {"spec/taints/1/effect = NoSchedule", `spec.taints[1]: Duplicate value: {"key":"dedicated","effect":"NoSchedule"}`},
+		},
+		"Lease": {
+			"duration":    {"spec/leaseDurationSeconds = 0", `spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0`},
+			"transitions": {"spec/leaseTransitions = -1", `spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0`},
+			"holder":      {"spec/holderIdentity = ''", `spec.holderIdentity: Invalid value: "": must not be empty`},
+			"preferred":   {"spec/preferredHolder = b", `spec.preferredHolder: Forbidden: may only be specified if strategy is defined`},
+		},
+		"PriorityClass": {
+			"value":      {"value = 1000000001", `value: Forbidden: maximum allowed value of a user defined priority is 1000000000`},
+			"name":       {"metadata/name = system-mine", `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only`},
+			"preemption": {"preemptionPolicy = X", `preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`},
+		},
+		"PriorityClass of the system": {
+			"other value": {"value = 1", `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only`},
+		},
+		"Event": {
+			"namespace":    {"involvedObject/namespace = other", `involvedObject.namespace: Invalid value: "other": does not match event.namespace`},
+			"no namespace": {"involvedObject/namespace =", `involvedObject.namespace: Invalid value: "": does not match event.namespace`},
+			"cluster-wide": {"involvedObject/namespace =\nmetadata/namespace = default", ``},
+			"with a time": {"eventTime = '2026-01-02T03:04:05.000000Z'\nreason =\nmessage = " + strings.Repeat("x", 1025), `
+				reportingComponent: Required value
+				reportingInstance: Required value
+				action: Required value
+				reason: Required value
+				message: Invalid value: "": can have at most 1024 characters`},
+		},
+		"Event of the newer API": {
+			"namespace": {"regarding/namespace = other", `involvedObject.namespace: Invalid value: "other": does not match event.namespace`},
+			"missing": {"eventTime =\nreportingController =\nreportingInstance =\naction =\nreason =\ntype = Odd", `
+				eventTime: Required value
+				reportingController: Required value
+				reportingInstance: Required value
+				action: Required value
+				reason: Required value
+				type: Invalid value: "": has invalid value: Odd`},
+			"too long": {"reportingController = -a\naction = " + strings.Repeat("x", 129) + "\nnote = " + strings.Repeat("x", 1025), `
+				reportingController: Invalid value: "-a": ` + qualified + `
+				action: Invalid value: "": can have at most 128 characters
+				message: Invalid value: "": can have at most 1024 characters`},
+			"old fields": {"deprecatedCount = 1\ndeprecatedFirstTimestamp = '2026-01-02T03:04:05Z'\ndeprecatedLastTimestamp = '2026-01-02T03:04:05Z'\ndeprecatedSource = {component: a}", `
+				firstTimestamp: Invalid value: "": needs to be unset
+				lastTimestamp: Invalid value: "": needs to be unset
+				count: Invalid value: "": needs to be unset
+				source: Invalid value: "": needs to be unset`},
+		},
+	} {
+		rows.run(t, kind)
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	edits{
+		"hard": {"spec/hard = {-a: 1, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
+			spec.hard[-a]: Invalid value: "-a": ` + qualified + `
+			spec.hard[count/jobs.batch]: Invalid value: "500m": must be an integer
+			spec.hard[cpu]: Invalid value: "-1": must be greater than or equal to 0
+			spec.hard[pods]: Invalid value: "500m": must be an integer`},
+		"scope":       {"spec/scopes = [X]", `spec.scopes: Invalid value: ["X"]: unsupported scope`},
+		"conflict":    {"spec/scopes = [BestEffort, NotBestEffort]", `spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes`},
+		"terminating": {"spec/scopes = [Terminating, NotTerminating]", `spec.scopes: Invalid value: ["Terminating","NotTerminating"]: conflicting scopes`},
+		"selector": {"spec/scopeSelector/matchExpressions = [{scopeName: X, operator: In, values: [a]}, {scopeName: PriorityClass, operator: In}, {scopeName: PriorityClass, operator: Exists, values: [a]}, {scopeName: PriorityClass, operator: X}]", `
+			spec.scopeSelector.matchExpressions[0].scopeName: Invalid value: "X": unsupported scope
+			spec.scopeSelector.matchExpressions[1].values: Required value: must be at least one value when ` + "`operator`" + ` is 'In' or 'NotIn' for scope selector
+			spec.scopeSelector.matchExpressions[2].values: Invalid value: ["a"]: must be no value when ` + "`operator`" + ` is 'Exists' or 'DoesNotExist' for scope selector
+			spec.scopeSelector.matchExpressions[3].operator: Invalid value: "X": not a valid selector operator`},
+	}.run(t, "ResourceQuota")
+	edits{
+		"order": {"spec/limits/0 = {type: Container, min: {cpu: 4}, defaultRequest: {cpu: 3}, default: {cpu: 2}, max: {cpu: 1}}", `
+			spec.limits[0].min[cpu]: Invalid value: "4": min value 4 is greater than max value 1
+			spec.limits[0].defaultRequest[cpu]: Invalid value: "3": min value 4 is greater than default request value 3
+			spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than max value 1
+			spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than default limit value 2
+			spec.limits[0].default[cpu]: Invalid value: "2": min value 4 is greater than default value 2
+			spec.limits[0].max[cpu]: Invalid value: "1": default value 2 is greater than max value 1`},
+		"ratio":       {"spec/limits/0/maxLimitRequestRatio/cpu = 500m", `spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`},
+		"pod default": {"spec/limits/1 = {type: Pod, default: {cpu: 1}, defaultRequest: {cpu: 1}}", "spec.limits[1].default: Forbidden: may not be specified when `type` is 'Pod'\nspec.limits[1].defaultRequest: Forbidden: may not be specified when `type` is 'Pod'"},
+		"claim":       {"spec/limits/2 = {type: PersistentVolumeClaim}", `spec.limits[2].limits: Required value: either minimum or maximum storage value is required, but neither was provided`},
+		"type twice":  {"spec/limits/1/type = Container", `spec.limits[1].type: Duplicate value: "Container"`},
+		"type":        {"spec/limits/1/type = -a", `spec.limits[1].type: Invalid value: "-a": ` + qualified},
+		"resource":    {"spec/limits/1/max = {-a: 1}", `spec.limits[1].max[-a]: Invalid value: "-a": ` + qualified},
+		"no limits":   {"spec/limits = []", ``},
+	}.run(t, "LimitRange")
+}
+
+func TestAutoscaling(t *testing.T) {
+	edits{
+		"counts":      {"spec/minReplicas = 0\nspec/maxReplicas = 0", "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1\nspec.maxReplicas: Invalid value: 0: must be greater than 0"},
+		"max is less": {"spec/maxReplicas = 1", "spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`"},
+		"target": {"spec/scaleTargetRef = {kind: '', name: a/b}", `
+			spec.scaleTargetRef.kind: Required value
+			spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`},
+		"target kind":      {"spec/scaleTargetRef/kind = a/b", `spec.scaleTargetRef.kind: Invalid value: "a/b": may not contain '/'`},
+		"source type":      {"spec/metrics = [{type: X}]", `spec.metrics[0].type: Unsupported value: "X": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`},
+		"no type":          {"spec/metrics = [{type: ''}]", `spec.metrics[0].type: Required value: must specify a metric source type`},
+		"source missing":   {"spec/metrics = [{type: Pods}]", `spec.metrics[0].pods: Required value: must populate information for the given metric source`},
+		"other source":     {"spec/metrics/0/type = External\nspec/metrics/0/external = {metric: {name: a}, target: {type: Value, value: 1}}", `spec.metrics[0].resource: Forbidden: must populate the given metric source only`},
+		"resource name":    {"spec/metrics/0/resource/name = ''", `spec.metrics[0].resource.name: Required value: must specify a resource name`},
+		"container":        {"spec/metrics/1/containerResource = {name: '', container: '', target: {type: Utilization, averageUtilization: 1}}", "spec.metrics[1].containerResource.name: Required value: must specify a resource name\nspec.metrics[1].containerResource.container: Required value: must specify a container"},
+		"metric name":      {"spec/metrics/2/pods/metric/name = ''", `spec.metrics[2].pods.metric.name: Required value: must specify a metric name`},
+		"metric segment":   {"spec/metrics/2/pods/metric/name = a/b", `spec.metrics[2].pods.metric.name: Invalid value: "a/b": may not contain '/'`},
+		"target type":      {"spec/metrics/0/resource/target/type = X", `spec.metrics[0].resource.target.type: Unsupported value: "X": supported values: "AverageValue", "Utilization", "Value"`},
+		"no target type":   {"spec/metrics/0/resource/target/type = ''", `spec.metrics[0].resource.target.type: Required value: must specify a metric target type`},
+		"utilization":      {"spec/metrics/0/resource/target/averageUtilization = 0", `spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be greater than 0`},
+		"resource target":  {"spec/metrics/0/resource/target = {type: Utilization}", `spec.metrics[0].resource.target.averageUtilization: Required value: must set either a target raw value or a target utilization`},
+		"resource targets": {"spec/metrics/0/resource/target = {type: Utilization, averageUtilization: 1, averageValue: 1, value: 1}", "spec.metrics[0].resource.target.value: Forbidden: must not set a value for a resource metric\nspec.metrics[0].resource.target.averageValue: Forbidden: may not set both a target raw value and a target utilization"},
+		"container target": {"spec/metrics/1/containerResource/target = {type: AverageValue}", `spec.metrics[1].containerResource.target.averageUtilization: Required value: must set either a target raw value or a target utilization`},
+		"pods target":      {"spec/metrics/2/pods/target/averageValue =", `spec.metrics[2].pods.target.averageValue: Required value: must specify a positive target averageValue`},
+		"object target":    {"spec/metrics/3/object/target/value =", `spec.metrics[3].object.target.averageValue: Required value: must set either a target value for metric or a per-pod target`},
+		"external targets": {"spec/metrics/4/external/target/value = 0", "spec.metrics[4].external.target.value: Invalid value: \"0\": must be positive\nspec.metrics[4].external.target.value: Forbidden: may not set both a target value for metric and a per-pod target"},
+		"average":          {"spec/metrics/4/external/target/averageValue = 0", `spec.metrics[4].external.target.averageValue: Invalid value: "0": must be positive`},
+		"window":           {"spec/behavior/scaleDown/stabilizationWindowSeconds = 3601", `spec.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600`},
+		"window below 0":   {"spec/behavior/scaleDown/stabilizationWindowSeconds = -1", `spec.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: -1: must be greater than or equal to zero`},
+		"select":           {"spec/behavior/scaleDown/selectPolicy = X", `spec.behavior.scaleDown.selectPolicy: Unsupported value: "X": supported values: "Disabled", "Max", "Min"`},
+		"policies":         {"spec/behavior/scaleDown/policies = []", `spec.behavior.scaleDown.policies: Required value: must specify at least one Policy`},
+		"policy": {"spec/behavior/scaleDown/policies = [{type: X, value: 0, periodSeconds: 0}, {type: Pods, value: 1, periodSeconds: 1801}]", `
+			spec.behavior.scaleDown.policies[0].type: Unsupported value: "X": supported values: "Percent", "Pods"
+			spec.behavior.scaleDown.policies[0].value: Invalid value: 0: must be greater than zero
+			spec.behavior.scaleDown.policies[0].periodSeconds: Invalid value: 0: must be greater than zero
+			spec.behavior.scaleDown.policies[1].periodSeconds: Invalid value: 1801: must be less than or equal to 1800`},
+	}.run(t, "HorizontalPodAutoscaler")
+	edits{
+		"both":     {"spec/maxUnavailable = 1", `spec: Invalid value: {"minAvailable":"50%","selector":{"matchLabels":{"app":"web"}},"maxUnavailable":1,"unhealthyPodEvictionPolicy":"AlwaysAllow"}: minAvailable and maxUnavailable cannot be both set`},
+		"percent":  {"spec/minAvailable = 101%", `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},
+		"below 0":  {"spec/minAvailable =\nspec/maxUnavailable = -1", `spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0`},
+		"policy":   {"spec/unhealthyPodEvictionPolicy = X", `spec.unhealthyPodEvictionPolicy: Unsupported value: "X": supported values: "AlwaysAllow", "IfHealthyBudget"`},
+		"selector": {"spec/selector/matchLabels/app = '-'", `spec.selector.matchLabels: Invalid value: "-": ` + labelValue},
+	}.run(t, "PodDisruptionBudget")
+}

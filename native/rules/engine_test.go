@@ -1,0 +1,102 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/rules"
+)
+
+func TestNothingToValidate(t *testing.T) {
+	for name, obj := range map[string]runtime.Object{"nil": nil, "nil pointer": (*corev1.Pod)(nil)} {
+		if errs := rules.Validate(obj); errs != nil {
+			t.Errorf("%s: Validate = %v", name, errs)
+		}
+		if errs := rules.ValidateUpdate(obj, obj); errs != nil {
+			t.Errorf("%s: ValidateUpdate = %v", name, errs)
+		}
+		if errs := rules.ValidateStatus(obj, obj); errs != nil {
+			t.Errorf("%s: ValidateStatus = %v", name, errs)
+		}
+	}
+}
+
+// TestConcurrentFirstUse has many callers meet kinds that are not compiled yet, or just being so.
+func TestConcurrentFirstUse(t *testing.T) {
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, kind := range native.Kinds() {
+				if len(rules.Validate(kind.New())) == 0 {
+					t.Errorf("%s without a name is valid", kind.Name())
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestOrderIsStable(t *testing.T) {
+	obj := &corev1.ConfigMap{Data: map[string]string{}}
+	for i := range 20 {
+		obj.Data[fmt.Sprintf("not a key %d", i)] = ""
+	}
+	obj.Labels = map[string]string{"-a": "-", "-b": "-", "-c": "-"}
+	want := fmt.Sprint(rules.Validate(obj))
+	for range 20 {
+		if got := fmt.Sprint(rules.Validate(obj)); got != want {
+			t.Fatalf("order changed:\n%s\n%s", want, got)
+		}
+	}
+}
+
+// FuzzValidate has every kind read the same JSON: whatever decodes is judged without a panic, and always the same way.
+func FuzzValidate(f *testing.F) {
+	for _, manifest := range valid {
+		f.Add(edit(f, manifest, ""))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, kind := range native.Kinds() {
+			obj := kind.New()
+			if json.Unmarshal(data, obj) != nil {
+				continue
+			}
+			first := messages(rules.Validate(obj))
+			if again := messages(rules.Validate(obj)); strings.Join(first, "\n") != strings.Join(again, "\n") {
+				t.Errorf("%s: two answers:\n%v\n%v", kind.Name(), first, again)
+			}
+			rules.ValidateUpdate(obj, obj)
+			rules.ValidateStatus(obj, obj)
+		}
+	})
+}
+
+// BenchmarkDeployment is a Deployment with about 90 fields, most of them in its pod template.
+func BenchmarkDeployment(b *testing.B) {
+	obj := decode(b, edit(b, valid["Deployment"], "")).(*appsv1.Deployment)
+	pod := decode(b, edit(b, valid["Pod"], "")).(*corev1.Pod)
+	pod.Spec.DeepCopyInto(&obj.Spec.Template.Spec)
+	benchmark(b, obj)
+}
+
+func BenchmarkConfigMap(b *testing.B) {
+	benchmark(b, decode(b, edit(b, valid["ConfigMap"], "")))
+}
+
+func benchmark(b *testing.B, obj runtime.Object) {
+	if errs := rules.Validate(obj); errs != nil {
+		b.Fatal(errs)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rules.Validate(obj)
+	}
+}

@@ -1,0 +1,80 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/native/rules"
+)
+
+func TestStatus(t *testing.T) {
+	const negative = "must be greater than or equal to 0"
+	terminated := "status/containerStatuses = [{name: web, image: web, imageID: x, ready: false, restartCount: 0, state: {terminated: {exitCode: 0}}}]"
+	running := "status/containerStatuses = [{name: web, image: web, imageID: x, ready: true, restartCount: 1, state: {running: {}}}]"
+	rows := map[string]struct{ kind, old, new, want string }{
+		"metadata":                  {"Deployment", "", "metadata/labels = {a: '-'}", `metadata.labels: Invalid value: "-": ` + labelValue},
+		"the spec is not looked at": {"Deployment", "", "spec/replicas = -1", ``},
+		"deployment": {"Deployment", "", "status = {observedGeneration: -1, replicas: -1, updatedReplicas: -1, readyReplicas: -1, availableReplicas: -1, unavailableReplicas: -1, collisionCount: -1}", `
+			status.observedGeneration: Invalid value: -1: ` + negative + `
+			status.replicas: Invalid value: -1: ` + negative + `
+			status.updatedReplicas: Invalid value: -1: ` + negative + `
+			status.readyReplicas: Invalid value: -1: ` + negative + `
+			status.availableReplicas: Invalid value: -1: ` + negative + `
+			status.unavailableReplicas: Invalid value: -1: ` + negative + `
+			status.collisionCount: Invalid value: -1: ` + negative},
+		"deployment's parts": {"Deployment", "", "status = {replicas: 1, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 3}", `
+			status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas
+			status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas
+			status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas
+			status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas`},
+		"replica set": {"ReplicaSet", "", "status = {observedGeneration: -1, replicas: -1, fullyLabeledReplicas: -1, readyReplicas: -1, availableReplicas: -1}", `
+			status.replicas: Invalid value: -1: ` + negative + `
+			status.fullyLabeledReplicas: Invalid value: -1: ` + negative + `
+			status.readyReplicas: Invalid value: -1: ` + negative + `
+			status.availableReplicas: Invalid value: -1: ` + negative + `
+			status.observedGeneration: Invalid value: -1: ` + negative},
+		"replica set's parts": {"ReplicaSet", "", "status = {replicas: 1, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1}", `status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas`},
+		"stateful set": {"StatefulSet", "", "status = {observedGeneration: -1, replicas: -1, readyReplicas: -1, currentReplicas: -1, updatedReplicas: -1}", `
+			status.observedGeneration: Invalid value: -1: ` + negative + `
+			status.replicas: Invalid value: -1: ` + negative + `
+			status.readyReplicas: Invalid value: -1: ` + negative + `
+			status.currentReplicas: Invalid value: -1: ` + negative + `
+			status.updatedReplicas: Invalid value: -1: ` + negative},
+		"stateful set's parts": {"StatefulSet", "", "status = {replicas: 1, currentReplicas: 2}", `status.currentReplicas: Invalid value: 2: cannot be greater than status.replicas`},
+		"daemon set": {"DaemonSet", "", "status = {currentNumberScheduled: -1, numberMisscheduled: -1, desiredNumberScheduled: -1, numberReady: -1, observedGeneration: -1, updatedNumberScheduled: -1, numberAvailable: -1, numberUnavailable: -1}", `
+			status.currentNumberScheduled: Invalid value: -1: ` + negative + `
+			status.numberMisscheduled: Invalid value: -1: ` + negative + `
+			status.desiredNumberScheduled: Invalid value: -1: ` + negative + `
+			status.numberReady: Invalid value: -1: ` + negative + `
+			status.observedGeneration: Invalid value: -1: ` + negative + `
+			status.updatedNumberScheduled: Invalid value: -1: ` + negative + `
+			status.numberAvailable: Invalid value: -1: ` + negative + `
+			status.numberUnavailable: Invalid value: -1: ` + negative},
+		"replication controller": {"ReplicationController", "", "status = {replicas: -1, readyReplicas: -1, availableReplicas: -1}", `
+			status.replicas: Invalid value: -1: ` + negative + `
+			status.readyReplicas: Invalid value: -1: ` + negative + `
+			status.availableReplicas: Invalid value: -1: ` + negative},
+		"job": {"Job", "", "status = {active: -1, succeeded: -1, failed: -1}", `
+			status.active: Invalid value: -1: ` + negative + `
+			status.succeeded: Invalid value: -1: ` + negative + `
+			status.failed: Invalid value: -1: ` + negative},
+		"service": {"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
+			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`},
+		"pod moves":            {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
+		"ended for good":       {"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		"ended well":           {"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		"restarted":            {"Pod", terminated, running, ``},
+		"restarted by its own": {"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated, "spec/restartPolicy = Never\n" + running, ``},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			stored := "metadata/resourceVersion = '1'\n"
+			oldObj := decode(t, edit(t, valid[row.kind], stored+row.old))
+			newObj := decode(t, edit(t, valid[row.kind], stored+row.new))
+			if diff := cmp.Diff(lines(row.want), messages(rules.ValidateStatus(newObj, oldObj))); diff != "" {
+				t.Errorf("ValidateStatus (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
