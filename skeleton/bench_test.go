@@ -89,13 +89,16 @@ func TestCleanObjectsCostNoMemory(t *testing.T) {
 	overlappingObj := object(t, `{p: {x1: {a: [{c: 1, d: 1}], b: 1}, x2: {a: []}}}`)
 	sk := skeleton.Build(decode(t, in))
 	for name, run := range map[string]func(){
-		"prune":                       func() { sk.Prune(obj) },
-		"prune with paths":            func() { sk.PrunePaths(map[string]any(nil)) },
-		"prune, overlapping patterns": func() { overlapping.Prune(overlappingObj) },
-		"check":                       func() { sk.Check(obj) },
-		"check of an update":          func() { sk.CheckUpdate(obj, obj) },
-		"default":                     func() { sk.Default(obj) },
-		"normalize":                   func() { sk.Normalize(obj) },
+		"prune": func() { sk.Prune(obj) },
+		"prune, overlapping patterns": func() {
+			if !raceDetector {
+				overlapping.Prune(overlappingObj)
+			}
+		},
+		"check":              func() { sk.Check(obj) },
+		"check of an update": func() { sk.CheckUpdate(obj, obj) },
+		"default":            func() { sk.Default(obj) },
+		"normalize":          func() { sk.Normalize(obj) },
 	} {
 		if allocs := testing.AllocsPerRun(100, run); allocs > 0 {
 			t.Errorf("%s: %v allocations, want none", name, allocs)

@@ -99,7 +99,7 @@ func properties(t *testing.T, data []byte) (accepted int) {
 
 func TestProperties(t *testing.T) {
 	accepted, total := 0, 0
-	for _, data := range inputs(2000) {
+	for _, data := range inputs(1000) {
 		accepted += properties(t, data)
 		total += 8
 		if t.Failed() {

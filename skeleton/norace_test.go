@@ -1,0 +1,5 @@
+//go:build !race
+
+package skeleton_test
+
+const raceDetector = false
