@@ -4,7 +4,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-const webhooksDoc = "Webhooks indicates the number of webhooks registered in this configuration"
+const webhooksDoc = "How many webhooks the configuration has"
 
 var mutatingWebhooks = table(name,
 	number("Webhooks", webhooksDoc, func(c *admissionv1.MutatingWebhookConfiguration) int { return len(c.Webhooks) }),
@@ -15,13 +15,13 @@ var validatingWebhooks = table(name,
 	age)
 
 const (
-	paramKindDoc  = "ParamKind specifies the kind of resources used to parameterize this policy"
-	policyNameDoc = "PolicyName is the policy that the binding puts in force"
-	paramRefDoc   = "ParamRef is the resource that holds the policy's parameters"
+	paramKindDoc  = "The kind of the policy's parameters"
+	policyNameDoc = "The policy that the binding puts in force"
+	paramRefDoc   = "The object that holds the policy's parameters"
 )
 
 var validatingPolicies = table(name,
-	number("Validations", "Validations indicates the number of validation rules defined in this configuration",
+	number("Validations", "How many validations the policy has",
 		func(p *admissionv1.ValidatingAdmissionPolicy) int { return len(p.Spec.Validations) }),
 	text("ParamKind", paramKindDoc, func(p *admissionv1.ValidatingAdmissionPolicy) string { return paramKind(p.Spec.ParamKind) }),
 	age)
@@ -32,7 +32,7 @@ var validatingBindings = table(name,
 	age)
 
 var mutatingPolicies = table(name,
-	number("Mutations", "Mutations indicates the number of mutation rules defined in this configuration",
+	number("Mutations", "How many mutations the policy has",
 		func(p *admissionv1.MutatingAdmissionPolicy) int { return len(p.Spec.Mutations) }),
 	text("ParamKind", paramKindDoc, func(p *admissionv1.MutatingAdmissionPolicy) string { return paramKind(p.Spec.ParamKind) }),
 	age)

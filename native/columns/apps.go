@@ -18,7 +18,7 @@ var (
 )
 
 var deployments = table(name,
-	text("Ready", "Number of the pod with ready state", func(d *appsv1.Deployment) string {
+	text("Ready", "Pods that are ready, of those wanted", func(d *appsv1.Deployment) string {
 		return fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, deref(d.Spec.Replicas))
 	}),
 	number("Up-to-date", deploymentStatus["updatedReplicas"], func(d *appsv1.Deployment) int32 { return d.Status.UpdatedReplicas }),
@@ -39,7 +39,7 @@ func deploymentContainers(d *appsv1.Deployment) []corev1.Container {
 }
 
 var statefulSets = table(name,
-	text("Ready", "Number of the pod with ready state", func(s *appsv1.StatefulSet) string {
+	text("Ready", "Pods that are ready, of those wanted", func(s *appsv1.StatefulSet) string {
 		return fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, deref(s.Spec.Replicas))
 	}),
 	age,
@@ -86,7 +86,7 @@ func daemonSetContainers(d *appsv1.DaemonSet) []corev1.Container {
 }
 
 var controllerRevisions = table(name,
-	text("Controller", "Controller of the object", func(r *appsv1.ControllerRevision) string {
+	text("Controller", "The workload whose revision this is", func(r *appsv1.ControllerRevision) string {
 		owner := metav1.GetControllerOf(r)
 		if owner == nil {
 			return none

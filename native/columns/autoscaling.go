@@ -94,13 +94,13 @@ func percent(value *int32, absent string) string {
 }
 
 var disruptionBudgets = table(name,
-	text("Min Available", "The minimum number of pods that must be available.", func(b *policyv1.PodDisruptionBudget) string {
+	text("Min Available", "Pods that must stay available", func(b *policyv1.PodDisruptionBudget) string {
 		return amount(b.Spec.MinAvailable)
 	}),
-	text("Max Unavailable", "The maximum number of pods that may be unavailable.", func(b *policyv1.PodDisruptionBudget) string {
+	text("Max Unavailable", "Pods that may be unavailable", func(b *policyv1.PodDisruptionBudget) string {
 		return amount(b.Spec.MaxUnavailable)
 	}),
-	number("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time.", func(b *policyv1.PodDisruptionBudget) int32 {
+	number("Allowed Disruptions", "Pods that may be evicted now", func(b *policyv1.PodDisruptionBudget) int32 {
 		return b.Status.DisruptionsAllowed
 	}),
 	age)

@@ -16,9 +16,9 @@ var (
 )
 
 var jobs = table(name,
-	text("Status", "Status of the job.", jobState),
+	text("Status", "How far the job is", jobState),
 	text("Completions", jobStatus["succeeded"], completions),
-	timed("Duration", "Time required to complete the job.", func(j *batchv1.Job, now time.Time) string {
+	timed("Duration", "How long the job took, or runs by now", func(j *batchv1.Job, now time.Time) string {
 		switch {
 		case j.Status.StartTime == nil:
 			return ""

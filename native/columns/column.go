@@ -107,13 +107,13 @@ type object interface {
 
 // containers and images are what the pods of a workload run.
 func containers[T runtime.Object](of func(T) []corev1.Container) column {
-	return text("Containers", "Names of each container in the template.", func(obj T) string {
+	return text("Containers", "Containers of a pod, by name", func(obj T) string {
 		return join(of(obj), func(c corev1.Container) string { return c.Name })
 	})
 }
 
 func images[T runtime.Object](of func(T) []corev1.Container) column {
-	return text("Images", "Images referenced by each container in the template.", func(obj T) string {
+	return text("Images", "Images that the containers run", func(obj T) string {
 		return join(of(obj), func(c corev1.Container) string { return c.Image })
 	})
 }

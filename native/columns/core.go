@@ -11,7 +11,7 @@ import (
 )
 
 var namespaces = table(name,
-	text("Status", "The status of the namespace", func(ns *corev1.Namespace) string { return string(ns.Status.Phase) }),
+	text("Status", "Whether the namespace is in use or being emptied", func(ns *corev1.Namespace) string { return string(ns.Status.Phase) }),
 	age)
 
 var configMaps = table(name,
@@ -34,7 +34,7 @@ var serviceAccounts = table(name,
 var podTemplates = table(name,
 	containers(podTemplateContainers),
 	images(podTemplateContainers),
-	text("Pod Labels", "The labels for the pod template.", func(t *corev1.PodTemplate) string {
+	text("Pod Labels", "Labels that pods of the template get", func(t *corev1.PodTemplate) string {
 		return labels.FormatLabels(t.Template.Labels)
 	}))
 
@@ -64,10 +64,10 @@ func replicationControllerContainers(rc *corev1.ReplicationController) []corev1.
 }
 
 var resourceQuotas = table(name,
-	text("Request", "How much of the requests that the quota allows is used.", func(q *corev1.ResourceQuota) string {
+	text("Request", "How much of the requests that the quota allows is used", func(q *corev1.ResourceQuota) string {
 		return quotaUse(q, func(resource string) bool { return !strings.HasPrefix(resource, "limits.") })
 	}),
-	text("Limit", "How much of the limits that the quota allows is used.", func(q *corev1.ResourceQuota) string {
+	text("Limit", "How much of the limits that the quota allows is used", func(q *corev1.ResourceQuota) string {
 		return quotaUse(q, func(resource string) bool { return strings.HasPrefix(resource, "limits.") })
 	}),
 	age)

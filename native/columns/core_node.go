@@ -10,8 +10,8 @@ import (
 var nodeInfo = corev1.NodeSystemInfo{}.SwaggerDoc()
 
 var nodes = table(name,
-	text("Status", "The status of the node", nodeStatus),
-	text("Roles", "The roles of the node", nodeRoles),
+	text("Status", "Whether the node is ready and takes pods", nodeStatus),
+	text("Roles", "What the node is for, from its labels", nodeRoles),
 	age,
 	text("Version", nodeInfo["kubeletVersion"], func(n *corev1.Node) string { return n.Status.NodeInfo.KubeletVersion }),
 	nodeAddress("Internal-IP", corev1.NodeInternalIP).wide(),

@@ -9,14 +9,14 @@ import (
 )
 
 var pods = table(name,
-	text("Ready", "The aggregate readiness state of this pod for accepting traffic.", func(p *corev1.Pod) string {
+	text("Ready", "Containers that are ready, of all", func(p *corev1.Pod) string {
 		s := stateOf(p)
 		return fmt.Sprintf("%d/%d", s.ready, s.containers)
 	}),
-	text("Status", "The aggregate status of the containers in this pod.", func(p *corev1.Pod) string {
+	text("Status", "What the pod is doing, or what holds it up", func(p *corev1.Pod) string {
 		return stateOf(p).reason
 	}),
-	timed("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+	timed("Restarts", "How often containers were restarted, and when last",
 		func(p *corev1.Pod, now time.Time) string {
 			r := stateOf(p).restarts
 			if r.count != 0 && !r.last.IsZero() {

@@ -32,10 +32,10 @@ var persistentVolumes = table(name,
 		}
 		return pv.Spec.ClaimRef.Namespace + "/" + pv.Spec.ClaimRef.Name
 	}),
-	text("StorageClass", "StorageClass of the pv", func(pv *corev1.PersistentVolume) string {
+	text("StorageClass", "The class of storage that the volume is of", func(pv *corev1.PersistentVolume) string {
 		return storageClassOf(pv.ObjectMeta, pv.Spec.StorageClassName)
 	}),
-	text("VolumeAttributesClass", "VolumeAttributesClass of the pv", func(pv *corev1.PersistentVolume) string {
+	text("VolumeAttributesClass", "The class of attributes that the volume has", func(pv *corev1.PersistentVolume) string {
 		return or(pv.Spec.VolumeAttributesClassName, unset)
 	}),
 	text("Reason", volumeStatus["reason"], func(pv *corev1.PersistentVolume) string { return pv.Status.Reason }),
@@ -62,10 +62,10 @@ var persistentVolumeClaims = table(name,
 		}
 		return accessModes(pvc.Status.AccessModes)
 	}),
-	text("StorageClass", "StorageClass of the pvc", func(pvc *corev1.PersistentVolumeClaim) string {
+	text("StorageClass", "The class of storage that is claimed", func(pvc *corev1.PersistentVolumeClaim) string {
 		return storageClassOf(pvc.ObjectMeta, deref(pvc.Spec.StorageClassName))
 	}),
-	text("VolumeAttributesClass", "VolumeAttributesClass of the pvc", func(pvc *corev1.PersistentVolumeClaim) string {
+	text("VolumeAttributesClass", "The class of attributes that is claimed", func(pvc *corev1.PersistentVolumeClaim) string {
 		return or(pvc.Spec.VolumeAttributesClassName, unset)
 	}),
 	age,

@@ -10,18 +10,18 @@ import (
 )
 
 var ingresses = table(name,
-	text("Class", "The name of the IngressClass resource that should be used for additional configuration", func(i *networkingv1.Ingress) string {
+	text("Class", "The IngressClass that serves the ingress", func(i *networkingv1.Ingress) string {
 		return or(i.Spec.IngressClassName, none)
 	}),
-	text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", ingressHosts),
-	text("Address", "Address is a list containing ingress points for the load-balancer", func(i *networkingv1.Ingress) string {
+	text("Hosts", "Hosts that the rules are for", ingressHosts),
+	text("Address", "Where the load balancer is reached", func(i *networkingv1.Ingress) string {
 		var balancers []string
 		for _, b := range i.Status.LoadBalancer.Ingress {
 			balancers = append(balancers, orEmpty(b.IP, b.Hostname))
 		}
 		return strings.Join(addresses(balancers), ",")
 	}),
-	text("Ports", "Ports of TLS configurations that open", func(i *networkingv1.Ingress) string {
+	text("Ports", "Ports that are open, the second with TLS", func(i *networkingv1.Ingress) string {
 		if len(i.Spec.TLS) > 0 {
 			return "80, 443"
 		}
@@ -44,10 +44,10 @@ func ingressHosts(i *networkingv1.Ingress) string {
 }
 
 var ingressClasses = table(name,
-	text("Controller", "Controller that is responsible for handling this class", func(c *networkingv1.IngressClass) string {
+	text("Controller", "The controller that serves the class", func(c *networkingv1.IngressClass) string {
 		return c.Spec.Controller
 	}),
-	text("Parameters", "A reference to a resource with additional parameters", func(c *networkingv1.IngressClass) string {
+	text("Parameters", "The object that configures the controller", func(c *networkingv1.IngressClass) string {
 		p := c.Spec.Parameters
 		if p == nil {
 			return none
