@@ -29,66 +29,71 @@ const (
 // absent; an empty slice or map means that it is present and empty. Plain
 // strings and bools do not tell absent from zero; Blank does.
 type Schema struct {
-	ID          string // id
-	SchemaURL   string // $schema
-	Ref         *string
-	Description string
-	Title       string
-	Type        string // one of object, array, string, integer, number, boolean; not checked here
-	Format      string
-	Nullable    bool
+	// The shape. It stands first because every walk reads it.
 
-	Default any // a JSON value; null is absent
-	Example any // a JSON value; null is absent
-	Enum    []any
+	Type                 string // one of object, array, string, integer, number, boolean; not checked here
+	Nullable             bool
+	EmbeddedResource     bool
+	IntOrString          bool
+	Properties           map[string]*Schema
+	PatternProperties    map[string]*Schema
+	AdditionalProperties *SchemaOrBool
+	Items                *Schema   // items as one schema
+	Tuple                []*Schema // items as a list: one schema per position
+	AdditionalItems      *SchemaOrBool
+	AllOf                []*Schema
+	AnyOf                []*Schema
+	OneOf                []*Schema
+	Not                  *Schema
 
+	PreserveUnknownFields *bool
+
+	// The extensions of Holdfast. Each may be given as false, which definition
+	// rules refuse, so absent, true and false are told apart.
+
+	NoPrune       *bool
+	Normalize     *string
+	Immutable     *bool
+	ImmutableKeys *bool
+	AdditionOnly  *bool
+	DeletionOnly  *bool
+
+	Default     any // a JSON value; null is absent
+	ListType    string
+	MapType     string
+	ListMapKeys []string
+
+	// Value validation.
+
+	Format           string
+	Enum             []any
 	Maximum          json.Number // keeps integers beyond 2^53 exact
 	Minimum          json.Number
 	MultipleOf       json.Number
 	ExclusiveMaximum bool
 	ExclusiveMinimum bool
+	UniqueItems      bool
 	MaxLength        *int64
 	MinLength        *int64
 	Pattern          string
 	MaxItems         *int64
 	MinItems         *int64
-	UniqueItems      bool
 	MaxProperties    *int64
 	MinProperties    *int64
 	Required         []string
+	Validations      []*ValidationRule
 
-	Items                *Schema   // items as one schema
-	Tuple                []*Schema // items as a list: one schema per position
-	AdditionalItems      *SchemaOrBool
-	Properties           map[string]*Schema
-	PatternProperties    map[string]*Schema
-	AdditionalProperties *SchemaOrBool
+	// Documentation, and what definitions may not use.
 
-	AllOf []*Schema
-	AnyOf []*Schema
-	OneOf []*Schema
-	Not   *Schema
-
+	Description  string
+	Title        string
+	Example      any // a JSON value; null is absent
+	ExternalDocs *ExternalDocs
+	ID           string // id
+	SchemaURL    string // $schema
+	Ref          *string
 	Definitions  map[string]*Schema
 	Dependencies map[string]*Dependency
-	ExternalDocs *ExternalDocs
-
-	PreserveUnknownFields *bool
-	EmbeddedResource      bool
-	IntOrString           bool
-	ListType              string
-	ListMapKeys           []string
-	MapType               string
-	Validations           []*ValidationRule
-
-	// The extensions of Holdfast. Each may be given as false, which definition
-	// rules refuse, so absent, true and false are told apart.
-	Immutable     *bool
-	ImmutableKeys *bool
-	AdditionOnly  *bool
-	DeletionOnly  *bool
-	NoPrune       *bool
-	Normalize     *string
 
 	// Blank holds the keywords that were written out with their zero value,
 	// such as nullable: false. They mean the same as absent ones, and Encode

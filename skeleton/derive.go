@@ -42,7 +42,9 @@ func (b *builder) merge(parts []part) *node {
 	n.properties = b.named(parts, n, properties)
 	n.declared = n.properties
 	n.patterns = compilePatterns(b.named(parts, n, patternProperties))
-	n.defaulted = defaulted(n.properties)
+	if n.within&hasDefaults != 0 {
+		n.defaulted = defaulted(n.properties)
+	}
 	b.additional(parts, n)
 	b.list(parts, n)
 	if spine != nil {
