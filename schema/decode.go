@@ -31,9 +31,9 @@ func Decode(value any) (s *Schema, unknown []*Path, err error) {
 
 // Decode reads a schema from a value as JSON decoding gives it: maps, slices,
 // strings, bools, int64, float64 and nil. It returns the paths of keys that are
-// no keyword, parents first and by name, and leaves them out of the schema; a keyword whose value
-// is null is absent. The error is nil or [Errors], of which there are at most a
-// hundred; no schema is returned beside it.
+// no keyword, by name at each node, and leaves them out of the schema; a
+// keyword whose value is null is absent. The error is nil or [Errors], of which
+// there are at most a hundred; no schema is returned beside it.
 func (l Limits) Decode(value any) (s *Schema, unknown []*Path, err error) {
 	if l.Depth <= 0 {
 		l.Depth = defaultDepth
