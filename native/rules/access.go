@@ -27,7 +27,6 @@ func accessRules() []rule {
 		need[rbacv1.AggregationRule]("clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil"),
 
 		free[rbacv1.RoleRef]("kind"),
-		oneOf[rbacv1.RoleRef]("apiGroup"),
 		on[rbacv1.RoleRef]("apiGroup", func(r *report, group string) {
 			if group != rbacv1.GroupName {
 				r.unsupported(group, []string{rbacv1.GroupName})

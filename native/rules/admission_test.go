@@ -60,7 +60,7 @@ func TestPolicies(t *testing.T) {
 		"no rules":       {"spec/matchConstraints = {}", `spec.matchConstraints.resourceRules: Required value`},
 		"rule":           {"spec/matchConstraints/resourceRules/0/operations = []", `spec.matchConstraints.resourceRules[0].operations: Required value`},
 		"no validations": {"spec/validations =\nspec/auditAnnotations =", `spec.validations: Required value: validations or auditAnnotations must be specified`},
-		"no expression":  {"spec/validations/0/expression = ' '", `spec.validations[0].expression: Required value: expression is not specified`},
+		"no expression":  {"spec/validations/0/expression = ''", `spec.validations[0].expression: Required value: expression is not specified`},
 		"expression":     {"spec/validations/0/expression = 'object.'", `spec.validations[0].expression: Invalid value: "object.": compilation failed: ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'\n | object.\n | .......^`},
 		"type":           {"spec/validations/0/expression = '1'", `spec.validations[0].expression: Invalid value: "1": must evaluate to bool but got int`},
 		"no params":      {"spec/paramKind =\nspec/validations/0/expression = 'params.a == 1'", `spec.validations[0].expression: Invalid value: "params.a == 1": compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\n | params.a == 1\n | ^`},

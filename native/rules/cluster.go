@@ -28,11 +28,6 @@ func clusterRules() []rule {
 
 		on[coordinationv1.LeaseSpec]("leaseDurationSeconds", positive[int32]),
 		on[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
-		on[coordinationv1.LeaseSpec]("holderIdentity", func(r *report, s string) {
-			if s == "" {
-				r.invalid(s, "must not be empty")
-			}
-		}),
 		each(func(r *report, s *coordinationv1.LeaseSpec) {
 			if s.PreferredHolder != nil && *s.PreferredHolder != "" && (s.Strategy == nil || *s.Strategy == "") {
 				r.forbidden("may only be specified if strategy is defined", "preferredHolder")

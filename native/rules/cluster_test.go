@@ -15,6 +15,9 @@ func TestCluster(t *testing.T) {
 			"cidr":      {"spec/podCIDRs = [a]", `spec.podCIDRs[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 			"cidrs":     {"spec/podCIDRs = [10.1.0.0/24, 10.2.0.0/24, 10.3.0.0/24]", `spec.podCIDRs: Invalid value: ["10.1.0.0/24","10.2.0.0/24","10.3.0.0/24"]: may specify no more than one CIDR for each IP family`},
 			"taint key": {"spec/taints/0/key = -a", `spec.taints[0].key: Invalid value: "-a": ` + qualified},
+			"taint without key": {"spec/taints/0/key = ''", `
+				spec.taints[0].key: Invalid value: "": name part must be non-empty
+				spec.taints[0].key: Invalid value: "": ` + qualified},
 			"taint": {"spec/taints/0 = {key: a, value: '-', effect: X}", `
 				spec.taints[0].value: Invalid value: "-": ` + labelValue + `
 				spec.taints[0].effect: Unsupported value: "X": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`},
@@ -24,7 +27,6 @@ func TestCluster(t *testing.T) {
 		"Lease": {
 			"duration":    {"spec/leaseDurationSeconds = 0", `spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0`},
 			"transitions": {"spec/leaseTransitions = -1", `spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0`},
-			"holder":      {"spec/holderIdentity = ''", `spec.holderIdentity: Invalid value: "": must not be empty`},
 			"preferred":   {"spec/preferredHolder = b", `spec.preferredHolder: Forbidden: may only be specified if strategy is defined`},
 		},
 		"PriorityClass": {

@@ -30,6 +30,11 @@ func TestContainers(t *testing.T) {
 		"name of init container": {"spec/initContainers/0/name = web", `spec.initContainers[0].name: Duplicate value: "web"`},
 		"no containers":          {"spec/containers = []", `spec.containers: Required value`},
 		"ephemeral at creation":  {"spec/ephemeralContainers = [{name: debug, image: busybox}]", `spec.ephemeralContainers: Forbidden: cannot be set on create`},
+		"ephemeral container's name and image": {"spec/ephemeralContainers = [{name: A, image: ' a'}, {name: b}]", `
+			spec.ephemeralContainers[0].name: Invalid value: "A": ` + label + `
+			spec.ephemeralContainers[0].image: Invalid value: " a": must not have leading or trailing whitespace
+			spec.ephemeralContainers[1].image: Required value
+			spec.ephemeralContainers: Forbidden: cannot be set on create`},
 		"ephemeral container": {"spec/ephemeralContainers = [{name: debug, image: busybox, targetContainerName: other, ports: [{containerPort: 1}], resources: {limits: {cpu: 1}}, livenessProbe: {tcpSocket: {port: 1}}, readinessProbe: {tcpSocket: {port: 1}}, startupProbe: {tcpSocket: {port: 1}}, lifecycle: {preStop: {sleep: {seconds: 1}}}}]", `
 			spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container
 			spec.ephemeralContainers[0].resources: Forbidden: cannot be set for an Ephemeral Container
@@ -88,6 +93,7 @@ func TestEnvironment(t *testing.T) {
 		"secret key": {"spec/containers/0/env/4/valueFrom/secretKeyRef = {}", `
 			spec.containers[0].env[4].valueFrom.secretKeyRef.key: Required value
 			spec.containers[0].env[4].valueFrom.secretKeyRef.name: Required value`},
+		"secret key syntax": {"spec/containers/0/env/4/valueFrom/secretKeyRef/key = a/b", `spec.containers[0].env[4].valueFrom.secretKeyRef.key: Invalid value: "a/b": ` + configKey},
 		"config map key": {"spec/containers/0/env/5/valueFrom/configMapKeyRef = {name: '', key: '..'}", `
 			spec.containers[0].env[5].valueFrom.configMapKeyRef.key: Invalid value: "..": must not be '..'
 			spec.containers[0].env[5].valueFrom.configMapKeyRef.name: Required value`},
@@ -119,11 +125,13 @@ func TestProbes(t *testing.T) {
 		"port":               {"spec/containers/0/livenessProbe/httpGet/port = 0", `spec.containers[0].livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and 65535, inclusive`},
 		"port name":          {"spec/containers/0/livenessProbe/httpGet/port = 'http_1'", `spec.containers[0].livenessProbe.httpGet.port: Invalid value: "http_1": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)`},
 		"scheme":             {"spec/containers/0/livenessProbe/httpGet/scheme = http", `spec.containers[0].livenessProbe.httpGet.scheme: Unsupported value: "http": supported values: "HTTP", "HTTPS"`},
-		"header":             {"spec/containers/0/livenessProbe/httpGet/httpHeaders = [{name: 'a b', value: ''}]", `spec.containers[0].livenessProbe.httpGet.httpHeaders[0].name: Invalid value: "a b": a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')`},
-		"socket":             {"spec/initContainers/1/startupProbe/tcpSocket/port = 0", `spec.initContainers[1].startupProbe.tcpSocket.port: Invalid value: 0: must be between 1 and 65535, inclusive`},
-		"grpc":               {"spec/containers/0/startupProbe/grpc/port = 0", `spec.containers[0].startupProbe.grpc.port: Invalid value: 0: must be between 1 and 65535, inclusive`},
-		"sleep":              {"spec/containers/0/lifecycle = {preStop: {sleep: {seconds: -1}}}", `spec.containers[0].lifecycle.preStop.sleep: Invalid value: -1: must be non-negative and less than terminationGracePeriodSeconds (30)`},
-		"sleep too long":     {"spec/containers/0/lifecycle = {postStart: {sleep: {seconds: 31}}}", `spec.containers[0].lifecycle.postStart.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`},
+		"header": {"spec/containers/0/livenessProbe/httpGet/httpHeaders = [{name: 'a b', value: ''}, {name: '', value: ''}]", `
+			spec.containers[0].livenessProbe.httpGet.httpHeaders[0].name: Invalid value: "a b": a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')
+			spec.containers[0].livenessProbe.httpGet.httpHeaders[1].name: Invalid value: "": a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')`},
+		"socket":         {"spec/initContainers/1/startupProbe/tcpSocket/port = 0", `spec.initContainers[1].startupProbe.tcpSocket.port: Invalid value: 0: must be between 1 and 65535, inclusive`},
+		"grpc":           {"spec/containers/0/startupProbe/grpc/port = 0", `spec.containers[0].startupProbe.grpc.port: Invalid value: 0: must be between 1 and 65535, inclusive`},
+		"sleep":          {"spec/containers/0/lifecycle = {preStop: {sleep: {seconds: -1}}}", `spec.containers[0].lifecycle.preStop.sleep: Invalid value: -1: must be non-negative and less than terminationGracePeriodSeconds (30)`},
+		"sleep too long": {"spec/containers/0/lifecycle = {postStart: {sleep: {seconds: 31}}}", `spec.containers[0].lifecycle.postStart.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`},
 	}.run(t, "Pod")
 }
 

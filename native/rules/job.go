@@ -23,7 +23,6 @@ func jobRules() []rule {
 		each(jobSpec),
 		each(indexedJob),
 		each(jobName),
-		need[batchv1.PodFailurePolicy]("rules", ""),
 		on[batchv1.PodFailurePolicy]("rules", func(r *report, rules []batchv1.PodFailurePolicyRule) {
 			if len(rules) > 20 {
 				r.add(field.ErrorList{field.TooMany(r.path(), len(rules), 20)})

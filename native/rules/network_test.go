@@ -75,10 +75,12 @@ func TestAccess(t *testing.T) {
 		"selector":           {"aggregationRule/clusterRoleSelectors/0/matchLabels = {a: '-'}", `aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "-": ` + labelValue},
 	}.run(t, "ClusterRole")
 	edits{
-		"group":   {"roleRef/apiGroup = X", `roleRef.apiGroup: Unsupported value: "X": supported values: "rbac.authorization.k8s.io"`},
-		"kind":    {"roleRef/kind = X", `roleRef.kind: Unsupported value: "X": supported values: "ClusterRole", "Role"`},
-		"no name": {"roleRef/name =", `roleRef.name: Required value`},
-		"name":    {"roleRef/name = a/b", `roleRef.name: Invalid value: "a/b": may not contain '/'`},
+		"group":           {"roleRef/apiGroup = X", `roleRef.apiGroup: Unsupported value: "X": supported values: "rbac.authorization.k8s.io"`},
+		"kind":            {"roleRef/kind = X", `roleRef.kind: Unsupported value: "X": supported values: "ClusterRole", "Role"`},
+		"no kind":         {"roleRef/kind = ''", `roleRef.kind: Unsupported value: "": supported values: "ClusterRole", "Role"`},
+		"no subject kind": {"subjects/0/kind = ''", `subjects[0].kind: Unsupported value: "": supported values: "Group", "ServiceAccount", "User"`},
+		"no name":         {"roleRef/name =", `roleRef.name: Required value`},
+		"name":            {"roleRef/name = a/b", `roleRef.name: Invalid value: "a/b": may not contain '/'`},
 		"subjects": {"subjects = [{kind: X, name: ''}, {kind: ServiceAccount, name: A, namespace: a, apiGroup: b}, {kind: User, name: a, apiGroup: b}]", `
 			subjects[0].name: Required value
 			subjects[0].kind: Unsupported value: "X": supported values: "Group", "ServiceAccount", "User"

@@ -56,10 +56,11 @@ func TestScheduling(t *testing.T) {
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[2].values: Required value: must be specified single value when ` + "`operator`" + ` is 'Lt' or 'Gt'
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[3].operator: Invalid value: "X": not a valid selector operator
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[3].key: Invalid value: "-a": ` + qualified},
-		"node fields": {"spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields = [{key: metadata.name, operator: In}, {key: metadata.name, operator: Exists, values: [A]}, {key: metadata.uid, operator: In, values: [a]}]", `
+		"node fields": {"spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields = [{key: metadata.name, operator: In}, {key: metadata.name, operator: Exists, values: [A]}, {key: metadata.uid, operator: '', values: [a]}]", `
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].values: Required value: must be only one value when ` + "`operator`" + ` is 'In' or 'NotIn' for node field selector
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[1].operator: Invalid value: "Exists": not a valid selector operator
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[1].values[0]: Invalid value: "A": ` + subdomain + `
+			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[2].operator: Invalid value: "": not a valid selector operator
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[2].key: Invalid value: "metadata.uid": not a valid field selector key`},
 		"node weight": {"spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight = 101",
 			`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in the range 1-100`},

@@ -27,9 +27,14 @@ type edits map[string]struct{ set, want string }
 
 func (rows edits) run(t *testing.T, kind string) {
 	t.Helper()
+	rows.runWith(t, kind, decode)
+}
+
+func (rows edits) runWith(t *testing.T, kind string, read func(testing.TB, []byte) runtime.Object) {
+	t.Helper()
 	for name, row := range rows {
 		t.Run(kind+"/"+name, func(t *testing.T) {
-			obj := decode(t, edit(t, valid[kind], row.set))
+			obj := read(t, edit(t, valid[kind], row.set))
 			if diff := cmp.Diff(lines(row.want), messages(rules.Validate(obj))); diff != "" {
 				t.Errorf("Validate (-want +got):\n%s", diff)
 			}
@@ -60,12 +65,19 @@ var scheme = sync.OnceValue(native.NewScheme)
 // decode reads an object as the server does: strictly, and with its defaults.
 func decode(t testing.TB, manifest []byte) runtime.Object {
 	t.Helper()
+	obj := decodeBare(t, manifest)
+	scheme().Default(obj)
+	return obj
+}
+
+// decodeBare leaves the defaults out.
+func decodeBare(t testing.TB, manifest []byte) runtime.Object {
+	t.Helper()
 	codecs := serializer.NewCodecFactory(scheme(), serializer.EnableStrict)
 	obj, _, err := codecs.UniversalDeserializer().Decode(manifest, nil, nil)
 	if err != nil {
 		t.Fatalf("decode: %v\n%s", err, manifest)
 	}
-	scheme().Default(obj)
 	return obj
 }
 

@@ -63,8 +63,9 @@ func TestServices(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	edits{
-		"address": {"subsets/0/addresses/0/ip = a", `subsets[0].addresses[0].ip: Invalid value: "a": ` + address},
-		"own":     {"subsets/0/addresses/0/ip = 127.0.0.1", `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`},
+		"address":    {"subsets/0/addresses/0/ip = a", `subsets[0].addresses[0].ip: Invalid value: "a": ` + address},
+		"no address": {"subsets/0/addresses/0/ip = ''", `subsets[0].addresses[0].ip: Invalid value: "": ` + address},
+		"own":        {"subsets/0/addresses/0/ip = 127.0.0.1", `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`},
 		"names": {"subsets/0/addresses/0/hostname = a.b\nsubsets/0/addresses/0/nodeName = A", `
 			subsets[0].addresses[0].hostname: Invalid value: "a.b": must not contain dots
 			subsets[0].addresses[0].nodeName: Invalid value: "A": ` + subdomain},

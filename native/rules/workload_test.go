@@ -16,6 +16,11 @@ func TestWorkloads(t *testing.T) {
 			"selector empty":          {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for deployment`},
 			"selector does not match": {"spec/template/metadata/labels = {app: other}", `spec.template.metadata.labels: Invalid value: {"app":"other"}: ` + mismatch},
 			"selector operator":       {"spec/selector/matchExpressions/0/operator = X", `spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`},
+			"selector without key": {"spec/selector/matchExpressions/0 = {key: '', operator: ''}", `
+				spec.selector.matchExpressions[0].operator: Invalid value: "": not a valid selector operator
+				spec.selector.matchExpressions[0].key: Invalid value: "": name part must be non-empty
+				spec.selector.matchExpressions[0].key: Invalid value: "": ` + qualified + `
+			`},
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1\nspec/revisionHistoryLimit = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0
