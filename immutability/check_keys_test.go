@@ -42,16 +42,27 @@ func TestCheckMaps(t *testing.T) {
 		"patterns: one":             {patterns, `{m: {ab: {x: 1, w: 1}}}`, `{m: {ab: {x: 2, w: 2}}}`, []string{`m.ab.x: immutable: changed from 1 to 2`}},
 		"patterns: every one holds": {patterns, `{m: {az: {x: 1, w: 1}}}`, `{m: {az: {x: 2, w: 2}}}`, []string{`m.az.x: immutable: changed from 1 to 2`, `m.az.w: immutable: changed from 1 to 2`}},
 		"patterns: none":            {patterns, `{m: {b: {x: 1, w: 1}}}`, `{m: {b: {x: 2, w: 2}}}`, nil},
-		"patterns: keys": {`{properties: {m: {x-kubernetes-immutable-keys: true, patternProperties: {"^a": {}}}}}`,
-			`{m: {a: 1}}`, `{m: {a: 2, b: 1}}`, []string{`m.b: immutable keys: added 1`}},
-		"patterns agree on a set": {`{properties: {m: {x-kubernetes-immutable: true, patternProperties: {
+		"patterns: keys": {
+			`{properties: {m: {x-kubernetes-immutable-keys: true, patternProperties: {"^a": {}}}}}`,
+			`{m: {a: 1}}`, `{m: {a: 2, b: 1}}`,
+			[]string{`m.b: immutable keys: added 1`},
+		},
+		"patterns agree on a set": {
+			`{properties: {m: {x-kubernetes-immutable: true, patternProperties: {
 			"^a": {x-kubernetes-list-type: set}, "z$": {x-kubernetes-list-type: set}}}}}`,
-			`{m: {az: [1, 2]}}`, `{m: {az: [2, 1]}}`, nil},
-		"patterns disagree on a set": {`{properties: {m: {x-kubernetes-immutable: true, patternProperties: {
+			`{m: {az: [1, 2]}}`, `{m: {az: [2, 1]}}`, nil,
+		},
+		"patterns disagree on a set": {
+			`{properties: {m: {x-kubernetes-immutable: true, patternProperties: {
 			"^a": {x-kubernetes-list-type: set}, "z$": {}}}}}`,
-			`{m: {az: [1, 2], a: [1, 2]}}`, `{m: {az: [2, 1], a: [2, 1]}}`, []string{`m.az: immutable: reordered from [1,2] to [2,1]`}},
-		"values below keys": {`{properties: {m: {x-kubernetes-addition-only: true, additionalProperties: {properties: {x: {x-kubernetes-immutable: true}}}}}}`,
-			`{m: {a: {x: 1}, c: {}}}`, `{m: {a: {x: 2}, b: {x: 1}}}`, []string{`m.a.x: immutable: changed from 1 to 2`, `m.c: addition only: removed {}`}},
+			`{m: {az: [1, 2], a: [1, 2]}}`, `{m: {az: [2, 1], a: [2, 1]}}`,
+			[]string{`m.az: immutable: reordered from [1,2] to [2,1]`},
+		},
+		"values below keys": {
+			`{properties: {m: {x-kubernetes-addition-only: true, additionalProperties: {properties: {x: {x-kubernetes-immutable: true}}}}}}`,
+			`{m: {a: {x: 1}, c: {}}}`, `{m: {a: {x: 2}, b: {x: 1}}}`,
+			[]string{`m.a.x: immutable: changed from 1 to 2`, `m.c: addition only: removed {}`},
+		},
 	} {
 		t.Run(name, test.run)
 	}
@@ -72,8 +83,10 @@ func TestCheckMapLists(t *testing.T) {
 			items: {properties: {port: {x-kubernetes-immutable: true}}}}}}}}`
 	)
 	for name, test := range map[string]update{
-		"path": {port, `{spec: {ports: [{name: http, port: 80}]}}`, `{spec: {ports: [{name: http, port: 81}]}}`,
-			[]string{`spec.ports[name="http"].port: immutable: changed from 80 to 81`}},
+		"path": {
+			port, `{spec: {ports: [{name: http, port: 80}]}}`, `{spec: {ports: [{name: http, port: 81}]}}`,
+			[]string{`spec.ports[name="http"].port: immutable: changed from 80 to 81`},
+		},
 		"keys: values change":  {fixed, `{l: [{name: a, x: 1}]}`, `{l: [{name: a, x: 2}]}`, nil},
 		"keys: order is free":  {fixed, `{l: [{name: a}, {name: b, x: 1}]}`, `{l: [{name: b, x: 2}, {name: a}]}`, nil},
 		"keys: added, removed": {fixed, `{l: [{name: a}, {name: b}]}`, `{l: [{name: c}, {name: b}]}`, []string{`l[name="a"]: immutable keys: removed {"name":"a"}`, `l[name="c"]: immutable keys: added {"name":"c"}`}},
@@ -97,8 +110,10 @@ func TestCheckMapLists(t *testing.T) {
 		"absent key is a key":    {twoKeys, `{ports: [{port: 1, target: 1}, {port: 1, protocol: TCP, target: 2}]}`, `{ports: [{port: 1, protocol: TCP, target: 2}, {port: 1, target: 3}]}`, []string{`ports[port=1].target: immutable: changed from 1 to 3`}},
 		"null key is no absence": {twoKeys, `{ports: [{port: 1, protocol: null, target: 1}]}`, `{ports: [{port: 1, target: 2}]}`, nil},
 		"equal keys, two forms":  {twoKeys, `{ports: [{port: 1.0, protocol: A, target: 1}, {port: 2, target: 1}]}`, `{ports: [{port: 2.0, target: 2}, {port: 1, protocol: A, target: 1}]}`, []string{`ports[port=2].target: immutable: changed from 1 to 2`}},
-		"n-th with n-th": {twoKeys, `{ports: [{port: 1, target: 1}, {port: 2, target: 0}, {port: 1, target: 2}]}`, `{ports: [{port: 2, target: 0}, {port: 1, target: 1}, {port: 1, target: 3}]}`,
-			[]string{`ports[port=1,#2].target: immutable: changed from 2 to 3`}},
+		"n-th with n-th": {
+			twoKeys, `{ports: [{port: 1, target: 1}, {port: 2, target: 0}, {port: 1, target: 2}]}`, `{ports: [{port: 2, target: 0}, {port: 1, target: 1}, {port: 1, target: 3}]}`,
+			[]string{`ports[port=1,#2].target: immutable: changed from 2 to 3`},
+		},
 		"items that are no objects": {fixed, `{l: [1, 2]}`, `{l: [3]}`, []string{`l[#2]: immutable keys: removed 2`}},
 	} {
 		t.Run(name, test.run)

@@ -46,8 +46,10 @@ func TestCheckImmutable(t *testing.T) {
 		"set to null": {scalar, `{x: a}`, `{x: null}`, []string{`x: immutable: changed from "a" to null`}},
 		"other type":  {scalar, `{x: "1"}`, `{x: 1}`, []string{`x: immutable: changed from "1" to 1`}},
 
-		"object changed inside": {object, `{foo: {a: {b: 1, c: 1}}}`, `{foo: {a: {b: 2, c: 1}}}`,
-			[]string{`foo.a.b: immutable: changed from 1 to 2`}},
+		"object changed inside": {
+			object, `{foo: {a: {b: 1, c: 1}}}`, `{foo: {a: {b: 2, c: 1}}}`,
+			[]string{`foo.a.b: immutable: changed from 1 to 2`},
+		},
 		"object set":          {object, `{}`, `{foo: {}}`, []string{`foo: immutable: added {}`}},
 		"object removed":      {object, `{foo: {}}`, `{}`, []string{`foo: immutable: removed {}`}},
 		"object is not null":  {object, `{foo: {}}`, `{foo: null}`, []string{`foo: immutable: changed from {} to null`}},
@@ -63,8 +65,11 @@ func TestCheckImmutable(t *testing.T) {
 		"key that is no name": {object, `{foo: {"a.b/c": 1}}`, `{foo: {}}`, []string{`foo["a.b/c"]: immutable: removed 1`}},
 		"list becomes object": {object, `{foo: {a: []}}`, `{foo: {a: {}}}`, []string{`foo.a: immutable: changed from [] to {}`}},
 		"redundant marker":    {`{properties: {foo: {x-kubernetes-immutable: true, properties: {bar: {x-kubernetes-immutable: true}}}}}`, `{foo: {bar: 1}}`, `{foo: {bar: 2}}`, []string{`foo.bar: immutable: changed from 1 to 2`}},
-		"keys marker redundant": {`{properties: {foo: {x-kubernetes-immutable: true, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}}}}}`,
-			`{foo: {m: {a: 1}}}`, `{foo: {m: {a: 1, b: 1}}}`, []string{`foo.m.b: immutable: added 1`}},
+		"keys marker redundant": {
+			`{properties: {foo: {x-kubernetes-immutable: true, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}}}}}`,
+			`{foo: {m: {a: 1}}}`, `{foo: {m: {a: 1, b: 1}}}`,
+			[]string{`foo.m.b: immutable: added 1`},
+		},
 
 		"parts: one changes":    {parts, `{foo: {x: a, z: c}}`, `{foo: {x: b, z: d}}`, []string{`foo.x: immutable: changed from "a" to "b"`}},
 		"parts: parent removed": {parts, `{foo: {x: a}}`, `{}`, nil},
@@ -74,12 +79,29 @@ func TestCheckImmutable(t *testing.T) {
 		"parts: removed":        {parts, `{foo: {x: a}}`, `{foo: {}}`, []string{`foo.x: immutable: removed "a"`}},
 		"parts: set":            {parts, `{foo: {x: a}}`, `{foo: {x: a, w: b}}`, []string{`foo.w: immutable: added "b"`}},
 
-		"type cannot change": {scalar, `{apiVersion: v1, kind: A}`, `{apiVersion: v2, kind: B}`,
-			[]string{`apiVersion: immutable: changed from "v1" to "v2"`, `kind: immutable: changed from "A" to "B"`}},
-		"no marker in the metadata": {`{properties: {metadata: {x-kubernetes-immutable: true}, x: {x-kubernetes-immutable: true}}}`,
-			`{metadata: {name: a}}`, `{metadata: {name: b}}`, nil},
-		"no pattern of the root reaches the metadata": {`{patternProperties: {"": {x-kubernetes-immutable: true}}}`,
-			`{metadata: {name: a}, a: 1}`, `{metadata: {name: b}, a: 2}`, []string{`a: immutable: changed from 1 to 2`}},
+		"type cannot change": {
+			scalar, `{apiVersion: v1, kind: A}`, `{apiVersion: v2, kind: B}`,
+			[]string{`apiVersion: immutable: changed from "v1" to "v2"`, `kind: immutable: changed from "A" to "B"`},
+		},
+		"no marker in the metadata": {
+			`{properties: {metadata: {x-kubernetes-immutable: true}, x: {x-kubernetes-immutable: true}}}`,
+			`{metadata: {name: a}}`, `{metadata: {name: b}}`, nil,
+		},
+		"no pattern of the root reaches the metadata": {
+			`{patternProperties: {"": {x-kubernetes-immutable: true}}}`,
+			`{metadata: {name: a}, a: 1}`, `{metadata: {name: b}, a: 2}`,
+			[]string{`a: immutable: changed from 1 to 2`},
+		},
+		"no marker at the root": {
+			`{x-kubernetes-immutable: true, properties: {x: {x-kubernetes-immutable: true}}}`,
+			`{x: 1, a: 1}`, `{x: 2, a: 2}`,
+			[]string{`x: immutable: changed from 1 to 2`},
+		},
+		"no keys, no marker, and on": {
+			`{properties: {foo: {x-kubernetes-immutable-keys: true, properties: {a: {x-kubernetes-immutable: true}}}}}`,
+			`{foo: {a: 1, b: 1}}`, `{foo: {a: 2}}`,
+			[]string{`foo.a: immutable: changed from 1 to 2`},
+		},
 		"no marker in logic": {`{properties: {x: {allOf: [{x-kubernetes-immutable: true}]}, w: {x-kubernetes-immutable: true}}}`, `{x: 1}`, `{x: 2}`, nil},
 		"no keys, no marker": {`{properties: {x: {type: string, x-kubernetes-immutable-keys: true}, w: {x-kubernetes-immutable: true}}}`, `{x: a}`, `{x: b}`, nil},
 	} {

@@ -40,8 +40,10 @@ func TestEscapesOfMarkers(t *testing.T) {
 		"default, but nullable":  {`{properties: {foo: {type: object, nullable: true, default: {}, properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: nullable foo, close: immutable`}},
 		"required, but nullable": {`{required: [foo], properties: {foo: {type: object, nullable: true, properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: nullable foo, close: immutable`}},
 		"required, no type":      {`{required: [foo], properties: {foo: {properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: untyped foo, close: immutable`}},
-		"other markers": {`{properties: {foo: {type: object, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}, k: {additionalProperties: true, x-kubernetes-immutable-keys: true}, d: {additionalProperties: true, x-kubernetes-deletion-only: true}}}}}`,
-			[]string{`foo.d, deletion only: optional foo, close: immutable`, `foo.k, immutable keys: optional foo, close: immutable`, `foo.m, addition only: optional foo, close: immutable`}},
+		"other markers": {
+			`{properties: {foo: {type: object, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}, k: {additionalProperties: true, x-kubernetes-immutable-keys: true}, d: {additionalProperties: true, x-kubernetes-deletion-only: true}}}}}`,
+			[]string{`foo.d, deletion only: optional foo, close: immutable`, `foo.k, immutable keys: optional foo, close: immutable`, `foo.m, addition only: optional foo, close: immutable`},
+		},
 
 		"values of a map":           {`{properties: {m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, []string{`m.*, immutable: key of m, close: addition only`}},
 		"values of patterns":        {`{properties: {m: {type: object, patternProperties: {a: {type: string, x-kubernetes-immutable: true}}}}}`, []string{`m.*, immutable: key of m, close: addition only`}},
@@ -132,31 +134,50 @@ func TestEscapesOfSeveralRules(t *testing.T) {
 		schema string
 		want   []string
 	}{
-		"rule on an optional field": {`{properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
-			[]string{`x, immutable: optional x, close: immutable`}},
+		"rule on an optional field": {
+			`{properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
+			[]string{`x, immutable: optional x, close: immutable`},
+		},
 		"rule on a required field": {`{required: [x], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
 		"rule and marker":          {`{properties: {x: {type: string, x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
-		"rule on an optional map": {`{properties: {m: {type: object, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}]}}}`,
-			[]string{`m, addition only: optional m, close: addition only`}},
-		"rule on an optional set": {`{properties: {s: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-validations: [{rule: "sets.equivalent(self, oldSelf)"}]}}}`,
-			[]string{`s, immutable keys: optional s, close: immutable`}},
-		"rule on an optional list": {`{properties: {l: {type: array, items: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(x, x in self)"}]}}}`,
-			[]string{`l, addition only: optional l, close: immutable`}},
-		"optional old value": {`{properties: {x: {type: string, x-kubernetes-validations: [{rule: "!oldSelf.hasValue() || self == oldSelf.value()", optionalOldSelf: true}]}}}`,
-			[]string{`x, immutable: optional x, close: immutable`}},
+		"rule on an optional map": {
+			`{properties: {m: {type: object, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}]}}}`,
+			[]string{`m, addition only: optional m, close: addition only`},
+		},
+		"rule on an optional set": {
+			`{properties: {s: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-validations: [{rule: "sets.equivalent(self, oldSelf)"}]}}}`,
+			[]string{`s, immutable keys: optional s, close: immutable`},
+		},
+		"rule on an optional list": {
+			`{properties: {l: {type: array, items: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(x, x in self)"}]}}}`,
+			[]string{`l, addition only: optional l, close: immutable`},
+		},
+		"optional old value": {
+			`{properties: {x: {type: string, x-kubernetes-validations: [{rule: "!oldSelf.hasValue() || self == oldSelf.value()", optionalOldSelf: true}]}}}`,
+			[]string{`x, immutable: optional x, close: immutable`},
+		},
 		"parent does not let it go": {`{required: [spec], properties: {spec: {type: object, x-kubernetes-validations: [{rule: "!has(oldSelf.x) || has(self.x)"}],
 			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
 		"parent does not let it come": {`{required: [spec], properties: {spec: {type: object, x-kubernetes-validations: [{rule: "has(self.x) == has(oldSelf.x)"}],
 			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
 		"root does not let it go": {`{required: [spec], x-kubernetes-validations: [{rule: "!has(oldSelf.spec.x) || has(self.spec.x)"}], properties: {spec: {type: object,
 			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
+		"rule that absence passes": {
+			`{x-kubernetes-validations: [{rule: "self.?x.orValue('') != 'b'"}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
+			[]string{`x, immutable: optional x, close: immutable`},
+		},
+		"rule that absence fails": {
+			`{x-kubernetes-validations: [{rule: "self.x.size() < 5 && self.x != 'b'"}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil,
+		},
 		"rule requires it":               {`{x-kubernetes-validations: [{rule: has(self.x)}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
 		"rule around a marker":           {`{x-kubernetes-validations: [{rule: "!has(oldSelf.foo) || has(self.foo)"}], properties: {foo: {type: object, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil},
 		"rule keeps keys, map may go":    {`{properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}], additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, []string{`m, addition only: optional m, close: addition only`, `m.*, immutable: optional m, close: addition only`}},
 		"rule keeps keys, map must stay": {`{required: [m], properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}], additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, nil},
 		"name that CEL does not take":    {`{x-kubernetes-validations: [{rule: "self.a__dash__b == oldSelf.a__dash__b && self.__namespace__ == oldSelf.__namespace__"}], properties: {a-b: {type: string}, namespace: {type: string}}}`, nil},
-		"name that CEL does not take, open": {`{x-kubernetes-validations: [{rule: "!has(self.a__dash__b) || !has(oldSelf.a__dash__b) || self.a__dash__b == oldSelf.a__dash__b"}], properties: {a-b: {type: string}}}`,
-			[]string{`a-b, immutable: optional a-b, close: immutable`}},
+		"name that CEL does not take, open": {
+			`{x-kubernetes-validations: [{rule: "!has(self.a__dash__b) || !has(oldSelf.a__dash__b) || self.a__dash__b == oldSelf.a__dash__b"}], properties: {a-b: {type: string}}}`,
+			[]string{`a-b, immutable: optional a-b, close: immutable`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, escapes(t, test.schema)); diff != "" {

@@ -43,8 +43,10 @@ func TestWeakened(t *testing.T) {
 		"no longer covered":    {immutable, inner, []string{`a: x-kubernetes-immutable is gone, so it may change from now on`}},
 		"below a map":          {inner, free, []string{`a.*.b: x-kubernetes-immutable is gone, so it may change from now on`}},
 		"the node is gone too": {immutable, `{properties: {c: {}}}`, nil},
-		"one per path": {`{properties: {b: {items: {x-kubernetes-immutable: true}}, a.b: {x-kubernetes-immutable: true}, c: {items: [{x-kubernetes-immutable: true}]}}}`, `{properties: {b: {items: {}}, a.b: {}, c: {items: [{}]}}}`,
-			[]string{`["a.b"]: x-kubernetes-immutable is gone, so it may change from now on`, `b[*]: x-kubernetes-immutable is gone, so it may change from now on`, `c[*]: x-kubernetes-immutable is gone, so it may change from now on`}},
+		"one per path": {
+			`{properties: {b: {items: {x-kubernetes-immutable: true}}, a.b: {x-kubernetes-immutable: true}, c: {items: [{x-kubernetes-immutable: true}]}}}`, `{properties: {b: {items: {}}, a.b: {}, c: {items: [{}]}}}`,
+			[]string{`["a.b"]: x-kubernetes-immutable is gone, so it may change from now on`, `b[*]: x-kubernetes-immutable is gone, so it may change from now on`, `c[*]: x-kubernetes-immutable is gone, so it may change from now on`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := warnings(immutability.Weakened(decodeSchema(t, test.old), decodeSchema(t, test.new)))
@@ -62,17 +64,21 @@ func TestDivergent(t *testing.T) {
 		inner = `{properties: {spec: {properties: {a: {x-kubernetes-immutable: true}}}}}`
 		none  = `{properties: {spec: {properties: {b: {}}}}}`
 	)
+	const open = `{properties: {spec: {properties: {a: {}}}}}`
 	for name, test := range map[string]struct {
 		v1, v2 string
 		want   []string
 	}{
-		"equal":     {inner, inner, nil},
-		"redundant": {outer, both, nil},
-		"one only":  {inner, none, []string{`spec.a: immutable in v1, free in v2; the strictest holds in every version`}},
-		"other one": {none, inner, []string{`spec.a: free in v1, immutable in v2; the strictest holds in every version`}},
-		"covered":   {outer, inner, []string{`spec: immutable in v1, free in v2; the strictest holds in every version`}},
-		"other marker": {`{properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}}}`, `{properties: {m: {additionalProperties: true, x-kubernetes-deletion-only: true}}}`,
-			[]string{`m: addition only in v1, deletion only in v2; the strictest holds in every version`}},
+		"equal":         {inner, inner, nil},
+		"redundant":     {outer, both, nil},
+		"one only":      {inner, none, []string{`spec.a: immutable in v1, free in v2; the strictest holds in every version`}},
+		"other one":     {none, inner, []string{`spec.a: free in v1, immutable in v2; the strictest holds in every version`}},
+		"reported once": {outer, open, []string{`spec: immutable in v1, free in v2; the strictest holds in every version`}},
+		"covered":       {outer, inner, []string{`spec: immutable in v1, free in v2; the strictest holds in every version`}},
+		"other marker": {
+			`{properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}}}`, `{properties: {m: {additionalProperties: true, x-kubernetes-deletion-only: true}}}`,
+			[]string{`m: addition only in v1, deletion only in v2; the strictest holds in every version`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := warnings(immutability.Divergent([]immutability.Version{
@@ -137,6 +143,10 @@ func TestPolicyEqual(t *testing.T) {
 	same := compile(t, `{description: x, properties: {a: {description: x, x-kubernetes-immutable: true}, z: {type: string}}}`)
 	if !same.Equal(compile(t, schemas["immutable"])) {
 		t.Error("what is not marked counts")
+	}
+	redundant := compile(t, `{properties: {a: {x-kubernetes-immutable: true, properties: {b: {x-kubernetes-immutable: true}}}}}`)
+	if !redundant.Equal(compile(t, schemas["immutable"])) {
+		t.Error("a marker below an immutable node counts")
 	}
 }
 
