@@ -1,0 +1,17 @@
+// Package kubectl runs scripts of stock kubectl commands against a server.
+//
+// Each testdata/*.txtar is one area of what clients expect, told as commands
+// and what they print. A script has a namespace named after its file, which is
+// the default of its kubeconfig, and an empty home directory. All scripts share
+// one server and run side by side, so objects without a namespace carry the
+// name of the script that makes them.
+//
+// The kubectl is the one on PATH. Where there is none, the test binary itself
+// acts as kubectl, from k8s.io/kubectl.
+//
+// Beside testscript's own, scripts have these commands:
+//
+//	[!] kubectl ARGS...              run kubectl in the foreground (exec kubectl ARGS... & in the background)
+//	eventually PATTERN kubectl ARGS  run it until it succeeds and its output matches
+//	table FILE                       compare the last output with a table; ages may differ, and the width of columns
+package kubectl

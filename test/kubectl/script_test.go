@@ -1,0 +1,112 @@
+package kubectl_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/test/server"
+)
+
+func TestScripts(t *testing.T) {
+	kubeconfig := server.Start(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			namespace := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+			own := filepath.Join(env.WorkDir, ".kubeconfig")
+			if err := enter(t, kubeconfig, own, namespace); err != nil {
+				return err
+			}
+			env.Setenv("KUBECONFIG", own)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("NAMESPACE", namespace)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"kubectl":    runKubectl,
+			"eventually": eventually,
+			"table":      compareTable,
+		},
+	})
+}
+
+// enter creates a namespace and writes a kubeconfig that has it as its default.
+func enter(t *testing.T, admin, own, namespace string) error {
+	config, err := clientcmd.LoadFromFile(admin)
+	if err != nil {
+		return err
+	}
+	config.Contexts[config.CurrentContext].Namespace = namespace
+	if err := clientcmd.WriteToFile(*config, own); err != nil {
+		return err
+	}
+	rest, err := clientcmd.BuildConfigFromFlags("", own)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(rest)
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	return err
+}
+
+// runKubectl is the script command kubectl.
+func runKubectl(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("kubectl", args...)
+	switch {
+	case err != nil && !neg:
+		ts.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
+	case err == nil && neg:
+		ts.Fatalf("kubectl %s: unexpected success", strings.Join(args, " "))
+	}
+}
+
+// patience is how long eventually tries.
+const patience = 30 * time.Second
+
+// pause is how long eventually leaves the machine to others between tries.
+const pause = 20 * time.Millisecond
+
+// eventually is the script command that repeats another until its output is as expected.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually PATTERN COMMAND [ARGS...]")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(patience); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		time.Sleep(pause)
+		if time.Now().After(deadline) {
+			ts.Fatalf("no output that matches %q within %s (last error: %v)", args[0], patience, err)
+		}
+	}
+}
+
+// compareTable is the script command table.
+func compareTable(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: table FILE")
+	}
+	got, want := normalizeTables(ts.ReadFile("stdout")), normalizeTables(ts.ReadFile(args[0]))
+	if got != want {
+		ts.Fatalf("stdout and %s differ\n--- stdout\n%s--- %s\n%s", args[0], got, args[0], want)
+	}
+}
