@@ -16,7 +16,8 @@ import (
 // neither has one below an immutable node.
 //
 // In a policy that is not nil, apiVersion and kind are immutable too. The error is
-// [schema.Errors], for patternProperties that are no regular expressions.
+// [schema.Errors], for patternProperties that are no regular expressions and have
+// to do with a marker.
 func Compile(s *schema.Schema) (*Policy, error) {
 	if s == nil {
 		return nil, nil
@@ -113,7 +114,10 @@ func (c *compiler) children(n *node, at schema.Child, path *schema.Path) (needed
 		case schema.Item:
 			n.items = below
 		case schema.TupleItem:
-			n.tuple = append(n.tuple, below)
+			if n.tuple == nil {
+				n.tuple = make([]*node, len(at.Schema.Tuple))
+			}
+			n.tuple[child.Index] = below
 		case schema.AdditionalItem:
 			n.moreItems = below
 		}

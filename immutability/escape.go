@@ -34,8 +34,8 @@ type Escape struct {
 	// Rule is the CEL rule that promises it, empty for a marker.
 	Rule string
 	// Parent is what is removed and set again: a node around Field or, for a
-	// rule, which is not asked about what is absent, Field itself. It is the map
-	// or list whose key or item is removed.
+	// rule, which is not asked about what is absent, Field itself. For a MapKey
+	// or ListItem it is the map or list that the key or item is removed from.
 	Parent *schema.Path
 	Hole   Hole
 	// Close is the marker on Parent that closes the hole.
