@@ -1,0 +1,125 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+const (
+	leaseName = "holdfast-controllers"
+
+	// A leader that dies is replaced within 15 seconds: others look after one to
+	// 2.2 retryPeriods, once to see its last renewal and once more after it ran
+	// out. A leader that cannot renew has stopped before anybody else may start.
+	leaseDuration = 8 * time.Second
+	renewDeadline = 5 * time.Second
+	retryPeriod   = 1500 * time.Millisecond
+
+	// leaseTimeout is for one request, so that one without an answer leaves time
+	// for another try, and a shutdown does not wait for a server that is gone.
+	leaseTimeout = 2 * time.Second
+)
+
+// candidate stands for election under one identity.
+type candidate struct {
+	http *http.Client
+	lock resourcelock.Interface
+}
+
+func newCandidate(config *rest.Config, identity string) (*candidate, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = userAgent
+	config.Timeout = leaseTimeout
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of the election: %w", err)
+	}
+	client, err := kubernetes.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client of the election: %w", err)
+	}
+	return &candidate{http: httpClient, lock: &ownLease{Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}}}, nil
+}
+
+func (c *candidate) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
+
+// stand waits for the lease and calls lead with a context that ends with the
+// lease or with ctx. It gives the lease back after lead has returned, so that
+// two leaders never work side by side in a handover.
+func (c *candidate) stand(ctx context.Context, lead func(context.Context) error) error {
+	elected := make(chan context.Context, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Name:            leaseName,
+		Lock:            c.lock,
+		LeaseDuration:   leaseDuration,
+		RenewDeadline:   renewDeadline,
+		RetryPeriod:     retryPeriod,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(lease context.Context) { elected <- lease },
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("election: %w", err)
+	}
+
+	holding, release := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		elector.Run(holding)
+	}()
+	defer func() {
+		release()
+		<-over
+	}()
+
+	select {
+	case <-ctx.Done():
+		return nil
+	case lease := <-elected:
+		leading, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(lease, cancel)()
+		return lead(leading)
+	}
+}
+
+// ownLease is a lock that gives back only what is its own. A leader that was
+// replaced without noticing would otherwise take the lease from its successor:
+// a release reads who holds it and does not compare.
+type ownLease struct {
+	resourcelock.Interface
+	holder string
+}
+
+// Get implements resourcelock.Interface.
+func (l *ownLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.holder = record.HolderIdentity
+	}
+	return record, raw, err
+}
+
+// Update implements resourcelock.Interface.
+func (l *ownLease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && l.holder != l.Identity() {
+		return fmt.Errorf("release lease: it is held by %s", l.holder)
+	}
+	return l.Interface.Update(ctx, record)
+}

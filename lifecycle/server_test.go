@@ -1,0 +1,183 @@
+package lifecycle_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/lifecycle"
+)
+
+const leaseName = "holdfast-controllers"
+
+// cluster is a real server and the way to it.
+type cluster struct {
+	*kubernetes.Clientset
+	config *rest.Config
+}
+
+// startServer runs a server on a directory until the test ends or stop is called.
+func startServer(t testing.TB, dir string) (c cluster, stop func()) {
+	t.Helper()
+	// What a test started ends in the reverse order, not all at the test's end.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- server.Run(ctx, func() { close(ready) }) }()
+	stopped := false
+	stop = func() {
+		cancel()
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := <-ended; err != nil {
+			t.Errorf("server: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("server ended before it was ready: %v", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return cluster{Clientset: kubernetes.NewForConfigOrDie(config), config: config}, stop
+}
+
+// newCluster is a server with its controllers at work, whoever leads them.
+func newCluster(t testing.TB) cluster {
+	t.Helper()
+	c, _ := startServer(t, t.TempDir())
+	start(t, lifecycle.Config{Client: c.config})
+	return c
+}
+
+// newClusterLedBy is a server that starts with the controllers' Lease in the
+// hands of somebody, for longer than the test takes: nobody else leads.
+func newClusterLedBy(t testing.TB, holder string) cluster {
+	t.Helper()
+	dir := t.TempDir()
+	c, stop := startServer(t, dir)
+	c.giveLease(t, holder, time.Hour)
+	stop()
+	c, _ = startServer(t, dir)
+	return c
+}
+
+// giveLease makes somebody the leader, as if it had just renewed.
+func (c cluster) giveLease(t testing.TB, holder string, period time.Duration) {
+	t.Helper()
+	seconds, now := int32(period/time.Second), metav1.NowMicro()
+	spec := coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
+	}
+	leases := c.CoordinationV1().Leases(metav1.NamespaceSystem)
+	eventually(t, "Lease of "+holder, 5*time.Second, func() bool {
+		lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}, Spec: spec}
+			_, err = leases.Create(t.Context(), lease, metav1.CreateOptions{})
+		} else if err == nil {
+			lease.Spec = spec
+			_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
+		}
+		// The leader may write at the same time.
+		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// leader is who holds the Lease now.
+func (c cluster) leader(t testing.TB) string {
+	t.Helper()
+	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), leaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// start runs the controllers until the test ends or stop is called.
+func start(t testing.TB, config lifecycle.Config) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := lifecycle.Run(ctx, config); err != nil {
+			t.Errorf("run: %v", err)
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// eventually fails the test if a condition does not come true in time.
+func eventually(t testing.TB, what string, limit time.Duration, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, limit, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		t.Fatalf("%s: not within %s", what, limit)
+	}
+}
+
+// gone reports whether an object is not there, by the error of reading it.
+func gone(t testing.TB, err error) bool {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// tripper is a transport of the controllers that a test looks into.
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// counted is a client config that counts the requests of the controllers, those
+// for their Lease left out.
+func (c cluster) counted() (*rest.Config, *atomic.Int64) {
+	requests := &atomic.Int64{}
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return tripper(func(request *http.Request) (*http.Response, error) {
+			if !strings.Contains(request.URL.Path, "/leases") {
+				requests.Add(1)
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config, requests
+}
