@@ -21,7 +21,7 @@ func realistic(b *testing.B) (*immutability.Policy, map[string]any) {
 		for j := range 9 {
 			name := fmt.Sprintf("field%d", j)
 			section[name] = &schema.Schema{Type: "string"}
-			filled[name] = fmt.Sprintf("value-%02d-%d", i, j)
+			filled[name] = fmt.Sprintf("value-%02d-%d-of-a-field", i, j)
 		}
 		section["field0"].Immutable = &yes
 		name := fmt.Sprintf("section%02d", i)
