@@ -3,6 +3,7 @@ package rules
 import (
 	"reflect"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 )
@@ -20,6 +21,7 @@ func autoscalingRules() []rule {
 				r.invalid(s.MaxReplicas, "must be greater than or equal to `minReplicas`", "maxReplicas")
 			}
 		}),
+		on[autoscalingv1.ScaleSpec]("replicas", nonNegative[int32]),
 		on[autoscalingv2.CrossVersionObjectReference]("kind", text[string](pathvalidation.IsValidPathSegmentName)),
 		on[autoscalingv2.CrossVersionObjectReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
 

@@ -74,10 +74,11 @@ func TestCluster(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	edits{
-		"hard": {"spec/hard = {-a: 1, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
+		"hard": {"spec/hard = {-a: 1, disk: 1, requests.storage: 1Gi, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
 			spec.hard[-a]: Invalid value: "-a": ` + qualified + `
 			spec.hard[count/jobs.batch]: Invalid value: "500m": must be an integer
 			spec.hard[cpu]: Invalid value: "-1": must be greater than or equal to 0
+			spec.hard[disk]: Invalid value: "disk": must be a standard resource for quota
 			spec.hard[pods]: Invalid value: "500m": must be an integer`},
 		"scope":       {"spec/scopes = [X]", `spec.scopes: Invalid value: ["X"]: unsupported scope`},
 		"conflict":    {"spec/scopes = [BestEffort, NotBestEffort]", `spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes`},
@@ -142,6 +143,7 @@ func TestAutoscaling(t *testing.T) {
 			spec.behavior.scaleDown.policies[0].periodSeconds: Invalid value: 0: must be greater than zero
 			spec.behavior.scaleDown.policies[1].periodSeconds: Invalid value: 1801: must be less than or equal to 1800`},
 	}.run(t, "HorizontalPodAutoscaler")
+	edits{"replicas": {"spec/replicas = -1", `spec.replicas: Invalid value: -1: must be greater than or equal to 0`}}.run(t, "Scale")
 	edits{
 		"both":     {"spec/maxUnavailable = 1", `spec: Invalid value: {"minAvailable":"50%","selector":{"matchLabels":{"app":"web"}},"maxUnavailable":1,"unhealthyPodEvictionPolicy":"AlwaysAllow"}: minAvailable and maxUnavailable cannot be both set`},
 		"percent":  {"spec/minAvailable = 101%", `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},

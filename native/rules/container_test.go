@@ -148,6 +148,8 @@ func TestResources(t *testing.T) {
 		"extended in parts": {"spec/containers/0/resources/requests/example.com~1gpu = 500m\nspec/containers/0/resources/limits/example.com~1gpu = 500m", `
 			spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "500m": must be an integer
 			spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "500m": must be an integer`},
+		"huge pages": {"spec/containers/0/resources = {requests: {hugepages-2Mi: 4Mi}, limits: {hugepages-2Mi: 8Mi}}", `
+			spec.containers[0].resources.requests: Invalid value: "4Mi": must be equal to hugepages-2Mi limit of 8Mi`},
 		"overhead": {"spec/overhead = {cpu: -1, disk: 1}", `
 			spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0
 			spec.overhead[disk]: Invalid value: "disk": must be a standard resource for containers`},

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/native"
@@ -26,6 +28,33 @@ func TestNothingToValidate(t *testing.T) {
 		if errs := rules.ValidateStatus(obj, obj); errs != nil {
 			t.Errorf("%s: ValidateStatus = %v", name, errs)
 		}
+	}
+}
+
+// crate is a kind that nobody published: what it holds of known types is checked all the same.
+type crate struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Boxes             map[string]corev1.VolumeMount `json:"boxes"`
+	First             *corev1.VolumeMount           `json:"first"`
+	Loose             corev1.VolumeMount
+}
+
+func (c *crate) DeepCopyObject() runtime.Object { return c }
+
+func TestUnknownKind(t *testing.T) {
+	obj := &crate{
+		ObjectMeta: metav1.ObjectMeta{Name: "crate"},
+		Boxes:      map[string]corev1.VolumeMount{"b": {Name: "b"}, "a": {MountPath: "/a", SubPath: ".."}},
+		First:      &corev1.VolumeMount{Name: "a", MountPath: "/", SubPath: "/"},
+	}
+	want := lines(`
+		boxes[a].name: Required value
+		boxes[a].subPath: Invalid value: "..": must not contain '..'
+		boxes[b].mountPath: Required value
+		first.subPath: Invalid value: "/": must be a relative path`)
+	if diff := cmp.Diff(want, messages(rules.Validate(obj))); diff != "" {
+		t.Errorf("Validate (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,6 +1,9 @@
 package rules_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNetwork(t *testing.T) {
 	edits{
@@ -28,14 +31,15 @@ func TestNetwork(t *testing.T) {
 		"resource":     {"spec/defaultBackend/resource/name = ''", `spec.defaultBackend.resource.name: Required value`},
 	}.run(t, "Ingress")
 	edits{
-		"controller":   {"spec/controller = a", `spec.controller: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
-		"no kind":      {"spec/parameters/kind = ''", `spec.parameters.kind: Required value: kind is required`},
-		"kind":         {"spec/parameters/kind = a/b", `spec.parameters.kind: Invalid value: "a/b": may not contain '/'`},
-		"no name":      {"spec/parameters/name = ''", `spec.parameters.name: Required value: name is required`},
-		"name":         {"spec/parameters/name = a/b", `spec.parameters.name: Invalid value: "a/b": may not contain '/'`},
-		"scope":        {"spec/parameters/scope = X", `spec.parameters.scope: Unsupported value: "X": supported values: "Cluster", "Namespace"`},
-		"no namespace": {"spec/parameters/namespace =", "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'"},
-		"cluster":      {"spec/parameters/scope = Cluster", "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'"},
+		"controller":      {"spec/controller = a", `spec.controller: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
+		"long controller": {"spec/controller = example.com/" + strings.Repeat("a", 250), `spec.controller: Too long: may not be more than 250 bytes`},
+		"no kind":         {"spec/parameters/kind = ''", `spec.parameters.kind: Required value: kind is required`},
+		"kind":            {"spec/parameters/kind = a/b", `spec.parameters.kind: Invalid value: "a/b": may not contain '/'`},
+		"no name":         {"spec/parameters/name = ''", `spec.parameters.name: Required value: name is required`},
+		"name":            {"spec/parameters/name = a/b", `spec.parameters.name: Invalid value: "a/b": may not contain '/'`},
+		"scope":           {"spec/parameters/scope = X", `spec.parameters.scope: Unsupported value: "X": supported values: "Cluster", "Namespace"`},
+		"no namespace":    {"spec/parameters/namespace =", "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'"},
+		"cluster":         {"spec/parameters/scope = Cluster", "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'"},
 	}.run(t, "IngressClass")
 	edits{
 		"parent":         {"spec/parentRef =", `spec.parentRef: Required value`},
@@ -93,10 +97,12 @@ func TestAccess(t *testing.T) {
 		"account somewhere": {"subjects/0/namespace =", `subjects[0].namespace: Required value`},
 	}.run(t, "ClusterRoleBinding")
 	edits{
-		"usages":     {"spec/usages = []", `spec.usages: Required value: usages`},
-		"usage":      {"spec/usages = [x]", `spec.usages[0]: Unsupported value: "x": supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"`},
-		"signer":     {"spec/signerName = a", `spec.signerName: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
-		"request":    {"spec/request = aGVsbG8=", `spec.request: Invalid value: "aGVsbG8=": PEM block type must be CERTIFICATE REQUEST`},
+		"usages":  {"spec/usages = []", `spec.usages: Required value: usages`},
+		"usage":   {"spec/usages = [x]", `spec.usages[0]: Unsupported value: "x": supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"`},
+		"signer":  {"spec/signerName = a", `spec.signerName: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
+		"request": {"spec/request = aGVsbG8=", `spec.request: Invalid value: "aGVsbG8=": PEM block type must be CERTIFICATE REQUEST`},
+		"no request": {"spec/request = LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
+			`spec.request: Invalid value: "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K": asn1: syntax error: sequence truncated`},
 		"expiration": {"spec/expirationSeconds = 1", `spec.expirationSeconds: Invalid value: 1: may not specify a duration less than 600 seconds (10 minutes)`},
 	}.run(t, "CertificateSigningRequest")
 }

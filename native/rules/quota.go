@@ -15,7 +15,7 @@ func quotaRules() []rule {
 		on[corev1.ResourceQuotaSpec]("hard", func(r *report, list corev1.ResourceList) {
 			for _, name := range sortedNames(list) {
 				r.push(key(name))
-				r.says(string(name), validation.IsQualifiedName(string(name)))
+				quotaResource(r, name)
 				quantity(r, list[name])
 				if countsObjects(name) && !whole(list[name]) {
 					r.invalid(list[name], "must be an integer")
@@ -39,6 +39,20 @@ func quotaRules() []rule {
 		}),
 		on[corev1.LimitRangeItem]("type", text[corev1.LimitType](validation.IsQualifiedName)),
 		each(limitRange),
+	}
+}
+
+// quotaResource is a resource that can be limited: one of Kubernetes', or one with a domain.
+func quotaResource(r *report, name corev1.ResourceName) {
+	s := string(name)
+	if messages := validation.IsQualifiedName(s); len(messages) > 0 {
+		r.says(s, messages)
+		return
+	}
+	base := strings.TrimPrefix(strings.TrimPrefix(s, "requests."), "limits.")
+	storage := name == corev1.ResourceRequestsStorage
+	if !strings.Contains(s, "/") && !storage && !standardContainerResource(corev1.ResourceName(base)) && !countsObjects(name) {
+		r.invalid(s, "must be a standard resource for quota")
 	}
 }
 

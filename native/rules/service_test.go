@@ -91,6 +91,7 @@ func TestEndpoints(t *testing.T) {
 		"names": {"endpoints/0/hostname = A\nendpoints/0/nodeName = A", `
 			endpoints[0].hostname: Invalid value: "A": ` + label + `
 			endpoints[0].nodeName: Invalid value: "A": ` + subdomain},
+		"unnamed ports": {"ports = [{port: 1}, {port: 2}]", `ports[1].name: Duplicate value: ""`},
 		"ports": {"ports = [{name: A, port: 0, protocol: X, appProtocol: -a}, {name: A, port: 1}]", `
 			ports[0].name: Invalid value: "A": ` + label + `
 			ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"

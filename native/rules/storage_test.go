@@ -1,6 +1,9 @@
 package rules_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestStorage(t *testing.T) {
 	const modes = `supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"`
@@ -34,16 +37,18 @@ func TestStorage(t *testing.T) {
 		"recycled root":    {"spec/local =\nspec/hostPath = {path: /, type: ''}\nspec/persistentVolumeReclaimPolicy = Recycle", `spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'`},
 		"reclaim":          {"spec/persistentVolumeReclaimPolicy = X", `spec.persistentVolumeReclaimPolicy: Unsupported value: "X": supported values: "Delete", "Recycle", "Retain"`},
 		"class":            {"spec/storageClassName = A", `spec.storageClassName: Invalid value: "A": ` + subdomain},
+		"long driver":      {"spec/local =\nspec/csi = {driver: " + strings.Repeat("a", 64) + ", volumeHandle: a}", `spec.csi.driver: Too long: may not be more than 63 bytes`},
 		"csi": {"spec/local =\nspec/csi = {driver: a_b, volumeHandle: ''}", `
 			spec.csi.driver: Invalid value: "a_b": ` + subdomain + `
 			spec.csi.volumeHandle: Required value`},
 	}.run(t, "PersistentVolume")
 	edits{
-		"no provisioner": {"provisioner =", `provisioner: Required value`},
-		"provisioner":    {"provisioner = -a", `provisioner: Invalid value: "-a": ` + qualified},
-		"reclaim":        {"reclaimPolicy = Recycle", `reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"`},
-		"binding":        {"volumeBindingMode = X", `volumeBindingMode: Unsupported value: "X": supported values: "Immediate", "WaitForFirstConsumer"`},
-		"parameters":     {"parameters = {'': a}", `parameters: Invalid value: "": field can not be empty.`},
-		"topology":       {"allowedTopologies/0/matchLabelExpressions/0/values =", `allowedTopologies[0].matchLabelExpressions[0].values: Required value`},
+		"no provisioner":  {"provisioner =", `provisioner: Required value`},
+		"provisioner":     {"provisioner = -a", `provisioner: Invalid value: "-a": ` + qualified},
+		"reclaim":         {"reclaimPolicy = Recycle", `reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"`},
+		"binding":         {"volumeBindingMode = X", `volumeBindingMode: Unsupported value: "X": supported values: "Immediate", "WaitForFirstConsumer"`},
+		"parameters":      {"parameters = {'': a}", `parameters: Invalid value: "": field can not be empty.`},
+		"long parameters": {"parameters = {a: " + strings.Repeat("a", 256<<10) + "}", `parameters: Too long: may not be more than 262144 bytes`},
+		"topology":        {"allowedTopologies/0/matchLabelExpressions/0/values =", `allowedTopologies[0].matchLabelExpressions[0].values: Required value`},
 	}.run(t, "StorageClass")
 }

@@ -331,6 +331,8 @@ spec:
   - {type: External, external: {metric: {name: queue, selector: {matchLabels: {q: a}}}, target: {type: AverageValue, averageValue: "30"}}}
   behavior: {scaleDown: {stabilizationWindowSeconds: 60, policies: [{type: Percent, value: 50, periodSeconds: 60}], selectPolicy: Min}}`,
 
+	"Scale": `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: web, namespace: shop}, spec: {replicas: 3}}`,
+
 	"PodDisruptionBudget": `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
