@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/native"
 )
 
 // serviceRange and the node ports are the ranges of Kubernetes installers.
@@ -97,7 +99,7 @@ func (a *allotment) afterDelete(obj runtime.Object, options *metav1.DeleteOption
 	a.release(heldBy(service))
 }
 
-// begin claims what newObj has or needs beyond oldObj. The function it returns
+// begin runs before the object is judged. It claims what newObj has or needs beyond oldObj. The function it returns
 // keeps those claims and releases what oldObj had, or takes all of it back.
 func (a *allotment) begin(ctx context.Context, newObj, oldObj runtime.Object, dryRun bool) (genericregistry.FinishFunc, error) {
 	service, ok := newObj.(*corev1.Service)
@@ -105,6 +107,7 @@ func (a *allotment) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 	if !ok || !okOld {
 		return nil, fmt.Errorf("unexpected objects %T, %T", newObj, oldObj)
 	}
+	native.KeepAllotted(&service.Spec, &old.Spec)
 	t := taking{allotment: a, service: service, dryRun: dryRun, before: heldBy(old)}
 	if err := t.takeAll(ctx); err != nil {
 		if !dryRun {

@@ -19,13 +19,20 @@ type bindingREST struct {
 	pods *genericregistry.Store
 }
 
-var _ rest.NamedCreater = &bindingREST{}
+var (
+	_ rest.NamedCreater                   = &bindingREST{}
+	_ rest.SubresourceObjectMetaPreserver = &bindingREST{}
+)
 
 // New implements rest.Storage.
 func (*bindingREST) New() runtime.Object { return &corev1.Binding{} }
 
 // Destroy implements rest.Storage; the store of pods is destroyed once.
 func (*bindingREST) Destroy() {}
+
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate implements
+// rest.SubresourceObjectMetaPreserver: the UID in a binding is the pod's.
+func (*bindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create implements rest.NamedCreater.
 func (r *bindingREST) Create(

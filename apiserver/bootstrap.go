@@ -38,7 +38,11 @@ func (s *Server) addHooks(factory informers.SharedInformerFactory) error {
 		if err != nil {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
-		return s.bootstrap(hook, client)
+		if err := s.bootstrap(hook, client); err != nil {
+			return err
+		}
+		close(s.bootstrapped)
+		return nil
 	})
 }
 

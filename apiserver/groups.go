@@ -2,9 +2,10 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,18 +36,9 @@ type installer struct {
 
 // install serves every built-in kind from server.
 func (i installer) install(server *genericapiserver.GenericAPIServer) error {
-	var order []schema.GroupVersion
-	groups := map[schema.GroupVersion]resources{}
-	add := func(gv schema.GroupVersion, served resources) {
-		if groups[gv] == nil {
-			order = append(order, gv)
-			groups[gv] = resources{}
-		}
-		for name, storage := range served {
-			groups[gv][name] = storage
-		}
-	}
 	stores := map[schema.GroupResource]*genericregistry.Store{}
+	groups := map[string]*genericapiserver.APIGroupInfo{}
+	var order []*genericapiserver.APIGroupInfo
 	for _, kind := range native.Kinds() {
 		base, err := newKindREST(kind, i.scheme, i.options)
 		if err != nil {
@@ -54,32 +46,41 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 		}
 		stores[kind.GroupResource()] = base.Store
 		served := i.serve(base)
-		add(kind.GroupVersion, served)
-		if kind.Resource == "events" {
-			add(eventsv1.SchemeGroupVersion, served)
+		for _, gv := range append([]schema.GroupVersion{kind.GroupVersion}, kind.Views...) {
+			if groups[gv.Group] == nil {
+				groups[gv.Group] = i.newGroup(gv.Group)
+				order = append(order, groups[gv.Group])
+			}
+			addTo(groups[gv.Group], gv, served)
 		}
 	}
-
 	if err := i.allot(server, stores); err != nil {
 		return err
 	}
-	var named []*genericapiserver.APIGroupInfo
-	for _, gv := range order {
-		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, i.scheme, metav1.ParameterCodec, i.codecs)
-		info.PrioritizedVersions = []schema.GroupVersion{gv}
-		info.VersionedResourcesStorageMap[gv.Version] = groups[gv]
-		if gv.Group != "" {
-			named = append(named, &info)
-			continue
-		}
-		if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
-			return fmt.Errorf("install core group: %w", err)
-		}
+	if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, groups[corev1.GroupName]); err != nil {
+		return fmt.Errorf("install core group: %w", err)
 	}
+	named := slices.DeleteFunc(order, func(info *genericapiserver.APIGroupInfo) bool { return info == groups[corev1.GroupName] })
 	if err := server.InstallAPIGroups(named...); err != nil {
 		return fmt.Errorf("install groups: %w", err)
 	}
 	return nil
+}
+
+func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
+	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, metav1.ParameterCodec, i.codecs)
+	info.PrioritizedVersions = nil
+	return &info
+}
+
+// addTo serves resources in one version of a group; the first version of a
+// group that is added is the preferred one.
+func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, served resources) {
+	if info.VersionedResourcesStorageMap[gv.Version] == nil {
+		info.VersionedResourcesStorageMap[gv.Version] = resources{}
+		info.PrioritizedVersions = append(info.PrioritizedVersions, gv)
+	}
+	maps.Copy(info.VersionedResourcesStorageMap[gv.Version], served)
 }
 
 // serve gives a kind its subresources.

@@ -18,7 +18,7 @@ import (
 // historyEvents is about how many events of one resource are kept for watches
 // that resume. Upstream keeps at least 75 seconds of them, however many those
 // are: a gigabyte at a thousand writes a second.
-const historyEvents = 10_000
+const historyEvents = 5_000
 
 // withBoundedHistory is the watch cache of upstream on a clock that also moves
 // with the number of events, so that its window holds a bounded number.

@@ -20,8 +20,15 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// renewEvery is how often certificates are looked at while the server runs.
-const renewEvery = time.Hour
+const (
+	// renewEvery is how often certificates are looked at while the server runs.
+	renewEvery = time.Hour
+	// A shutdown takes five seconds at most, with watches open: watches are told
+	// to go within the first, requests under way have until drainTimeout, and
+	// the rest is for etcd.
+	watchDrain   = time.Second
+	drainTimeout = 4 * time.Second
+)
 
 // Server is an API server that has everything it needs to run.
 type Server struct {
@@ -32,6 +39,8 @@ type Server struct {
 	member   *etcd.Member
 	generic  *genericapiserver.GenericAPIServer
 	loopback *restclient.Config
+	// bootstrapped is closed when the objects are there that clients expect.
+	bootstrapped chan struct{}
 }
 
 // New opens the data directory, the port, the certificates and etcd, and builds
@@ -41,7 +50,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config}
+	s := &Server{config: config, bootstrapped: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -60,7 +69,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 		if s.member, err = etcd.Start(filepath.Join(config.DataDir, "etcd")); err != nil {
 			return nil, err
 		}
-	} else if err = checkEtcd(ctx, storageConfig(config.Etcd, nil)); err != nil {
+	} else if err = checkEtcd(ctx, config.Etcd); err != nil {
 		return nil, err
 	}
 	if err = s.build(); err != nil {
@@ -108,7 +117,7 @@ func (s *Server) build() error {
 	config.EnableMetrics, config.EnableProfiling = true, false
 	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs}
 	applyLimits(config)
-	applyOpenAPI(config, scheme)
+	applyOpenAPI(config)
 	if err := applyAccess(config, clientCA); err != nil {
 		return err
 	}
@@ -126,7 +135,10 @@ func (s *Server) build() error {
 	if err := install.install(s.generic); err != nil {
 		return err
 	}
-	return s.addHooks(informers)
+	if err := s.addHooks(informers); err != nil {
+		return err
+	}
+	return s.addControllers()
 }
 
 // Run serves until ctx ends, drains what is under way, and closes everything.
@@ -146,13 +158,31 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 		ready()
 	}()
 	go s.renewCertificates(ctx)
-	if err := s.generic.PrepareRun().RunWithContext(ctx); err != nil {
+	if err := s.serve(ctx); err != nil {
 		return err
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return nil
+}
+
+// serve returns when everything is drained, or drainTimeout after ctx ended:
+// what a client did not get an answer to by then, it has to ask again.
+func (s *Server) serve(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- s.generic.PrepareRun().RunWithContext(ctx) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(drainTimeout):
+		return nil
+	}
 }
 
 func (s *Server) renewCertificates(ctx context.Context) {

@@ -5,26 +5,21 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 
+	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/openapi"
 )
 
-const (
-	// A shutdown takes five seconds at most, with watches open: watches are told
-	// to go within the first, requests under way have the rest.
-	watchDrain      = time.Second
-	requestsTimeout = 60 * time.Second
-)
+const requestTimeout = 60 * time.Second
 
 // applyLimits bounds what clients can ask for at one time.
 func applyLimits(config *genericapiserver.Config) {
-	config.RequestTimeout = requestsTimeout
+	config.RequestTimeout = requestTimeout
 	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = 400, 200
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
@@ -32,8 +27,8 @@ func applyLimits(config *genericapiserver.Config) {
 
 // applyOpenAPI publishes the schema of the built-in kinds in both versions;
 // server-side apply takes its types from the second.
-func applyOpenAPI(config *genericapiserver.Config, scheme *runtime.Scheme) {
-	namer := openapinamer.NewDefinitionNamer(scheme)
+func applyOpenAPI(config *genericapiserver.Config) {
+	namer := openapinamer.NewDefinitionNamer(native.NewPublishedScheme())
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = "Holdfast"
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -13,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
@@ -44,16 +46,26 @@ func storageConfig(config EtcdConfig, member *etcd.Member) storagebackend.Config
 
 // checkEtcd asks an etcd cluster for an answer, so that an unreachable one ends
 // the start with a clear line instead of minutes of retries.
-func checkEtcd(ctx context.Context, config storagebackend.Config) error {
-	probe, err := factory.CreateProber(config)
-	if err != nil {
-		return fmt.Errorf("etcd at %s: %w", strings.Join(config.Transport.ServerList, ","), err)
+func checkEtcd(ctx context.Context, config EtcdConfig) error {
+	servers := strings.Join(config.Servers, ",")
+	settings := clientv3.Config{Endpoints: config.Servers, DialTimeout: etcdTimeout, Logger: zap.NewNop()}
+	if config.CAFile != "" || config.CertFile != "" {
+		files := transport.TLSInfo{CertFile: config.CertFile, KeyFile: config.KeyFile, TrustedCAFile: config.CAFile}
+		tls, err := files.ClientConfig()
+		if err != nil {
+			return fmt.Errorf("etcd at %s: certificates: %w", servers, err)
+		}
+		settings.TLS = tls
 	}
-	defer func() { _ = probe.Close() }()
+	client, err := clientv3.New(settings)
+	if err != nil {
+		return fmt.Errorf("etcd at %s: %w", servers, err)
+	}
+	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
-	if err := probe.Probe(ctx); err != nil {
-		return fmt.Errorf("etcd at %s: no answer within %s: %w", strings.Join(config.Transport.ServerList, ","), etcdTimeout, err)
+	if _, err := client.Get(ctx, keyPrefix); err != nil {
+		return fmt.Errorf("etcd at %s: no answer within %s: %w", servers, etcdTimeout, err)
 	}
 	return nil
 }

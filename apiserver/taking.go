@@ -26,18 +26,12 @@ type taking struct {
 
 func (t *taking) takeAll(ctx context.Context) error {
 	spec := &t.service.Spec
-	if spec.Type == corev1.ServiceTypeExternalName {
-		spec.ClusterIP, spec.ClusterIPs = "", nil
-	} else if err := t.takeAddress(ctx); err != nil {
-		return err
+	if spec.Type != corev1.ServiceTypeExternalName {
+		if err := t.takeAddress(ctx); err != nil {
+			return err
+		}
 	}
 	if !native.HasNodePorts(spec) {
-		// Going back to ClusterIP gives the ports back; asked-for ones are refused by the rules.
-		if spec.Type == corev1.ServiceTypeClusterIP {
-			for i := range spec.Ports {
-				spec.Ports[i].NodePort = 0
-			}
-		}
 		return nil
 	}
 	return t.takePorts(ctx)

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -17,42 +16,30 @@ func addEventViews(s *runtime.Scheme) error {
 	internal := schema.GroupVersion{Group: eventsv1.GroupName, Version: runtime.APIVersionInternal}
 	s.AddKnownTypes(internal, &corev1.Event{}, &corev1.EventList{})
 
-	if err := s.AddConversionFunc((*eventsv1.Event)(nil), (*corev1.Event)(nil), func(in, out any, _ conversion.Scope) error {
-		toCoreEvent(in.(*eventsv1.Event), out.(*corev1.Event))
-		return nil
+	if err := addConversion(s, toCoreEvent); err != nil {
+		return err
+	}
+	if err := addConversion(s, fromCoreEvent); err != nil {
+		return err
+	}
+	if err := addConversion(s, func(in *eventsv1.EventList, out *corev1.EventList) (err error) {
+		out.ListMeta = in.ListMeta
+		out.Items, err = convertItems(in.Items, toCoreEvent)
+		return err
 	}); err != nil {
 		return err
 	}
-	if err := s.AddConversionFunc((*corev1.Event)(nil), (*eventsv1.Event)(nil), func(in, out any, _ conversion.Scope) error {
-		fromCoreEvent(in.(*corev1.Event), out.(*eventsv1.Event))
-		return nil
-	}); err != nil {
+	if err := addConversion(s, func(in *corev1.EventList, out *eventsv1.EventList) (err error) {
+		out.ListMeta = in.ListMeta
+		out.Items, err = convertItems(in.Items, fromCoreEvent)
 		return err
-	}
-	if err := s.AddConversionFunc((*eventsv1.EventList)(nil), (*corev1.EventList)(nil), func(in, out any, _ conversion.Scope) error {
-		from, to := in.(*eventsv1.EventList), out.(*corev1.EventList)
-		to.ListMeta, to.Items = from.ListMeta, make([]corev1.Event, len(from.Items))
-		for i := range from.Items {
-			toCoreEvent(&from.Items[i], &to.Items[i])
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := s.AddConversionFunc((*corev1.EventList)(nil), (*eventsv1.EventList)(nil), func(in, out any, _ conversion.Scope) error {
-		from, to := in.(*corev1.EventList), out.(*eventsv1.EventList)
-		to.ListMeta, to.Items = from.ListMeta, make([]eventsv1.Event, len(from.Items))
-		for i := range from.Items {
-			fromCoreEvent(&from.Items[i], &to.Items[i])
-		}
-		return nil
 	}); err != nil {
 		return err
 	}
 	return s.AddFieldLabelConversionFunc(eventsv1.SchemeGroupVersion.WithKind("Event"), eventLabels)
 }
 
-func toCoreEvent(in *eventsv1.Event, out *corev1.Event) {
+func toCoreEvent(in *eventsv1.Event, out *corev1.Event) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.EventTime = in.EventTime
 	out.ReportingController, out.ReportingInstance = in.ReportingController, in.ReportingInstance
@@ -65,9 +52,10 @@ func toCoreEvent(in *eventsv1.Event, out *corev1.Event) {
 	if in.Series != nil {
 		out.Series = &corev1.EventSeries{Count: in.Series.Count, LastObservedTime: in.Series.LastObservedTime}
 	}
+	return nil
 }
 
-func fromCoreEvent(in *corev1.Event, out *eventsv1.Event) {
+func fromCoreEvent(in *corev1.Event, out *eventsv1.Event) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.EventTime = in.EventTime
 	out.ReportingController, out.ReportingInstance = in.ReportingController, in.ReportingInstance
@@ -80,6 +68,7 @@ func fromCoreEvent(in *corev1.Event, out *eventsv1.Event) {
 	if in.Series != nil {
 		out.Series = &eventsv1.EventSeries{Count: in.Series.Count, LastObservedTime: in.Series.LastObservedTime}
 	}
+	return nil
 }
 
 // eventLabels maps the field labels of events.k8s.io to the stored ones.

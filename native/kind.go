@@ -23,6 +23,9 @@ const (
 type Kind struct {
 	// GroupVersion under which the kind is served and stored.
 	GroupVersion schema.GroupVersion
+	// Views are other versions and groups under which the same objects are
+	// served, in the words of those.
+	Views []schema.GroupVersion
 	// Resource is the plural name in URLs.
 	Resource string
 	// ShortNames and Categories are what kubectl accepts beside the resource name.

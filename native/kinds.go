@@ -3,16 +3,19 @@ package native
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var (
@@ -21,8 +24,6 @@ var (
 )
 
 // Kinds lists the built-in kinds in the order discovery shows their groups.
-// Events of events.k8s.io are the core events under a second name; the API
-// server adds that view itself.
 func Kinds() []Kind {
 	kinds := coreKinds()
 	kinds = append(kinds, workloadKinds()...)
@@ -56,7 +57,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "services", ShortNames: []string{"svc"}, Categories: all,
 			Object: &corev1.Service{}, List: &corev1.ServiceList{},
-			Status: true, CreateOnUpdate: true, Selectable: serviceFields, PrepareUpdate: keepAllotted, ReturnDeleted: true,
+			Status: true, CreateOnUpdate: true, Selectable: serviceFields, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Resource: "serviceaccounts", ShortNames: []string{"sa"},
@@ -78,7 +79,7 @@ func coreKinds() []Kind {
 			Status: true, Selectable: nodeFields,
 		},
 		{
-			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"},
+			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"}, Views: []schema.GroupVersion{eventsv1.SchemeGroupVersion},
 			Object: &corev1.Event{}, List: &corev1.EventList{},
 			CreateOnUpdate: true, Selectable: eventFields,
 		},
@@ -145,6 +146,7 @@ func workloadKinds() []Kind {
 		},
 		{
 			GroupVersion: autoscalingv2.SchemeGroupVersion, Resource: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: all,
+			Views:  []schema.GroupVersion{autoscalingv1.SchemeGroupVersion},
 			Object: &autoscalingv2.HorizontalPodAutoscaler{}, List: &autoscalingv2.HorizontalPodAutoscalerList{},
 			Status: true, Generation: true,
 		},

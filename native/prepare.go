@@ -85,44 +85,6 @@ func prepareVolume(obj runtime.Object) {
 	obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending}
 }
 
-// keepAllotted lets a client leave out the addresses and node ports that its
-// Service was given.
-func keepAllotted(newObj, oldObj runtime.Object) {
-	newSpec, oldSpec := &newObj.(*corev1.Service).Spec, &oldObj.(*corev1.Service).Spec
-	if newSpec.Type == corev1.ServiceTypeExternalName || oldSpec.Type == corev1.ServiceTypeExternalName {
-		return
-	}
-	if newSpec.ClusterIP == "" {
-		newSpec.ClusterIP = oldSpec.ClusterIP
-	}
-	if len(newSpec.ClusterIPs) == 0 && newSpec.ClusterIP == oldSpec.ClusterIP {
-		newSpec.ClusterIPs = oldSpec.ClusterIPs
-	}
-	if !HasNodePorts(newSpec) {
-		return
-	}
-	for i := range newSpec.Ports {
-		port := &newSpec.Ports[i]
-		same := slices.IndexFunc(oldSpec.Ports, func(old corev1.ServicePort) bool {
-			return old.Port == port.Port && old.Protocol == port.Protocol
-		})
-		if port.NodePort == 0 && same >= 0 {
-			port.NodePort = oldSpec.Ports[same].NodePort
-		}
-	}
-}
-
-// HasNodePorts says whether a Service of this spec gets node ports.
-func HasNodePorts(spec *corev1.ServiceSpec) bool {
-	switch spec.Type {
-	case corev1.ServiceTypeNodePort:
-		return true
-	case corev1.ServiceTypeLoadBalancer:
-		return spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts
-	}
-	return false
-}
-
 // prepareJob gives a job the selector and pod labels that tie pods to it,
 // unless the user took that over with manualSelector.
 func prepareJob(obj runtime.Object) {

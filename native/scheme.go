@@ -31,12 +31,30 @@ import (
 )
 
 // NewScheme returns a scheme that knows the built-in kinds, their defaults,
-// their field selectors and the two names of an event.
+// their field selectors and the second names of those that have two.
 //
 // Every versioned Go type is registered a second time as the internal one, so
 // that the conversions the generic API server makes between the two copy
 // nothing.
 func NewScheme() *runtime.Scheme {
+	s := NewPublishedScheme()
+	utilruntime.Must(metainternalversion.AddToScheme(s))
+	addInternalTwins(s)
+	utilruntime.Must(addEventViews(s))
+	utilruntime.Must(addAutoscalerViews(s))
+	defaults.Register(s)
+	for _, kind := range Kinds() {
+		// A kind without fields of its own has the library's, and its words.
+		if kind.Selectable != nil {
+			utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), selectableLabels(kind)))
+		}
+	}
+	return s
+}
+
+// NewPublishedScheme returns a scheme with the versioned types alone: what
+// clients know, and what OpenAPI names.
+func NewPublishedScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	groups := runtime.NewSchemeBuilder(
 		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme,
@@ -45,16 +63,9 @@ func NewScheme() *runtime.Scheme {
 		coordinationv1.AddToScheme, eventsv1.AddToScheme, storagev1.AddToScheme,
 		schedulingv1.AddToScheme, admissionv1.AddToScheme, authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme, certificatesv1.AddToScheme,
-		metainternalversion.AddToScheme,
 	)
 	utilruntime.Must(groups.AddToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
-	addInternalTwins(s)
-	utilruntime.Must(addEventViews(s))
-	defaults.Register(s)
-	for _, kind := range Kinds() {
-		utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), selectableLabels(kind)))
-	}
 	return s
 }
 
@@ -84,10 +95,8 @@ func mustNew(s *runtime.Scheme, gvk schema.GroupVersionKind) runtime.Object {
 // selectableLabels accepts the field labels that the kind can be selected by.
 func selectableLabels(kind Kind) runtime.FieldLabelConversionFunc {
 	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
-	if kind.Selectable != nil {
-		for label := range kind.Selectable(kind.Object) {
-			known[label] = true
-		}
+	for label := range kind.Selectable(kind.Object) {
+		known[label] = true
 	}
 	return func(label, value string) (string, string, error) {
 		if !known[label] {

@@ -14,7 +14,7 @@ const (
 	// keepRevisions is the history kept for watches that resume and lists that
 	// continue. Kubernetes keeps five minutes of it; under a heavy load that is
 	// gigabytes, so here the number of writes bounds it as well.
-	keepRevisions = 20_000
+	keepRevisions = 10_000
 	compactEvery  = 5 * time.Second
 )
 

@@ -10,7 +10,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -18,8 +17,6 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -38,7 +35,7 @@ const (
 
 	startTimeout = 30 * time.Second
 	// closeTimeout bounds the shutdown: what was acknowledged is on disk already.
-	closeTimeout = 2 * time.Second
+	closeTimeout = 800 * time.Millisecond
 )
 
 // Member is a running etcd member.
@@ -52,17 +49,11 @@ type Member struct {
 // Start opens or creates the member whose data lies in dir and waits until it
 // serves. The error of a directory that etcd cannot read names the directory;
 // nothing in it is repaired or removed.
-func Start(dir string) (member *Member, err error) {
-	// etcd ends the process or panics on data it cannot read. At start that is
-	// an answer like any other.
-	defer func() {
-		if cause := recover(); cause != nil {
-			member, err = nil, fmt.Errorf("open etcd data in %s: %v", dir, cause)
-		}
-	}()
+func Start(dir string) (*Member, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	log := newLog()
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = "holdfast", dir
 	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
@@ -70,22 +61,13 @@ func Start(dir string) (member *Member, err error) {
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
 	cfg.QuotaBackendBytes = quotaBytes
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger())
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.logger())
 
-	server, err := embed.StartEtcd(cfg)
+	server, err := open(cfg, log)
 	if err != nil {
 		return nil, fmt.Errorf("open etcd data in %s: %w", dir, err)
 	}
-	select {
-	case <-server.Server.ReadyNotify():
-	case err := <-server.Err():
-		server.Close()
-		return nil, fmt.Errorf("start etcd in %s: %w", dir, err)
-	case <-time.After(startTimeout):
-		server.Close()
-		return nil, fmt.Errorf("start etcd in %s: not ready after %s", dir, startTimeout)
-	}
-
+	log.started()
 	m := &Member{
 		etcd:     server,
 		listener: bufconn.Listen(pipeBytes),
@@ -95,6 +77,36 @@ func Start(dir string) (member *Member, err error) {
 	go func() { _ = m.grpc.Serve(m.listener) }()
 	go m.compact()
 	return m, nil
+}
+
+// open starts etcd and waits until it serves. On data that it cannot read etcd
+// does not return an error but panics, or ends the process by way of its log.
+func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
+	type opened struct {
+		server *embed.Etcd
+		err    error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				done <- opened{err: fmt.Errorf("%v", cause)}
+			}
+		}()
+		server, err := embed.StartEtcd(cfg)
+		if err == nil {
+			<-server.Server.ReadyNotify()
+		}
+		done <- opened{server, err}
+	}()
+	select {
+	case o := <-done:
+		return o.server, o.err
+	case err := <-log.fatal:
+		return nil, err
+	case <-time.After(startTimeout):
+		return nil, fmt.Errorf("not ready after %s", startTimeout)
+	}
 }
 
 // Endpoint is the address that Dial answers to. It names no host.
@@ -119,36 +131,4 @@ func (m *Member) Close() {
 	case <-done:
 	case <-time.After(closeTimeout):
 	}
-}
-
-// logger shows errors of etcd on stderr, without the noise of its start. Its
-// fatal errors become panics, so that Start can answer with them.
-func logger() *zap.Logger {
-	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	core := zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), zapcore.ErrorLevel)
-	return zap.New(expectedCore{core}, zap.WithFatalHook(panicOnFatal{}), zap.WithPanicHook(panicOnFatal{}))
-}
-
-// expectedCore leaves out the one error that every first start logs: etcd looks
-// for the version of a store whose first write is still on its way.
-type expectedCore struct{ zapcore.Core }
-
-// Check implements zapcore.Core.
-func (c expectedCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if entry.Message == "failed to update storage version" {
-		return checked
-	}
-	return c.Core.Check(entry, checked)
-}
-
-type panicOnFatal struct{}
-
-func (panicOnFatal) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	message := entry.Message
-	for _, field := range fields {
-		if err, ok := field.Interface.(error); ok {
-			message += ": " + err.Error()
-		}
-	}
-	panic(errors.New(message))
 }

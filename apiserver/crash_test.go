@@ -1,0 +1,159 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+// A server that is killed while four clients write has, when it is back, every
+// write that it acknowledged.
+func TestKillLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	acknowledged := map[string]string{}
+	for round := range 3 {
+		server := startChild(t, dir)
+		for name, version := range writeUntilKilled(t, server, round) {
+			acknowledged[name] = version
+		}
+	}
+	if len(acknowledged) == 0 {
+		t.Fatal("nothing was acknowledged before the kill")
+	}
+	list, err := startChild(t, dir).client(t).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for i := range list.Items {
+		found[list.Items[i].Name] = list.Items[i].ResourceVersion
+	}
+	for name, version := range acknowledged {
+		if found[name] != version {
+			t.Errorf("%s was acknowledged at version %s and is at %q", name, version, found[name])
+		}
+	}
+	t.Logf("%d acknowledged writes over 3 kills, all there", len(acknowledged))
+}
+
+// writeUntilKilled creates objects from four clients, kills the server after a
+// hundred and returns what was acknowledged.
+func writeUntilKilled(t *testing.T, server *child, round int) map[string]string {
+	t.Helper()
+	client := server.client(t)
+	var mutex sync.Mutex
+	acknowledged := map[string]string{}
+	enough := make(chan struct{})
+	kill := sync.OnceFunc(func() { close(enough) })
+
+	var writers sync.WaitGroup
+	for writer := range 4 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				name := fmt.Sprintf("kill-%d-%d-%d", round, writer, i)
+				created, err := client.CoreV1().ConfigMaps("default").Create(context.Background(),
+					&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+				if err != nil {
+					return
+				}
+				mutex.Lock()
+				acknowledged[name] = created.ResourceVersion
+				if len(acknowledged) >= 100 {
+					kill()
+				}
+				mutex.Unlock()
+			}
+		})
+	}
+	<-enough
+	server.kill()
+	writers.Wait()
+	return acknowledged
+}
+
+// A watch that resumes after a kill goes on where it was, or is told to list
+// again; it never misses an event in silence.
+func TestWatchResumesAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	first := startChild(t, dir)
+	created, err := first.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missed, err := first.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "missed"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+
+	client := startChild(t, dir).client(t)
+	name, err := firstEvent(t.Context(), client, created.ResourceVersion)
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 2 {
+			t.Fatalf("list after 410: %d items, %v", len(list.Items), err)
+		}
+		return
+	}
+	if err != nil || name != missed.Name {
+		t.Errorf("first event is of %q (%v), want %q", name, err, missed.Name)
+	}
+}
+
+func firstEvent(ctx context.Context, client kubernetes.Interface, version string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	watcher, err := client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return "", err
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		switch object := event.Object.(type) {
+		case *corev1.ConfigMap:
+			return object.Name, nil
+		case *metav1.Status:
+			return "", &apierrors.StatusError{ErrStatus: *object}
+		}
+		if event.Type == watch.Error {
+			return "", fmt.Errorf("%T", event.Object)
+		}
+	}
+	return "", errors.New("watch ended without an event")
+}
+
+// The contract of a shutdown is five seconds, with watches open.
+func TestStopWithOpenWatches(t *testing.T) {
+	server := start(t, apiserver.Config{DataDir: t.TempDir()})
+	client := server.client(t)
+	for range 20 {
+		watcher, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watcher.Stop()
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.stop() }()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("still running after five seconds")
+	}
+}

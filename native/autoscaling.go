@@ -1,0 +1,152 @@
+package native
+
+import (
+	"encoding/json"
+	"maps"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// restAnnotation carries, in autoscaling/v1, what only autoscaling/v2 can say,
+// so that a client which reads and writes v1 loses nothing.
+const restAnnotation = "holdfast.dev/autoscaling-v2"
+
+// autoscalerRest is the content of restAnnotation.
+type autoscalerRest struct {
+	Metrics        []autoscalingv2.MetricSpec                       `json:"metrics,omitempty"`
+	Behavior       *autoscalingv2.HorizontalPodAutoscalerBehavior   `json:"behavior,omitempty"`
+	CurrentMetrics []autoscalingv2.MetricStatus                     `json:"currentMetrics,omitempty"`
+	Conditions     []autoscalingv2.HorizontalPodAutoscalerCondition `json:"conditions,omitempty"`
+}
+
+// addAutoscalerViews teaches the scheme autoscaling/v1, which kubectl up to
+// 1.33 writes: the same objects, of which v1 shows the CPU target alone.
+func addAutoscalerViews(s *runtime.Scheme) error {
+	toV2 := func(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv2.HorizontalPodAutoscaler) error {
+		toAutoscalerV2(in, out)
+		s.Default(out)
+		return nil
+	}
+	if err := addConversion(s, toV2); err != nil {
+		return err
+	}
+	if err := addConversion(s, toAutoscalerV1); err != nil {
+		return err
+	}
+	if err := addConversion(s, func(in *autoscalingv1.HorizontalPodAutoscalerList, out *autoscalingv2.HorizontalPodAutoscalerList) (err error) {
+		out.ListMeta = in.ListMeta
+		out.Items, err = convertItems(in.Items, toV2)
+		return err
+	}); err != nil {
+		return err
+	}
+	return addConversion(s, func(in *autoscalingv2.HorizontalPodAutoscalerList, out *autoscalingv1.HorizontalPodAutoscalerList) (err error) {
+		out.ListMeta = in.ListMeta
+		out.Items, err = convertItems(in.Items, toAutoscalerV1)
+		return err
+	})
+}
+
+func addConversion[From, To any](s *runtime.Scheme, convert func(*From, *To) error) error {
+	return s.AddConversionFunc((*From)(nil), (*To)(nil), func(in, out any, _ conversion.Scope) error {
+		return convert(in.(*From), out.(*To))
+	})
+}
+
+func convertItems[From, To any](items []From, convert func(*From, *To) error) ([]To, error) {
+	converted := make([]To, len(items))
+	for i := range items {
+		if err := convert(&items[i], &converted[i]); err != nil {
+			return nil, err
+		}
+	}
+	return converted, nil
+}
+
+func toAutoscalerV2(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv2.HorizontalPodAutoscaler) {
+	var rest autoscalerRest
+	out.ObjectMeta = in.ObjectMeta
+	if text, ok := in.Annotations[restAnnotation]; ok {
+		// What somebody garbled by hand is not worth refusing the object for.
+		if err := json.Unmarshal([]byte(text), &rest); err != nil {
+			rest = autoscalerRest{}
+		}
+		out.Annotations = maps.Clone(in.Annotations)
+		delete(out.Annotations, restAnnotation)
+	}
+	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(in.Spec.ScaleTargetRef),
+		MinReplicas:    in.Spec.MinReplicas,
+		MaxReplicas:    in.Spec.MaxReplicas,
+		Behavior:       rest.Behavior,
+	}
+	if percent := in.Spec.TargetCPUUtilizationPercentage; percent != nil {
+		out.Spec.Metrics = append(out.Spec.Metrics, autoscalingv2.MetricSpec{
+			Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricSource{
+				Name:   corev1.ResourceCPU,
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: percent},
+			},
+		})
+	}
+	out.Spec.Metrics = append(out.Spec.Metrics, rest.Metrics...)
+	out.Status = autoscalingv2.HorizontalPodAutoscalerStatus{
+		ObservedGeneration: in.Status.ObservedGeneration,
+		LastScaleTime:      in.Status.LastScaleTime,
+		CurrentReplicas:    in.Status.CurrentReplicas,
+		DesiredReplicas:    in.Status.DesiredReplicas,
+		CurrentMetrics:     rest.CurrentMetrics,
+		Conditions:         rest.Conditions,
+	}
+}
+
+func toAutoscalerV1(in *autoscalingv2.HorizontalPodAutoscaler, out *autoscalingv1.HorizontalPodAutoscaler) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = autoscalingv1.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv1.CrossVersionObjectReference(in.Spec.ScaleTargetRef),
+		MinReplicas:    in.Spec.MinReplicas,
+		MaxReplicas:    in.Spec.MaxReplicas,
+	}
+	out.Status = autoscalingv1.HorizontalPodAutoscalerStatus{
+		ObservedGeneration: in.Status.ObservedGeneration,
+		LastScaleTime:      in.Status.LastScaleTime,
+		CurrentReplicas:    in.Status.CurrentReplicas,
+		DesiredReplicas:    in.Status.DesiredReplicas,
+	}
+	rest := autoscalerRest{Behavior: in.Spec.Behavior, CurrentMetrics: in.Status.CurrentMetrics, Conditions: in.Status.Conditions}
+	for i := range in.Spec.Metrics {
+		if percent := cpuPercent(&in.Spec.Metrics[i]); percent != nil && out.Spec.TargetCPUUtilizationPercentage == nil {
+			out.Spec.TargetCPUUtilizationPercentage = percent
+			continue
+		}
+		rest.Metrics = append(rest.Metrics, in.Spec.Metrics[i])
+	}
+	for i := range in.Status.CurrentMetrics {
+		if metric := in.Status.CurrentMetrics[i].Resource; metric != nil && metric.Name == corev1.ResourceCPU {
+			out.Status.CurrentCPUUtilizationPercentage = metric.Current.AverageUtilization
+		}
+	}
+	text, err := json.Marshal(rest)
+	if err != nil || string(text) == "{}" {
+		return err
+	}
+	out.Annotations = maps.Clone(in.Annotations)
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	out.Annotations[restAnnotation] = string(text)
+	return nil
+}
+
+// cpuPercent is the CPU utilization that a metric asks for, if it is about that.
+func cpuPercent(metric *autoscalingv2.MetricSpec) *int32 {
+	source := metric.Resource
+	if metric.Type != autoscalingv2.ResourceMetricSourceType || source == nil || source.Name != corev1.ResourceCPU {
+		return nil
+	}
+	return source.Target.AverageUtilization
+}
