@@ -59,12 +59,7 @@ func endpointSlice(r *report, s *discoveryv1.EndpointSlice) {
 			r.add(field.ErrorList{field.TooMany(r.path("endpoints", i, "addresses"), len(addresses), maxAddresses)})
 		}
 		for j, a := range addresses {
-			r.push("endpoints")
-			r.push(i)
-			r.push("addresses")
-			r.push(j)
-			endpointAddress(r, s.AddressType, a)
-			r.at = r.at[:len(r.at)-4]
+			r.under(func() { endpointAddress(r, s.AddressType, a) }, "endpoints", i, "addresses", j)
 		}
 	}
 	if len(s.Ports) > maxEndpointPorts {

@@ -16,9 +16,7 @@ func envRules() []rule {
 		each(envVar),
 		each(func(r *report, e *corev1.EnvVarSource) {
 			if e.FieldRef != nil {
-				r.push("fieldRef")
-				fieldPath(r, e.FieldRef.FieldPath, envFields)
-				r.pop()
+				r.under(func() { fieldPath(r, e.FieldRef.FieldPath, envFields) }, "fieldRef")
 			}
 		}),
 		on[corev1.EnvFromSource]("prefix", text[string](validation.IsRelaxedEnvVarName)),

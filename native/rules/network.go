@@ -155,9 +155,7 @@ func networkPort(r *report, p *networkingv1.NetworkPolicyPort) {
 		}
 		return
 	}
-	r.push("port")
-	portOrName(r, *p.Port)
-	r.pop()
+	r.under(func() { portOrName(r, *p.Port) }, "port")
 	if p.EndPort == nil {
 		return
 	}
@@ -187,13 +185,9 @@ func ipBlock(r *report, b *networkingv1.IPBlock) {
 		return // the block has an error of its own
 	}
 	for i, s := range b.Except {
-		r.push("except")
-		r.push(i)
-		cidr(r, s)
+		r.under(func() { cidr(r, s) }, "except", i)
 		if except, err := netip.ParsePrefix(s); err == nil && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
-			r.invalid(s, "must be a strict subset of `cidr`")
+			r.invalid(s, "must be a strict subset of `cidr`", "except", i)
 		}
-		r.pop()
-		r.pop()
 	}
 }

@@ -19,11 +19,7 @@ func podRules() []rule {
 		}),
 		each(ownPorts),
 		each(func(r *report, t *corev1.PodTemplateSpec) {
-			r.push("metadata")
-			r.push("labels")
-			labelSet(r, t.Labels)
-			r.pop()
-			r.pop()
+			r.under(func() { labelSet(r, t.Labels) }, "metadata", "labels")
 			if len(t.Annotations) > 0 {
 				r.add(apivalidation.ValidateAnnotations(t.Annotations, r.path("metadata", "annotations")))
 			}
@@ -45,10 +41,7 @@ func podRules() []rule {
 		on[corev1.PodSpec]("runtimeClassName", dnsSubdomain),
 		on[corev1.PodSpec]("overhead", func(r *report, list corev1.ResourceList) {
 			for _, name := range sortedNames(list) {
-				r.push(key(name))
-				containerResource(r, name)
-				quantity(r, list[name])
-				r.pop()
+				r.under(func() { containerResource(r, name); quantity(r, list[name]) }, key(name))
 			}
 		}),
 		each(containerNames),

@@ -14,13 +14,10 @@ func quotaRules() []rule {
 	return []rule{
 		on[corev1.ResourceQuotaSpec]("hard", func(r *report, list corev1.ResourceList) {
 			for _, name := range sortedNames(list) {
-				r.push(key(name))
-				quotaResource(r, name)
-				quantity(r, list[name])
+				r.under(func() { quotaResource(r, name); quantity(r, list[name]) }, key(name))
 				if countsObjects(name) && !whole(list[name]) {
-					r.invalid(list[name], "must be an integer")
+					r.invalid(list[name], "must be an integer", key(name))
 				}
-				r.pop()
 			}
 		}),
 		oneOf[corev1.ResourceQuotaSpec]("scopes"),

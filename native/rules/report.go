@@ -28,6 +28,14 @@ func (r *report) push(segment any) { r.at = append(r.at, segment) }
 
 func (r *report) pop() { r.at = r.at[:len(r.at)-1] }
 
+// under runs checks further down the path.
+func (r *report) under(checks func(), rest ...any) {
+	depth := len(r.at)
+	r.at = append(r.at, rest...)
+	checks()
+	r.at = r.at[:depth]
+}
+
 // path is where the walk stands, followed by rest; nil at the root.
 func (r *report) path(rest ...any) *field.Path {
 	var path *field.Path

@@ -35,15 +35,10 @@ func requirements(r *report, q *corev1.ResourceRequirements) {
 
 func quantities(r *report, list corev1.ResourceList, field string) {
 	for _, name := range sortedNames(list) {
-		r.push(field)
-		r.push(key(name))
-		containerResource(r, name)
-		quantity(r, list[name])
+		r.under(func() { containerResource(r, name); quantity(r, list[name]) }, field, key(name))
 		if !overcommits(name) && !whole(list[name]) {
-			r.invalid(list[name], "must be an integer")
+			r.invalid(list[name], "must be an integer", field, key(name))
 		}
-		r.pop()
-		r.pop()
 	}
 }
 

@@ -19,18 +19,10 @@ func schedulingRules() []rule {
 		skip[corev1.NodeSelectorTerm]("matchFields"),
 		each(func(r *report, t *corev1.NodeSelectorTerm) {
 			for i := range t.MatchExpressions {
-				r.push("matchExpressions")
-				r.push(i)
-				nodeRequirement(r, &t.MatchExpressions[i])
-				r.pop()
-				r.pop()
+				r.under(func() { nodeRequirement(r, &t.MatchExpressions[i]) }, "matchExpressions", i)
 			}
 			for i := range t.MatchFields {
-				r.push("matchFields")
-				r.push(i)
-				nodeField(r, &t.MatchFields[i])
-				r.pop()
-				r.pop()
+				r.under(func() { nodeField(r, &t.MatchFields[i]) }, "matchFields", i)
 			}
 		}),
 		on[corev1.PreferredSchedulingTerm]("weight", weight),

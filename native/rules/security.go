@@ -31,9 +31,7 @@ func securityRules() []rule {
 			case local && (p.LocalhostProfile == nil || *p.LocalhostProfile == ""):
 				r.required("must be set when seccomp type is Localhost", "localhostProfile")
 			case local:
-				r.push("localhostProfile")
-				descendingPath(r, *p.LocalhostProfile)
-				r.pop()
+				r.under(func() { descendingPath(r, *p.LocalhostProfile) }, "localhostProfile")
 			case p.LocalhostProfile != nil:
 				r.invalid(*p.LocalhostProfile, "can only be set when seccomp type is Localhost", "localhostProfile")
 			}

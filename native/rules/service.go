@@ -161,10 +161,6 @@ func clusterIPs(r *report, s *corev1.ServiceSpec) {
 		r.invalid(s.ClusterIPs, "may only hold up to 2 values", "clusterIPs")
 	}
 	for i, address := range s.ClusterIPs[1:] {
-		r.push("clusterIPs")
-		r.push(i + 1)
-		ip(r, address)
-		r.pop()
-		r.pop()
+		r.under(func() { ip(r, address) }, "clusterIPs", i+1)
 	}
 }

@@ -83,9 +83,7 @@ func downwardFile(r *report, f *corev1.DownwardAPIVolumeFile) {
 	case f.FieldRef != nil && f.ResourceFieldRef != nil:
 		r.invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
 	case f.FieldRef != nil:
-		r.push("fieldRef")
-		fieldPath(r, f.FieldRef.FieldPath, volumeFields)
-		r.pop()
+		r.under(func() { fieldPath(r, f.FieldRef.FieldPath, volumeFields) }, "fieldRef")
 	case f.ResourceFieldRef != nil:
 		if f.ResourceFieldRef.ContainerName == "" {
 			r.required("", "resourceFieldRef", "containerName")

@@ -123,11 +123,7 @@ func deploymentStrategy(r *report, s *appsv1.DeploymentStrategy) {
 		}
 		bounded(r, u.MaxUnavailable, "rollingUpdate", "maxUnavailable")
 		if u.MaxSurge != nil {
-			r.push("rollingUpdate")
-			r.push("maxSurge")
-			countOrPercent(r, *u.MaxSurge)
-			r.pop()
-			r.pop()
+			r.under(func() { countOrPercent(r, *u.MaxSurge) }, "rollingUpdate", "maxSurge")
 		}
 		if isZero(u.MaxUnavailable) && isZero(u.MaxSurge) {
 			r.invalid(valueOrZero(u.MaxUnavailable), "may not be 0 when `maxSurge` is 0", "rollingUpdate", "maxUnavailable")
@@ -177,12 +173,7 @@ func bounded(r *report, v *intstr.IntOrString, parent, name string) {
 	if v == nil {
 		return
 	}
-	r.push(parent)
-	r.push(name)
-	countOrPercent(r, *v)
-	atMostAll(r, *v)
-	r.pop()
-	r.pop()
+	r.under(func() { countOrPercent(r, *v); atMostAll(r, *v) }, parent, name)
 }
 
 func valueOrZero(v *intstr.IntOrString) intstr.IntOrString {
