@@ -30,7 +30,7 @@ func clusterRules() []rule {
 		on[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
 		each(func(r *report, s *coordinationv1.LeaseSpec) {
 			if s.PreferredHolder != nil && *s.PreferredHolder != "" && (s.Strategy == nil || *s.Strategy == "") {
-				r.forbidden("may only be specified if strategy is defined", "preferredHolder")
+				r.forbidden("may only be specified if `strategy` is defined", "preferredHolder")
 			}
 		}),
 

@@ -27,7 +27,8 @@ func TestCluster(t *testing.T) {
 		"Lease": {
 			"duration":    {"spec/leaseDurationSeconds = 0", `spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0`},
 			"transitions": {"spec/leaseTransitions = -1", `spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0`},
-			"preferred":   {"spec/preferredHolder = b", `spec.preferredHolder: Forbidden: may only be specified if strategy is defined`},
+			"released":    {"spec/holderIdentity = ''", ``},
+			"preferred":   {"spec/preferredHolder = b", "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"},
 		},
 		"PriorityClass": {
 			"value":      {"value = 1000000001", `value: Forbidden: maximum allowed value of a user defined priority is 1000000000`},

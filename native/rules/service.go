@@ -100,8 +100,8 @@ func servicePorts(r *report, s *corev1.ServiceSpec) {
 		if p.NodePort == 0 {
 			continue
 		}
-		if s.Type == corev1.ServiceTypeClusterIP || s.Type == corev1.ServiceTypeExternalName {
-			r.forbidden(fmt.Sprintf("may not be used when `type` is '%s'", s.Type), "ports", i, "nodePort")
+		if s.Type == corev1.ServiceTypeClusterIP {
+			r.forbidden("may not be used when `type` is 'ClusterIP'", "ports", i, "nodePort")
 		}
 		if same(func(o corev1.ServicePort) bool { return o.NodePort == p.NodePort && o.Protocol == p.Protocol }) {
 			r.duplicate(p.NodePort, "ports", i, "nodePort")

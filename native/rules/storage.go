@@ -31,7 +31,7 @@ func storageRules() []rule {
 		on[corev1.LocalVolumeSource]("path", noBacksteps),
 		on[corev1.CSIPersistentVolumeSource]("driver", csiDriver),
 		on[corev1.CSIVolumeSource]("driver", csiDriver),
-		need[corev1.VolumeNodeAffinity]("required", ""),
+		need[corev1.VolumeNodeAffinity]("required", "must specify required node constraints"),
 
 		on[storagev1.StorageClass]("provisioner", labelKeyLower),
 		need[storagev1.StorageClass]("reclaimPolicy", ""),

@@ -32,7 +32,7 @@ func TestStorage(t *testing.T) {
 		"two sources":      {"spec/hostPath = {path: /a, type: ''}", `spec.local: Forbidden: may not specify more than 1 volume type`},
 		"local needs node": {"spec/nodeAffinity =", `spec.nodeAffinity: Required value: Local volume requires node affinity`},
 		"node terms":       {"spec/nodeAffinity/required/nodeSelectorTerms = []", `spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term`},
-		"empty affinity":   {"spec/local =\nspec/hostPath = {path: /a, type: ''}\nspec/nodeAffinity = {}", `spec.nodeAffinity.required: Required value`},
+		"empty affinity":   {"spec/local =\nspec/hostPath = {path: /a, type: ''}\nspec/nodeAffinity = {}", `spec.nodeAffinity.required: Required value: must specify required node constraints`},
 		"local path":       {"spec/local/path = /a/..", `spec.local.path: Invalid value: "/a/..": must not contain '..'`},
 		"recycled root":    {"spec/local =\nspec/hostPath = {path: /, type: ''}\nspec/persistentVolumeReclaimPolicy = Recycle", `spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'`},
 		"reclaim":          {"spec/persistentVolumeReclaimPolicy = X", `spec.persistentVolumeReclaimPolicy: Unsupported value: "X": supported values: "Delete", "Recycle", "Retain"`},

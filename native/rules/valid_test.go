@@ -205,6 +205,7 @@ spec:
   sessionAffinity: ClientIP
   externalIPs: [192.0.2.1]`,
 
+	"Service cluster ip":    `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}], externalIPs: [192.0.2.1]}}`,
 	"Service headless":      `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {clusterIP: None, selector: {app: db}}}`,
 	"Service external name": `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {type: ExternalName, externalName: db.example.com.}}`,
 	"Service load balancer": `
@@ -330,6 +331,12 @@ spec:
   - {type: Object, object: {describedObject: {kind: Service, name: web}, metric: {name: hits}, target: {type: Value, value: "100"}}}
   - {type: External, external: {metric: {name: queue, selector: {matchLabels: {q: a}}}, target: {type: AverageValue, averageValue: "30"}}}
   behavior: {scaleDown: {stabilizationWindowSeconds: 60, policies: [{type: Percent, value: 50, periodSeconds: 60}], selectPolicy: Min}}`,
+
+	"HorizontalPodAutoscaler with a window": `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec: {scaleTargetRef: {kind: Deployment, name: web}, maxReplicas: 3, behavior: {scaleUp: {stabilizationWindowSeconds: 0}}}`,
 
 	"Scale": `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: web, namespace: shop}, spec: {replicas: 3}}`,
 
