@@ -1,0 +1,39 @@
+package policy
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// ClusterRoleBindings returns the bindings of a new server, each call a fresh
+// copy.
+func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
+	return []*rbacv1.ClusterRoleBinding{
+		bind("cluster-admin", user.SystemPrivilegedGroup),
+		bind("system:monitoring", user.MonitoringGroup),
+		bind("system:discovery", user.AllAuthenticated),
+		bind("system:basic-user", user.AllAuthenticated),
+		bind("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
+		bind("system:service-account-issuer-discovery", serviceaccount.AllServiceAccountsGroup),
+		// To nobody: nodes have an authorizer of their own.
+		bind("system:node"),
+	}
+}
+
+// bind gives a ClusterRole to groups, under the role's name.
+func bind(role string, groups ...string) *rbacv1.ClusterRoleBinding {
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        role,
+			Labels:      map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"},
+			Annotations: map[string]string{rbacv1.AutoUpdateAnnotationKey: "true"},
+		},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+	}
+	for _, group := range groups {
+		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group})
+	}
+	return binding
+}

@@ -1,0 +1,171 @@
+package policy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/informers"
+
+	"holdfast.dev/holdfast/access/policy"
+	"holdfast.dev/holdfast/access/rbac"
+)
+
+// bootstrapped is an authorizer of a new server whose roles are collected, with
+// viewer, editor and admin bound in namespace a.
+func bootstrapped(t *testing.T) *rbac.Authorizer {
+	t.Helper()
+	factory := informers.NewSharedInformerFactory(nil, 0)
+	informer := factory.Rbac().V1()
+	a, err := rbac.New(informer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := policy.ClusterRoles()
+	// admin collects what edit collected, and edit what view did.
+	for range 3 {
+		for _, role := range roles {
+			if role.Rules, err = rbac.Aggregate(role, roles); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, role := range roles {
+		if err := informer.ClusterRoles().Informer().GetIndexer().Add(role); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, binding := range policy.ClusterRoleBindings() {
+		if err := informer.ClusterRoleBindings().Informer().GetIndexer().Add(binding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, role := range []string{"view", "edit", "admin"} {
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role, Namespace: "a"},
+			RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: role}},
+		}
+		if err := informer.RoleBindings().Informer().GetIndexer().Add(binding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// TestMatrix says for every request who of the users may make it.
+func TestMatrix(t *testing.T) {
+	authenticated := func(name string, groups ...string) user.Info {
+		return &user.DefaultInfo{Name: name, Groups: append(groups, user.AllAuthenticated)}
+	}
+	users := []user.Info{
+		&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
+		authenticated("nobody"), authenticated("view"), authenticated("edit"), authenticated("admin"),
+		authenticated("system:node:n1", user.NodesGroup),
+		authenticated("system:serviceaccount:a:default", "system:serviceaccounts", "system:serviceaccounts:a"),
+		authenticated("monitor", user.MonitoringGroup),
+		authenticated("root", user.SystemPrivilegedGroup),
+	}
+	const everybody = "system:anonymous nobody view edit admin system:node:n1 system:serviceaccount:a:default monitor root"
+	const known = "nobody view edit admin system:node:n1 system:serviceaccount:a:default monitor root"
+	tests := map[string]string{
+		"get /healthz":        everybody,
+		"get /version":        everybody,
+		"get /api":            known,
+		"get /apis/apps/v1":   known,
+		"get /openapi/v3":     known,
+		"get /metrics":        "monitor root",
+		"get /readyz/etcd":    "monitor root",
+		"get /openid/v1/jwks": "system:serviceaccount:a:default root",
+		"post /api":           "root",
+		"create authorization.k8s.io:selfsubjectaccessreviews":    known,
+		"create authorization.k8s.io:selfsubjectrulesreviews":     known,
+		"create authentication.k8s.io:selfsubjectreviews":         known,
+		"create authorization.k8s.io:subjectaccessreviews":        "root",
+		"create authentication.k8s.io:tokenreviews":               "root",
+		"create authorization.k8s.io:localsubjectaccessreviews a": "admin root",
+		"list pods a":                                           "view edit admin root",
+		"list pods b":                                           "root",
+		"list pods":                                             "root",
+		"get pods/log a":                                        "view edit admin root",
+		"create pods a":                                         "edit admin root",
+		"update pods/status a":                                  "root",
+		"create pods/exec a":                                    "edit admin root",
+		"create pods/binding a":                                 "root",
+		"watch configmaps a":                                    "view edit admin root",
+		"deletecollection configmaps a":                         "edit admin root",
+		"get secrets a":                                         "edit admin root",
+		"create serviceaccounts/token a":                        "edit admin root",
+		"impersonate serviceaccounts a":                         "edit admin root",
+		"impersonate users":                                     "root",
+		"patch apps:deployments a":                              "edit admin root",
+		"patch apps:deployments/scale a":                        "edit admin root",
+		"patch apps:deployments/status a":                       "root",
+		"get discovery.k8s.io:endpointslices a":                 "view edit admin root",
+		"update endpoints a":                                    "root",
+		"get coordination.k8s.io:leases a":                      "edit admin root",
+		"create resourcequotas a":                               "root",
+		"get resourcequotas a":                                  "view edit admin root",
+		"get namespaces a":                                      "view edit admin root",
+		"delete namespaces a":                                   "root",
+		"list namespaces":                                       "root",
+		"get rbac.authorization.k8s.io:roles a":                 "admin root",
+		"create rbac.authorization.k8s.io:rolebindings a":       "admin root",
+		"escalate rbac.authorization.k8s.io:roles a":            "root",
+		"bind rbac.authorization.k8s.io:clusterroles a":         "root",
+		"get rbac.authorization.k8s.io:clusterroles":            "root",
+		"create certificates.k8s.io:certificatesigningrequests": "root",
+		"get nodes":                                             "root",
+		"get example.com:widgets a":                             "root",
+	}
+	a := bootstrapped(t)
+	for request, want := range tests {
+		t.Run(request, func(t *testing.T) {
+			var may []string
+			for _, u := range users {
+				if decision, _, _ := a.Authorize(t.Context(), parse(u, request)); decision == authorizer.DecisionAllow {
+					may = append(may, u.GetName())
+				}
+			}
+			if got := strings.Join(may, " "); got != want {
+				t.Errorf("may: %s\nwant: %s", got, want)
+			}
+		})
+	}
+}
+
+// parse reads "verb /path" and "verb group:resource/sub namespace".
+func parse(u user.Info, request string) authorizer.Attributes {
+	words := append(strings.Fields(request), "")
+	record := authorizer.AttributesRecord{User: u, Verb: words[0]}
+	if strings.HasPrefix(words[1], "/") {
+		record.Path = words[1]
+		return record
+	}
+	record.ResourceRequest, record.Namespace = true, words[2]
+	group, resource, found := strings.Cut(words[1], ":")
+	if !found {
+		group, resource = "", words[1]
+	}
+	record.APIGroup = group
+	record.Resource, record.Subresource, _ = strings.Cut(resource, "/")
+	return record
+}
+
+// TestNoStarButForAdministrators holds that no role but one gives everything.
+func TestNoStarButForAdministrators(t *testing.T) {
+	for _, role := range policy.ClusterRoles() {
+		for _, rule := range role.Rules {
+			if slices.Contains(rule.Verbs, "*") && role.Name != "cluster-admin" {
+				t.Errorf("%s: a rule with every verb", role.Name)
+			}
+			if slices.Contains(rule.Resources, "*") && role.Name != "cluster-admin" {
+				t.Errorf("%s: a rule on every resource", role.Name)
+			}
+		}
+	}
+}

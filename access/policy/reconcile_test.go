@@ -1,0 +1,193 @@
+package policy_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/access/policy"
+	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/apiserver"
+)
+
+// startServer runs a real server until the test ends.
+func startServer(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	server, err := apiserver.New(ctx, apiserver.Config{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- server.Run(ctx, func() { close(ready) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("server: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("server ended before it was ready: %v", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return kubernetes.NewForConfigOrDie(config)
+}
+
+// versions gives the resourceVersion of every role and binding.
+func versions(t *testing.T, client kubernetes.Interface) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	roles, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range roles.Items {
+		found["role "+role.Name] = role.ResourceVersion
+	}
+	bindings, err := client.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, binding := range bindings.Items {
+		found["binding "+binding.Name] = binding.ResourceVersion
+	}
+	return found
+}
+
+func TestReconcile(t *testing.T) {
+	client := startServer(t)
+	var both errgroup.Group
+	for range 2 {
+		both.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1()) })
+	}
+	if err := both.Wait(); err != nil {
+		t.Fatalf("two at once: %v", err)
+	}
+	collect(t, client)
+	before := versions(t, client)
+	if got, want := len(before), len(policy.ClusterRoles())+len(policy.ClusterRoleBindings()); got != want {
+		t.Errorf("%d objects, want %d", got, want)
+	}
+	reconcile(t, client)
+	if diff := cmp.Diff(before, versions(t, client)); diff != "" {
+		t.Errorf("a second time wrote something (-before +after):\n%s", diff)
+	}
+}
+
+func TestReconcileKeepsAndRestores(t *testing.T) {
+	client := startServer(t)
+	reconcile(t, client)
+	extra := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"widgets"}, Verbs: []string{"get"}}
+	change(t, client, "system:basic-user", func(role *rbacv1.ClusterRole) { role.Rules = []rbacv1.PolicyRule{extra} })
+	change(t, client, "system:discovery", func(role *rbacv1.ClusterRole) {
+		role.Rules, role.Annotations[rbacv1.AutoUpdateAnnotationKey] = nil, "false"
+	})
+	change(t, client, "view", func(role *rbacv1.ClusterRole) { role.AggregationRule, role.Labels = nil, nil })
+	bindings := client.RbacV1().ClusterRoleBindings()
+	if err := bindings.Delete(t.Context(), "system:monitoring", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	other := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "system:monitoring"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+	}
+	if _, err := bindings.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(t, client)
+
+	if rules := get(t, client, "system:basic-user").Rules; len(rules) != 4 || !cmp.Equal(rules[0], extra) {
+		t.Errorf("rules of system:basic-user: %v, want the one added and those missing", rules)
+	}
+	if rules := get(t, client, "system:discovery").Rules; len(rules) != 0 {
+		t.Errorf("rules of system:discovery: %v, want none: it is not to be updated", rules)
+	}
+	view := get(t, client, "view")
+	if view.AggregationRule == nil || view.Labels["rbac.authorization.k8s.io/aggregate-to-edit"] != "true" {
+		t.Errorf("view: aggregation %v, labels %v", view.AggregationRule, view.Labels)
+	}
+	binding, err := bindings.Get(t.Context(), "system:monitoring", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if binding.RoleRef.Name != "system:monitoring" || len(binding.Subjects) != 1 {
+		t.Errorf("binding system:monitoring: %v to %v", binding.RoleRef, binding.Subjects)
+	}
+}
+
+func reconcile(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	if err := policy.Reconcile(t.Context(), client.RbacV1()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, client kubernetes.Interface, name string) *rbacv1.ClusterRole {
+	t.Helper()
+	role, err := client.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return role
+}
+
+func change(t *testing.T, client kubernetes.Interface, name string, edit func(*rbacv1.ClusterRole)) {
+	t.Helper()
+	role := get(t, client, name)
+	edit(role)
+	if _, err := client.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collect runs the aggregation until admin has what view has.
+func collect(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := rbac.NewAggregation(client.RbacV1(), factory.Rbac().V1().ClusterRoles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	factory.StartWithContext(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		controller.Run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-ended
+		factory.Shutdown()
+	}()
+	changes, err := client.RbacV1().ClusterRoles().Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=admin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	lister := factory.Rbac().V1().ClusterRoles().Lister()
+	for event := range changes.ResultChan() {
+		admin, ok := event.Object.(*rbacv1.ClusterRole)
+		if !ok {
+			t.Fatalf("watch: %v", event.Object)
+		}
+		if edit, err := lister.Get("edit"); err == nil && len(edit.Rules) > 20 && len(admin.Rules) == len(edit.Rules)+2 {
+			return
+		}
+	}
+	t.Fatal("admin never had the rules of edit")
+}

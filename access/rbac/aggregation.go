@@ -1,0 +1,127 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	rbacinformers "k8s.io/client-go/informers/rbac/v1"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	rbaclisters "k8s.io/client-go/listers/rbac/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Aggregation keeps the rules of ClusterRoles that collect them from others.
+type Aggregation struct {
+	client rbacclient.ClusterRolesGetter
+	roles  rbaclisters.ClusterRoleLister
+	synced cache.InformerSynced
+	queue  workqueue.TypedRateLimitingInterface[string]
+}
+
+// NewAggregation watches through the informer and writes through the client. It
+// is made before the informer's factory starts, and runs once.
+func NewAggregation(client rbacclient.ClusterRolesGetter, informer rbacinformers.ClusterRoleInformer) (*Aggregation, error) {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
+	c := &Aggregation{client: client, roles: informer.Lister(), queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+	registration, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { c.enqueue() },
+		UpdateFunc: func(_, _ any) { c.enqueue() },
+		DeleteFunc: func(any) { c.enqueue() },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch cluster roles: %w", err)
+	}
+	c.synced = registration.HasSynced
+	return c, nil
+}
+
+// enqueue has every collecting role looked at: which of them a change concerns
+// depends on the labels that were there before, too. There are a handful.
+func (c *Aggregation) enqueue() {
+	roles, err := c.roles.List(labels.Everything())
+	if err != nil {
+		return // a lister over an informer has no error to give
+	}
+	for _, role := range roles {
+		if role.AggregationRule != nil {
+			c.queue.Add(role.Name)
+		}
+	}
+}
+
+// Run works until ctx ends; then everything it started has ended too.
+func (c *Aggregation) Run(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer c.queue.ShutDown()
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
+		return
+	}
+	working.Go(func() {
+		for c.next(ctx) {
+		}
+	})
+	<-ctx.Done()
+}
+
+func (c *Aggregation) next(ctx context.Context) bool {
+	name, shutdown := c.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer c.queue.Done(name)
+	err := c.collect(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		// A conflict is the answer to a view that was a moment old.
+		if !apierrors.IsConflict(err) {
+			klog.ErrorS(err, "rules are not collected, will be tried again", "clusterRole", name)
+		}
+		c.queue.AddRateLimited(name)
+	default:
+		c.queue.Forget(name)
+	}
+	return true
+}
+
+// collect writes the role if its rules differ from those that it collects.
+func (c *Aggregation) collect(ctx context.Context, name string) error {
+	role, err := c.roles.Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	others, err := c.roles.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	rules, err := Aggregate(role, others)
+	if err != nil {
+		return err
+	}
+	if role.AggregationRule == nil || apiequality.Semantic.DeepEqual(rules, role.Rules) {
+		return nil
+	}
+	changed := &rbacv1.ClusterRole{}
+	role.DeepCopyInto(changed)
+	changed.Rules = rules
+	_, err = c.client.ClusterRoles().Update(ctx, changed, metav1.UpdateOptions{})
+	return err
+}
