@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -156,6 +157,8 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 			return
 		}
 		ready()
+		// Building schemas and types took far more memory than serving does.
+		debug.FreeOSMemory()
 	}()
 	go s.renewCertificates(ctx)
 	if err := s.serve(ctx); err != nil {

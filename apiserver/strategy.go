@@ -4,11 +4,14 @@ import (
 	"context"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -60,8 +63,20 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 }
 
 // Validate implements rest.RESTCreateStrategy.
-func (s strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return rules.Validate(obj)
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	errs := rules.Validate(obj)
+	if event, ok := obj.(*corev1.Event); ok && requestGroup(ctx) == eventsv1.GroupName {
+		errs = append(errs, rules.ValidateNewEvent(event)...)
+	}
+	return errs
+}
+
+// requestGroup is the API group that a request came through.
+func requestGroup(ctx context.Context) string {
+	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok {
+		return info.APIGroup
+	}
+	return ""
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.

@@ -63,7 +63,10 @@ func (t *taking) takeThisAddress(ctx context.Context) error {
 		return t.invalid(field.Invalid(field.NewPath("spec", "clusterIPs"), []string{wanted}, "failed to allocate IP "+wanted+": "+why))
 	}
 	address, err := netip.ParseAddr(wanted)
-	if err != nil || !serviceRange.Contains(address) {
+	if err != nil {
+		return nil // the rules say what is wrong with it
+	}
+	if !serviceRange.Contains(address) {
 		return refuse("the provided IP is not in the valid range. The range of valid IPs is " + serviceRange.String())
 	}
 	ok, err := t.addresses.take(ctx, wanted, ownerOf(t.service), t.dryRun)

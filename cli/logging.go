@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"flag"
 	"io"
 	"strconv"
@@ -10,8 +11,10 @@ import (
 )
 
 // setLogging shows warnings and errors on stderr, and with a verbosity all
-// that the libraries have to say at that level.
-func setLogging(verbosity int) {
+// that the libraries have to say at that level. Once ctx has ended only what
+// is fatal is shown: a watch that a shutdown cuts off is logged as an error by
+// client-go and is none.
+func setLogging(ctx context.Context, verbosity int) {
 	flags := flag.NewFlagSet("logging", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	set := func(name, value string) {
@@ -27,6 +30,7 @@ func setLogging(verbosity int) {
 	set("logtostderr", "false")
 	set("stderrthreshold", "WARNING")
 	klog.SetOutput(io.Discard)
+	context.AfterFunc(ctx, func() { set("stderrthreshold", "FATAL") })
 	// What is wrong with a connection comes back as an error of the call.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }

@@ -40,7 +40,7 @@ func newServeCommand() *cobra.Command {
   holdfast serve --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 \
     --etcd-cafile ca.crt --etcd-certfile client.crt --etcd-keyfile client.key`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setLogging(verbosity)
+			setLogging(cmd.Context(), verbosity)
 			if config.DataDir == "" {
 				dir, err := defaultDataDir()
 				if err != nil {

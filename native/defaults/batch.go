@@ -21,6 +21,7 @@ func job(j *batchv1.Job) {
 	fillPtr(&s.BackoffLimit, 6)
 	fillPtr(&s.CompletionMode, batchv1.NonIndexedCompletion)
 	fillPtr(&s.Suspend, false)
+	fillPtr(&s.ManualSelector, false)
 	if s.PodFailurePolicy != nil {
 		fillPtr(&s.PodReplacementPolicy, batchv1.Failed)
 	}

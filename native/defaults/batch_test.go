@@ -12,6 +12,7 @@ kind: Job
 metadata: {labels: {app: x}}
 spec:
   completions: 1
+  manualSelector: false
   parallelism: 1
   backoffLimit: 6
   completionMode: NonIndexed
@@ -34,6 +35,7 @@ apiVersion: batch/v1
 kind: Job
 metadata: {labels: {a: b}}
 spec:
+  manualSelector: false
   parallelism: 3
   backoffLimit: 6
   completionMode: NonIndexed
@@ -65,6 +67,7 @@ apiVersion: batch/v1
 kind: Job
 spec:
   completions: 5
+  manualSelector: false
   parallelism: 1
   completionMode: Indexed
   backoffLimit: 2147483647
