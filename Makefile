@@ -95,6 +95,10 @@ bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 soak: ## the tests that take long, for SOAKTIME (make test runs them for seconds)
 	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver
 
+.PHONY: figures
+figures: build ## the figures of the README
+	@tools/figures.sh
+
 .PHONY: vuln
 vuln: bin/govulncheck ## known vulnerabilities in what we call (asks the Go vulnerability database)
 	bin/govulncheck ./...

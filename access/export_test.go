@@ -1,0 +1,4 @@
+package access
+
+// OpenPKIAt is OpenPKI on a clock of the test's.
+var OpenPKIAt = openPKI

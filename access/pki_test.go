@@ -1,0 +1,174 @@
+package access_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/access"
+)
+
+var hosts = []string{"localhost", "127.0.0.1"}
+
+// files is the content of a directory, by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]string{}
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[entry.Name()] = string(data)
+	}
+	return content
+}
+
+func certificate(t *testing.T, path string) *x509.Certificate {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(data)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+func TestPKIOfAFirstStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	pki, err := access.OpenPKI(dir, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pki.Authority().CertPEM)
+
+	serving := certificate(t, pki.ServingCertFile())
+	for _, host := range hosts {
+		if _, err := serving.Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); err != nil {
+			t.Errorf("serving certificate for %s: %v", host, err)
+		}
+	}
+	if _, ok := serving.PublicKey.(*ecdsa.PublicKey); !ok {
+		t.Errorf("the serving key is a %T", serving.PublicKey)
+	}
+	admin := certificate(t, filepath.Join(dir, "admin.crt"))
+	if _, err := admin.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Errorf("admin certificate: %v", err)
+	}
+	if admin.Subject.CommonName != access.AdminUser || admin.Subject.Organization[0] != access.AdminGroup {
+		t.Errorf("admin certificate is of %s", admin.Subject)
+	}
+	for name, mode := range map[string]os.FileMode{"ca.key": 0o600, "serving.key": 0o600, "admin.key": 0o600, ".": 0o700} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s has mode %o (%v), want %o", name, info.Mode().Perm(), err, mode)
+		}
+	}
+}
+
+func TestPKIRenews(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(now time.Time, hosts []string) map[string]string {
+		t.Helper()
+		if _, err := access.OpenPKIAt(dir, hosts, func() time.Time { return now }); err != nil {
+			t.Fatal(err)
+		}
+		return files(t, dir)
+	}
+	first := at(start, hosts)
+	cases := []struct {
+		name  string
+		after time.Duration
+		hosts []string
+		fresh []string
+	}{
+		{"the same day", time.Hour, hosts, nil},
+		{"far from the end", 300 * 24 * time.Hour, hosts, nil},
+		{"near the end", 310 * 24 * time.Hour, hosts, []string{"serving.crt", "admin.crt"}},
+		{"another host", 311 * 24 * time.Hour, append(hosts, "192.0.2.1"), []string{"serving.crt"}},
+	}
+	for _, c := range cases {
+		got := at(start.Add(c.after), c.hosts)
+		for name := range first {
+			changed := got[name] != first[name]
+			want := false
+			for _, fresh := range c.fresh {
+				want = want || strings.TrimSuffix(fresh, ".crt") == strings.TrimSuffix(strings.TrimSuffix(name, ".crt"), ".key")
+			}
+			if changed != want {
+				t.Errorf("%s: %s changed: %t, want %t", c.name, name, changed, want)
+			}
+		}
+		first = got
+	}
+}
+
+func TestPKIKeepsABrokenAuthority(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := access.OpenPKI(dir, hosts); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if _, err := access.OpenPKI(other, hosts); err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := os.ReadFile(filepath.Join(other, "ca.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ca.key"), stranger, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, dir)
+	if _, err := access.OpenPKI(dir, hosts); err == nil || !strings.Contains(err.Error(), "ca.crt: key and certificate do not belong together") {
+		t.Errorf("got %v", err)
+	}
+	for name, content := range files(t, dir) {
+		if before[name] != content {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+func TestKubeconfigStandsAlone(t *testing.T) {
+	pki, err := access.OpenPKI(t.TempDir(), hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sub", "admin.kubeconfig")
+	if err := pki.WriteKubeconfig(path, "https://127.0.0.1:6443"); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Host != "https://127.0.0.1:6443" {
+		t.Errorf("server is %s", config.Host)
+	}
+	if _, err := tls.X509KeyPair(config.CertData, config.KeyData); err != nil {
+		t.Error(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %o, %v", info.Mode().Perm(), err)
+	}
+}

@@ -1,0 +1,104 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/holdfast/cli"
+)
+
+// run gives what a command line prints.
+func run(ctx context.Context, args ...string) (string, error) {
+	var out bytes.Buffer
+	err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, args)
+	return out.String(), err
+}
+
+func TestVersion(t *testing.T) {
+	out, err := run(t.Context(), "version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^holdfast \S+\ngo go1\.\d+\S* \S+/\S+\nkubernetes v1\.37\.2\n$`).MatchString(out) {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestHelpNamesTheFlagsScriptsRelyOn(t *testing.T) {
+	out, err := run(t.Context(), "serve", "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{
+		"--data-dir", "--bind-address", "--secure-port", "--kubeconfig", "--feature-gates",
+		"--etcd-servers", "--etcd-cafile", "--etcd-certfile", "--etcd-keyfile",
+	} {
+		if !strings.Contains(out, flag) {
+			t.Errorf("%s is not in the help", flag)
+		}
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"unknown command":  {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
+		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
+		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
+		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
+		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
+		"unknown gate":     {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
+		"unwritable place": {[]string{"serve", "--data-dir", filepath.Join(os.DevNull, "data")}, "data directory:"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t.Context(), c.args...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// lines hands over what is written to it, a line at a time.
+type lines chan string
+
+func (l lines) Write(data []byte) (int, error) {
+	l <- string(data)
+	return len(data), nil
+}
+
+// serve prints one line when it is ready, and ends without an error when it is
+// told to.
+func TestServeSaysWhenItIsReady(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, done := make(lines, 1), make(chan error, 1)
+	go func() {
+		done <- cli.Run(ctx, cli.Streams{Out: out, Err: out}, []string{"serve", "--data-dir", dir, "--secure-port", "0"})
+	}()
+	select {
+	case line := <-out:
+		want := `^holdfast: ready at https://127\.0\.0\.1:\d+, kubeconfig ` + regexp.QuoteMeta(filepath.Join(dir, "admin.kubeconfig")) + "\n$"
+		if !regexp.MustCompile(want).MatchString(line) {
+			t.Errorf("got %q", line)
+		}
+	case err := <-done:
+		t.Fatal(err)
+	case <-time.After(time.Minute):
+		t.Fatal("not ready after a minute")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
