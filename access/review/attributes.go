@@ -1,0 +1,106 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// subject is the user that a review asks about.
+func subject(spec authorizationv1.SubjectAccessReviewSpec) user.Info {
+	info := &user.DefaultInfo{Name: spec.User, Groups: spec.Groups, UID: spec.UID}
+	for key, values := range spec.Extra {
+		if info.Extra == nil {
+			info.Extra = map[string][]string{}
+		}
+		key = strings.ToLower(key)
+		info.Extra[key] = append(info.Extra[key], values...)
+	}
+	return info
+}
+
+// attributesOf is the request that a review asks about; of the two kinds of
+// attributes, one is given.
+func attributesOf(u user.Info, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizer.Attributes {
+	if resource == nil {
+		return authorizer.AttributesRecord{User: u, Verb: path.Verb, Path: path.Path}
+	}
+	record := authorizer.AttributesRecord{
+		User: u, Verb: resource.Verb, Namespace: resource.Namespace,
+		APIGroup: resource.Group, APIVersion: resource.Version,
+		Resource: resource.Resource, Subresource: resource.Subresource, Name: resource.Name,
+		ResourceRequest: true,
+	}
+	// The API takes "*" for any version, and an authorizer knows it so.
+	if record.APIVersion == "" {
+		record.APIVersion = "*"
+	}
+	record.FieldSelectorRequirements, record.FieldSelectorParsingErr = fieldRequirements(resource.FieldSelector)
+	record.LabelSelectorRequirements, record.LabelSelectorParsingErr = labelRequirements(resource.LabelSelector)
+	return record
+}
+
+// fieldRequirements leaves out what a field selector cannot say: a requirement
+// only narrows a request, so the answer is for a wider one.
+func fieldRequirements(selector *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
+	if selector == nil {
+		return nil, nil
+	}
+	if selector.RawSelector != "" {
+		parsed, err := fields.ParseSelector(selector.RawSelector)
+		if err != nil {
+			return nil, err
+		}
+		return parsed.Requirements(), nil
+	}
+	operators := map[metav1.FieldSelectorOperator]selection.Operator{
+		metav1.FieldSelectorOpIn: selection.Equals, metav1.FieldSelectorOpNotIn: selection.NotEquals,
+	}
+	var requirements fields.Requirements
+	for _, r := range selector.Requirements {
+		operator, ok := operators[r.Operator]
+		if !ok || len(r.Values) != 1 {
+			continue
+		}
+		requirements = append(requirements, fields.Requirement{Operator: operator, Field: r.Key, Value: r.Values[0]})
+	}
+	return requirements, nil
+}
+
+func labelRequirements(selector *authorizationv1.LabelSelectorAttributes) (labels.Requirements, error) {
+	if selector == nil {
+		return nil, nil
+	}
+	if selector.RawSelector != "" {
+		parsed, err := labels.Parse(selector.RawSelector)
+		if err != nil {
+			return nil, err
+		}
+		requirements, _ := parsed.Requirements()
+		return requirements, nil
+	}
+	operators := map[metav1.LabelSelectorOperator]selection.Operator{
+		metav1.LabelSelectorOpIn: selection.In, metav1.LabelSelectorOpNotIn: selection.NotIn,
+		metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
+	}
+	var requirements labels.Requirements
+	for _, r := range selector.Requirements {
+		operator, ok := operators[r.Operator]
+		if !ok {
+			continue
+		}
+		requirement, err := labels.NewRequirement(r.Key, operator, r.Values)
+		if err != nil {
+			return requirements, fmt.Errorf("label selector: %w", err)
+		}
+		requirements = append(requirements, *requirement)
+	}
+	return requirements, nil
+}
