@@ -8,11 +8,13 @@ package server
 
 import (
 	"context"
+	"io"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/apiserver"
 )
@@ -26,6 +28,7 @@ const startTimeout = time.Minute
 // done; a server that does not end cleanly fails t.
 func Start(t testing.TB) (kubeconfig string) {
 	t.Helper()
+	quiet()
 	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // it ends in the cleanup below, after t.Context has
 	s, err := apiserver.New(ctx, apiserver.Config{DataDir: t.TempDir()})
 	if err != nil {
@@ -50,6 +53,12 @@ func Start(t testing.TB) (kubeconfig string) {
 		}
 	})
 	return s.Kubeconfig()
+}
+
+// quiet keeps what the server logs out of the output of tests, but for errors.
+func quiet() {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 }
 
 // StartConfig starts a server like Start and gives the configuration of an

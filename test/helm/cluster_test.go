@@ -1,0 +1,142 @@
+package helm_test
+
+import (
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// always are the objects that every version of the release has.
+var always = []string{
+	"ConfigMap/shop", "CronJob/shop", "Deployment/shop", "Ingress/shop", "NetworkPolicy/shop", "PodDisruptionBudget/shop",
+	"Role/shop", "RoleBinding/shop", "Secret/shop", "Service/shop", "ServiceAccount/shop", "StatefulSet/shop-db",
+}
+
+// state is what a release has made of a namespace.
+type state struct {
+	// Objects are all with the label of the release, of whatever kind.
+	Objects      []string
+	Color, Image string
+	Replicas     int32
+	Port         int32
+	// Hook is the revision that the hook before the last operation saw.
+	Hook string
+}
+
+// cluster reads a namespace.
+type cluster struct {
+	client    kubernetes.Interface
+	metadata  metadata.Interface
+	namespace string
+}
+
+func newCluster(t *testing.T, kubeconfig, namespace string) cluster {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster{client: client, metadata: objects, namespace: namespace}
+}
+
+func (c cluster) state(t *testing.T) state {
+	t.Helper()
+	found := state{Objects: c.objects(t)}
+	get := metav1.GetOptions{}
+	configMap, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "shop", get)
+	if there(t, err) {
+		found.Color = configMap.Data["color"]
+	}
+	hook, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "shop-before", get)
+	if there(t, err) {
+		found.Hook = hook.Data["revision"]
+	}
+	deployment, err := c.client.AppsV1().Deployments(c.namespace).Get(t.Context(), "shop", get)
+	if there(t, err) {
+		found.Replicas, found.Image = *deployment.Spec.Replicas, deployment.Spec.Template.Spec.Containers[0].Image
+	}
+	service, err := c.client.CoreV1().Services(c.namespace).Get(t.Context(), "shop", get)
+	if there(t, err) {
+		found.Port = service.Spec.Ports[0].Port
+	}
+	return found
+}
+
+// objects lists those of the release, of every kind that can be listed.
+func (c cluster) objects(t *testing.T) []string {
+	t.Helper()
+	lists, err := c.client.Discovery().ServerPreferredNamespacedResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	kinds, err := discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind := range kinds {
+		list, err := c.metadata.Resource(kind).Namespace(c.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=shop"})
+		if err != nil {
+			t.Fatalf("list %s: %v", kind.Resource, err)
+		}
+		for _, item := range list.Items {
+			if item.Annotations["meta.helm.sh/release-name"] != "shop" {
+				t.Errorf("%s %s is not annotated with its release", kind.Resource, item.Name)
+			}
+			found = append(found, kindOf(lists, kind.Resource)+"/"+item.Name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// releases lists the Secrets in which Helm keeps its releases.
+func (c cluster) releases(t *testing.T) []string {
+	t.Helper()
+	secrets, err := c.client.CoreV1().Secrets(c.namespace).List(t.Context(), metav1.ListOptions{
+		LabelSelector: "owner=helm", FieldSelector: "type=helm.sh/release.v1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, secret := range secrets.Items {
+		found = append(found, secret.Name)
+	}
+	return found
+}
+
+func kindOf(lists []*metav1.APIResourceList, resource string) string {
+	for _, list := range lists {
+		for _, served := range list.APIResources {
+			if served.Name == resource {
+				return served.Kind
+			}
+		}
+	}
+	return resource
+}
+
+// there reports whether a read found its object; other errors fail the test.
+func there(t *testing.T, err error) bool {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
