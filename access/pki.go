@@ -62,7 +62,7 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	return p, p.Renew()
 }
 
-// CAFile, ServingCertFile and ServingKeyFile are the files a server reads.
+// CAFile is the certificate of the authority.
 func (p *PKI) CAFile() string { return p.path("ca", "crt") }
 
 // ServingCertFile is the certificate the server shows.

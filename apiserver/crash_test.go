@@ -62,7 +62,7 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 		writers.Go(func() {
 			for i := 0; ; i++ {
 				name := fmt.Sprintf("kill-%d-%d-%d", round, writer, i)
-				created, err := client.CoreV1().ConfigMaps("default").Create(context.Background(),
+				created, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
 					&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 				if err != nil {
 					return

@@ -116,7 +116,8 @@ type running struct {
 // start runs a server in this process until the test ends.
 func start(t testing.TB, config apiserver.Config) *running {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	// It ends before the test does, so that the end of a server is part of the test.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	server, err := apiserver.New(ctx, config)
 	if err != nil {
 		cancel()

@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -132,7 +131,7 @@ func TestServicesAtOneTime(t *testing.T) {
 	for writer := range writers {
 		running.Go(func() {
 			for i := range each {
-				s, err := client.CoreV1().Services("default").Create(context.Background(),
+				s, err := client.CoreV1().Services("default").Create(t.Context(),
 					service(fmt.Sprintf("s-%d-%d", writer, i), func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeNodePort }), metav1.CreateOptions{})
 				if err != nil {
 					t.Error(err)

@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -121,7 +120,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := apiserver.New(context.Background(), c.config)
+			_, err := apiserver.New(t.Context(), c.config)
 			if err == nil {
 				t.Fatal("started")
 			}
@@ -143,7 +142,7 @@ func TestStartRefusesCorruptData(t *testing.T) {
 			garbage := strings.Repeat("garbage ", 4096)
 			write(t, filepath.Join(dir, damaged), garbage)
 
-			_, err := apiserver.New(context.Background(), apiserver.Config{DataDir: dir})
+			_, err := apiserver.New(t.Context(), apiserver.Config{DataDir: dir})
 			if err == nil {
 				t.Fatal("started")
 			}

@@ -62,9 +62,10 @@ func (t *taking) takeThisAddress(ctx context.Context) error {
 	refuse := func(why string) error {
 		return t.invalid(field.Invalid(field.NewPath("spec", "clusterIPs"), []string{wanted}, "failed to allocate IP "+wanted+": "+why))
 	}
-	address, err := netip.ParseAddr(wanted)
-	if err != nil {
-		return nil // the rules say what is wrong with it
+	// What is no address at all is refused by the rules, with its path.
+	address, _ := netip.ParseAddr(wanted)
+	if !address.IsValid() {
+		return nil
 	}
 	if !serviceRange.Contains(address) {
 		return refuse("the provided IP is not in the valid range. The range of valid IPs is " + serviceRange.String())

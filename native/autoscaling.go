@@ -26,6 +26,7 @@ type autoscalerRest struct {
 // addAutoscalerViews teaches the scheme autoscaling/v1, which kubectl up to
 // 1.33 writes: the same objects, of which v1 shows the CPU target alone.
 func addAutoscalerViews(s *runtime.Scheme) error {
+	//nolint:unparam // conversions have one signature
 	toV2 := func(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv2.HorizontalPodAutoscaler) error {
 		toAutoscalerV2(in, out)
 		s.Default(out)

@@ -95,7 +95,7 @@ func FuzzAnything(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		skeleton.Rules{}.Check(s)
+		_ = skeleton.Rules{}.Check(s)
 		everything(skeleton.Build(s), obj)
 	})
 }

@@ -8,8 +8,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -32,7 +32,7 @@ func accessRules() []rule {
 				r.unsupported(group, []string{rbacv1.GroupName})
 			}
 		}),
-		on[rbacv1.RoleRef]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[rbacv1.RoleRef]("name", text[string](content.IsPathSegmentName)),
 		each(func(r *report, b *rbacv1.RoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole", "Role") }),
 		each(func(r *report, b *rbacv1.ClusterRoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole") }),
 

@@ -88,8 +88,10 @@ func TestPolicies(t *testing.T) {
 		"no actions":   {"spec/validationActions =", `spec.validationActions: Required value`},
 		"action":       {"spec/validationActions = [X]", `spec.validationActions[0]: Unsupported value: "X": supported values: "Audit", "Deny", "Warn"`},
 		"action twice": {"spec/validationActions = [Audit, Audit]", `spec.validationActions[1]: Duplicate value: "Audit"`},
-		"deny and warn": {"spec/validationActions = [Deny, Warn]",
-			`spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)`},
+		"deny and warn": {
+			"spec/validationActions = [Deny, Warn]",
+			`spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)`,
+		},
 		"no parameter":  {"spec/paramRef = {parameterNotFoundAction: Deny}", `spec.paramRef: Required value: one of name or selector must be specified`},
 		"two ways":      {"spec/paramRef/selector = {}", `spec.paramRef.name: Forbidden: name and selector are mutually exclusive`},
 		"not found":     {"spec/paramRef/parameterNotFoundAction = X", `spec.paramRef.parameterNotFoundAction: Unsupported value: "X": supported values: "Allow", "Deny"`},

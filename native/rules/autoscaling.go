@@ -5,7 +5,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 func autoscalingRules() []rule {
@@ -22,8 +22,8 @@ func autoscalingRules() []rule {
 			}
 		}),
 		on[autoscalingv1.ScaleSpec]("replicas", nonNegative[int32]),
-		on[autoscalingv2.CrossVersionObjectReference]("kind", text[string](pathvalidation.IsValidPathSegmentName)),
-		on[autoscalingv2.CrossVersionObjectReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[autoscalingv2.CrossVersionObjectReference]("kind", text[string](content.IsPathSegmentName)),
+		on[autoscalingv2.CrossVersionObjectReference]("name", text[string](content.IsPathSegmentName)),
 
 		need[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
 		oneOf[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
@@ -32,7 +32,7 @@ func autoscalingRules() []rule {
 		need[autoscalingv2.ContainerResourceMetricSource]("name", "must specify a resource name"),
 		need[autoscalingv2.ContainerResourceMetricSource]("container", "must specify a container"),
 		need[autoscalingv2.MetricIdentifier]("name", "must specify a metric name"),
-		on[autoscalingv2.MetricIdentifier]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[autoscalingv2.MetricIdentifier]("name", text[string](content.IsPathSegmentName)),
 
 		need[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
 		oneOf[autoscalingv2.MetricTarget]("type", "AverageValue", "Utilization", "Value"),

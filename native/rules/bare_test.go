@@ -19,23 +19,31 @@ func TestWithoutDefaults(t *testing.T) {
 				template.spec.volumes[0]: Required value: must specify a volume type`},
 		},
 		"Pod": {
-			"host ports": {"spec = {hostNetwork: true, dnsPolicy: Default, restartPolicy: Never, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File, ports: [{containerPort: 80, protocol: TCP}]}]}",
-				"spec.containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true"},
+			"host ports": {
+				"spec = {hostNetwork: true, dnsPolicy: Default, restartPolicy: Never, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File, ports: [{containerPort: 80, protocol: TCP}]}]}",
+				"spec.containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true",
+			},
 			"ephemeral container": {"spec = {dnsPolicy: Default, restartPolicy: Never, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}], ephemeralContainers: [{name: b, image: b}]}", `
 				spec.ephemeralContainers[0].terminationMessagePolicy: Required value
 				spec.ephemeralContainers: Forbidden: cannot be set on create`},
 		},
 		"Deployment": {
-			"strategy": {"spec/strategy/rollingUpdate =\nspec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
-				`spec.strategy.rollingUpdate: Required value: this should be defaulted and never be nil`},
+			"strategy": {
+				"spec/strategy/rollingUpdate =\nspec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
+				`spec.strategy.rollingUpdate: Required value: this should be defaulted and never be nil`,
+			},
 		},
 		"DaemonSet": {
-			"strategy": {"spec/updateStrategy = {type: RollingUpdate}\nspec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
-				`spec.updateStrategy.rollingUpdate: Required value`},
+			"strategy": {
+				"spec/updateStrategy = {type: RollingUpdate}\nspec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
+				`spec.updateStrategy.rollingUpdate: Required value`,
+			},
 		},
 		"StatefulSet": {
-			"management": {"spec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
-				`spec.podManagementPolicy: Required value`},
+			"management": {
+				"spec/template/spec = {dnsPolicy: Default, restartPolicy: Always, containers: [{name: a, image: a, imagePullPolicy: Never, terminationMessagePolicy: File}]}",
+				`spec.podManagementPolicy: Required value`,
+			},
 		},
 		"Service": {
 			"all": {"spec/type =\nspec/sessionAffinity =\nspec/ports = [{port: 80, targetPort: 80}]", `

@@ -73,23 +73,39 @@ func TestEnvironment(t *testing.T) {
 	edits{
 		"name missing": {"spec/containers/0/env/0/name =", `spec.containers[0].env[0].name: Required value`},
 		"name":         {"spec/containers/0/env/0/name = A=B", `spec.containers[0].env[0].name: Invalid value: "A=B": a valid environment variable name must consist only of printable ASCII characters other than '='`},
-		"value and source": {"spec/containers/0/env/1/value = x",
-			"spec.containers[0].env[1].valueFrom: Invalid value: \"\": may not be specified when `value` is not empty"},
-		"two sources": {"spec/containers/0/env/1/valueFrom/secretKeyRef = {name: a, key: b}",
-			`spec.containers[0].env[1].valueFrom: Invalid value: "": may not have more than one field specified at a time`},
-		"no source": {"spec/containers/0/env/1/valueFrom = {}",
-			"spec.containers[0].env[1].valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"},
-		"unknown field": {"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = spec.foo",
-			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`},
-		"field of no use": {"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = status.phase",
-			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`},
+		"value and source": {
+			"spec/containers/0/env/1/value = x",
+			"spec.containers[0].env[1].valueFrom: Invalid value: \"\": may not be specified when `value` is not empty",
+		},
+		"two sources": {
+			"spec/containers/0/env/1/valueFrom/secretKeyRef = {name: a, key: b}",
+			`spec.containers[0].env[1].valueFrom: Invalid value: "": may not have more than one field specified at a time`,
+		},
+		"no source": {
+			"spec/containers/0/env/1/valueFrom = {}",
+			"spec.containers[0].env[1].valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
+		},
+		"unknown field": {
+			"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = spec.foo",
+			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`,
+		},
+		"field of no use": {
+			"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = status.phase",
+			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`,
+		},
 		"field missing": {"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = ''", `spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Required value`},
-		"field with key": {"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = spec.nodeName['a']",
-			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Invalid value: "spec.nodeName['a']": does not support subscript`},
-		"resource": {"spec/containers/0/env/3/valueFrom/resourceFieldRef = {resource: limits.disk}",
-			`spec.containers[0].env[3].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.disk": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"`},
-		"divisor": {"spec/containers/0/env/3/valueFrom/resourceFieldRef = {resource: limits.cpu, divisor: 1Mi}",
-			`spec.containers[0].env[3].valueFrom.resourceFieldRef.divisor: Invalid value: "1Mi": only divisor's values 1m and 1 are supported with the cpu resource`},
+		"field with key": {
+			"spec/containers/0/env/1/valueFrom/fieldRef/fieldPath = spec.nodeName['a']",
+			`spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Invalid value: "spec.nodeName['a']": does not support subscript`,
+		},
+		"resource": {
+			"spec/containers/0/env/3/valueFrom/resourceFieldRef = {resource: limits.disk}",
+			`spec.containers[0].env[3].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.disk": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"`,
+		},
+		"divisor": {
+			"spec/containers/0/env/3/valueFrom/resourceFieldRef = {resource: limits.cpu, divisor: 1Mi}",
+			`spec.containers[0].env[3].valueFrom.resourceFieldRef.divisor: Invalid value: "1Mi": only divisor's values 1m and 1 are supported with the cpu resource`,
+		},
 		"secret key": {"spec/containers/0/env/4/valueFrom/secretKeyRef = {}", `
 			spec.containers[0].env[4].valueFrom.secretKeyRef.key: Required value
 			spec.containers[0].env[4].valueFrom.secretKeyRef.name: Required value`},
@@ -108,8 +124,10 @@ func TestEnvironment(t *testing.T) {
 func TestProbes(t *testing.T) {
 	edits{
 		"no handler": {"spec/containers/0/livenessProbe = {periodSeconds: 1}", `spec.containers[0].livenessProbe: Required value: must specify a handler type`},
-		"two handlers": {"spec/containers/0/livenessProbe/tcpSocket = {port: 80}",
-			`spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type`},
+		"two handlers": {
+			"spec/containers/0/livenessProbe/tcpSocket = {port: 80}",
+			`spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type`,
+		},
 		"lifecycle without handler": {"spec/containers/0/lifecycle = {preStop: {}}", `spec.containers[0].lifecycle.preStop: Required value: must specify a handler type`},
 		"ranges": {"spec/containers/0/readinessProbe = {exec: {command: [a]}, initialDelaySeconds: -1, timeoutSeconds: -1, periodSeconds: -1, successThreshold: -1, failureThreshold: -1, terminationGracePeriodSeconds: 0}", `
 			spec.containers[0].readinessProbe.initialDelaySeconds: Invalid value: -1: must be greater than or equal to 0
@@ -141,10 +159,14 @@ func TestResources(t *testing.T) {
 		"negative":            {"spec/containers/0/resources/requests/cpu = -1", `spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
 		"name":                {"spec/containers/0/resources/requests/disk = 1", `spec.containers[0].resources.requests[disk]: Invalid value: "disk": must be a standard resource for containers`},
 		"syntax of name":      {"spec/containers/0/resources/requests/-a = 1", `spec.containers[0].resources.requests[-a]: Invalid value: "-a": ` + qualified},
-		"extended without limit": {"spec/containers/0/resources/limits/example.com~1gpu =",
-			`spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources`},
-		"extended not equal": {"spec/containers/0/resources/limits/example.com~1gpu = 2",
-			`spec.containers[0].resources.requests: Invalid value: "1": must be equal to example.com/gpu limit of 2`},
+		"extended without limit": {
+			"spec/containers/0/resources/limits/example.com~1gpu =",
+			`spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources`,
+		},
+		"extended not equal": {
+			"spec/containers/0/resources/limits/example.com~1gpu = 2",
+			`spec.containers[0].resources.requests: Invalid value: "1": must be equal to example.com/gpu limit of 2`,
+		},
 		"extended in parts": {"spec/containers/0/resources/requests/example.com~1gpu = 500m\nspec/containers/0/resources/limits/example.com~1gpu = 500m", `
 			spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "500m": must be an integer
 			spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "500m": must be an integer`},

@@ -3,10 +3,6 @@ package rules
 import (
 	"reflect"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -14,6 +10,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // nameRule is the syntax of a kind's names: DNS subdomains, but for the kinds listed.
@@ -32,10 +31,18 @@ func nameRule(t reflect.Type) apivalidation.ValidateNameFunc {
 		reflect.TypeFor[policyv1.PodDisruptionBudget](),
 		reflect.TypeFor[rbacv1.Role](), reflect.TypeFor[rbacv1.RoleBinding](),
 		reflect.TypeFor[rbacv1.ClusterRole](), reflect.TypeFor[rbacv1.ClusterRoleBinding]():
-		return path.ValidatePathSegmentName
+		return pathSegment
 	default:
 		return apivalidation.NameIsDNSSubdomain
 	}
+}
+
+// pathSegment is any name that can stand in a URL.
+func pathSegment(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
 }
 
 // cronJobName leaves room for the 11 characters that the controller appends to name a Job.

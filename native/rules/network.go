@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,14 +35,14 @@ func networkRules() []rule {
 		on[networkingv1.IngressServiceBackend]("name", text[string](validation.IsDNS1035Label)),
 		each(servicePort),
 
-		on[networkingv1.ParentReference]("resource", text[string](pathvalidation.IsValidPathSegmentName)),
-		on[networkingv1.ParentReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[networkingv1.ParentReference]("resource", text[string](content.IsPathSegmentName)),
+		on[networkingv1.ParentReference]("name", text[string](content.IsPathSegmentName)),
 
 		on[networkingv1.IngressClassSpec]("controller", ingressController),
 		need[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
 		need[networkingv1.IngressClassParametersReference]("name", "name is required"),
-		on[networkingv1.IngressClassParametersReference]("kind", text[string](pathvalidation.IsValidPathSegmentName)),
-		on[networkingv1.IngressClassParametersReference]("name", text[string](pathvalidation.IsValidPathSegmentName)),
+		on[networkingv1.IngressClassParametersReference]("kind", text[string](content.IsPathSegmentName)),
+		on[networkingv1.IngressClassParametersReference]("name", text[string](content.IsPathSegmentName)),
 		oneOf[networkingv1.IngressClassParametersReference]("scope", "Cluster", "Namespace"),
 		each(classParameters),
 

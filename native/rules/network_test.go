@@ -101,8 +101,10 @@ func TestAccess(t *testing.T) {
 		"usage":   {"spec/usages = [x]", `spec.usages[0]: Unsupported value: "x": supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"`},
 		"signer":  {"spec/signerName = a", `spec.signerName: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
 		"request": {"spec/request = aGVsbG8=", `spec.request: Invalid value: "aGVsbG8=": PEM block type must be CERTIFICATE REQUEST`},
-		"no request": {"spec/request = LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
-			`spec.request: Invalid value: "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K": asn1: syntax error: sequence truncated`},
+		"no request": {
+			"spec/request = LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
+			`spec.request: Invalid value: "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K": asn1: syntax error: sequence truncated`,
+		},
 		"expiration": {"spec/expirationSeconds = 1", `spec.expirationSeconds: Invalid value: 1: may not specify a duration less than 600 seconds (10 minutes)`},
 	}.run(t, "CertificateSigningRequest")
 }

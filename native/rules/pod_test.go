@@ -33,8 +33,10 @@ func TestPods(t *testing.T) {
 		"no dns":         {"spec/dnsPolicy = None\nspec/dnsConfig =", "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"},
 		"no dns servers": {"spec/dnsPolicy = None\nspec/dnsConfig = {searches: [a]}", "spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None"},
 		"stop signal":    {"spec/containers/0/lifecycle/stopSignal = SIGX", `spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGX": supported values: ` + signals},
-		"searches": {"spec/dnsConfig/searches = [a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a]",
-			`spec.dnsConfig.searches: Invalid value: ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"]: must not have more than 32 search paths`},
+		"searches": {
+			"spec/dnsConfig/searches = [a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a]",
+			`spec.dnsConfig.searches: Invalid value: ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"]: must not have more than 32 search paths`,
+		},
 	}.run(t, "Pod")
 }
 
@@ -48,8 +50,10 @@ func TestScheduling(t *testing.T) {
 		"toleration seconds":   {"spec/tolerations/0/effect = NoSchedule", "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"},
 		"toleration value":     {"spec/tolerations/0/value = a", "spec.tolerations[0].operator: Invalid value: \"Exists\": value must be empty when `operator` is 'Exists'"},
 		"toleration bad value": {"spec/tolerations/0/operator = Equal\nspec/tolerations/0/value = '-'", `spec.tolerations[0].operator: Invalid value: "-": ` + labelValue},
-		"no node terms": {"spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms = []",
-			`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term`},
+		"no node terms": {
+			"spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms = []",
+			`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term`,
+		},
 		"node expressions": {"spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions = [{key: a, operator: In}, {key: a, operator: Exists, values: [b]}, {key: a, operator: Gt}, {key: -a, operator: X}]", `
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be specified when ` + "`operator`" + ` is 'In' or 'NotIn'
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[1].values: Forbidden: may not be specified when ` + "`operator`" + ` is 'Exists' or 'DoesNotExist'
@@ -62,24 +66,32 @@ func TestScheduling(t *testing.T) {
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[1].values[0]: Invalid value: "A": ` + subdomain + `
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[2].operator: Invalid value: "": not a valid selector operator
 			spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[2].key: Invalid value: "metadata.uid": not a valid field selector key`},
-		"node weight": {"spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight = 101",
-			`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in the range 1-100`},
-		"pod weight": {"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight = 0",
-			`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be in the range 1-100`},
+		"node weight": {
+			"spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight = 101",
+			`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in the range 1-100`,
+		},
+		"pod weight": {
+			"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/weight = 0",
+			`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be in the range 1-100`,
+		},
 		"pod term": {"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm = {topologyKey: -a, namespaces: [A], labelSelector: {matchExpressions: [{key: a, operator: X}]}}", `
 			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator
 			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Invalid value: "-a": ` + qualified + `
 			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.namespace: Invalid value: "A": ` + label},
-		"pod topology key": {"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/topologyKey =",
-			`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Required value: can not be empty`},
+		"pod topology key": {
+			"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/topologyKey =",
+			`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Required value: can not be empty`,
+		},
 		"spread skew":        {"spec/topologySpreadConstraints/0/maxSkew = 0", `spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero`},
 		"spread domains":     {"spec/topologySpreadConstraints/0/minDomains = 0", `spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero`},
 		"spread key":         {"spec/topologySpreadConstraints/0/topologyKey = ''", `spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty`},
 		"spread key syntax":  {"spec/topologySpreadConstraints/0/topologyKey = -a", `spec.topologySpreadConstraints[0].topologyKey: Invalid value: "-a": ` + qualified},
 		"spread action":      {"spec/topologySpreadConstraints/0/whenUnsatisfiable = X\nspec/topologySpreadConstraints/0/minDomains =", `spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "X": supported values: "DoNotSchedule", "ScheduleAnyway"`},
 		"spread and domains": {"spec/topologySpreadConstraints/0/whenUnsatisfiable = ScheduleAnyway", `spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway`},
-		"spread twice": {"spec/topologySpreadConstraints/1 = {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}",
-			`spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}: Duplicate value: "{topology.kubernetes.io/zone, DoNotSchedule}"`},
+		"spread twice": {
+			"spec/topologySpreadConstraints/1 = {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}",
+			`spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}: Duplicate value: "{topology.kubernetes.io/zone, DoNotSchedule}"`,
+		},
 	}.run(t, "Pod")
 }
 
@@ -96,10 +108,14 @@ func TestSecurity(t *testing.T) {
 		"container": {"spec/containers/0/securityContext = {runAsUser: -1, runAsGroup: -1}", `
 			spec.containers[0].securityContext.runAsUser: Invalid value: -1: ` + id + `
 			spec.containers[0].securityContext.runAsGroup: Invalid value: -1: ` + id},
-		"privileged": {"spec/containers/0/securityContext = {privileged: true, allowPrivilegeEscalation: false}",
-			"spec.containers[0].securityContext: Invalid value: {\"privileged\":true,\"allowPrivilegeEscalation\":false}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true"},
-		"capability": {"spec/containers/0/securityContext = {capabilities: {add: [CAP_SYS_ADMIN]}, allowPrivilegeEscalation: false}",
-			"spec.containers[0].securityContext: Invalid value: {\"capabilities\":{\"add\":[\"CAP_SYS_ADMIN\"]},\"allowPrivilegeEscalation\":false}: cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"},
+		"privileged": {
+			"spec/containers/0/securityContext = {privileged: true, allowPrivilegeEscalation: false}",
+			"spec.containers[0].securityContext: Invalid value: {\"privileged\":true,\"allowPrivilegeEscalation\":false}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+		},
+		"capability": {
+			"spec/containers/0/securityContext = {capabilities: {add: [CAP_SYS_ADMIN]}, allowPrivilegeEscalation: false}",
+			"spec.containers[0].securityContext: Invalid value: {\"capabilities\":{\"add\":[\"CAP_SYS_ADMIN\"]},\"allowPrivilegeEscalation\":false}: cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
+		},
 		"seccomp without profile":     {"spec/securityContext/seccompProfile = {type: Localhost}", `spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost`},
 		"seccomp with profile":        {"spec/securityContext/seccompProfile = {type: Unconfined, localhostProfile: a}", `spec.securityContext.seccompProfile.localhostProfile: Invalid value: "a": can only be set when seccomp type is Localhost`},
 		"seccomp path":                {"spec/securityContext/seccompProfile = {type: Localhost, localhostProfile: ../a}", `spec.securityContext.seccompProfile.localhostProfile: Invalid value: "../a": must not contain '..'`},

@@ -30,8 +30,10 @@ func TestServices(t *testing.T) {
 			spec.clusterIPs[1]: Invalid value: "a": ` + address},
 		"selector": {"spec/selector = {a: '-'}", `spec.selector: Invalid value: "-": ` + labelValue},
 		"affinity": {"spec/sessionAffinity = X", `spec.sessionAffinity: Unsupported value: "X": supported values: "ClientIP", "None"`},
-		"affinity timeout": {"spec/sessionAffinityConfig = {clientIP: {timeoutSeconds: 86401}}",
-			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400`},
+		"affinity timeout": {
+			"spec/sessionAffinityConfig = {clientIP: {timeoutSeconds: 86401}}",
+			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400`,
+		},
 		"external ips": {"spec/externalIPs = [a, 127.0.0.1, 0.0.0.0, 169.254.0.1, 224.0.0.1]", `
 			spec.externalIPs[0]: Invalid value: "a": ` + address + `
 			spec.externalIPs[1]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)
@@ -85,8 +87,10 @@ func TestEndpoints(t *testing.T) {
 		"family":       {"endpoints/0/addresses/0 = '2001:db8::1'", `endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`},
 		"other family": {"addressType = IPv6", `endpoints[0].addresses[0]: Invalid value: "10.1.2.3": must be an IPv6 address`},
 		"domain":       {"addressType = FQDN\nendpoints/0/addresses/0 = a", `endpoints[0].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots`},
-		"many addresses": {"endpoints/0/addresses = [" + strings.Repeat("10.1.2.3,", 101) + "]",
-			`endpoints[0].addresses: Too many: 101: must have at most 100 items`},
+		"many addresses": {
+			"endpoints/0/addresses = [" + strings.Repeat("10.1.2.3,", 101) + "]",
+			`endpoints[0].addresses: Too many: 101: must have at most 100 items`,
+		},
 		"many endpoints": {"endpoints = [" + strings.Repeat("{addresses: [10.1.2.3]},", 1001) + "]", `endpoints: Too many: 1001: must have at most 1000 items`},
 		"names": {"endpoints/0/hostname = A\nendpoints/0/nodeName = A", `
 			endpoints[0].hostname: Invalid value: "A": ` + label + `

@@ -59,8 +59,10 @@ func TestStatus(t *testing.T) {
 			status.active: Invalid value: -1: ` + negative + `
 			status.succeeded: Invalid value: -1: ` + negative + `
 			status.failed: Invalid value: -1: ` + negative},
-		"service": {"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
-			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`},
+		"service": {
+			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
+			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
+		},
 		"pod moves":            {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
 		"ended for good":       {"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
 		"ended well":           {"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},

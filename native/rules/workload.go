@@ -121,7 +121,7 @@ func deploymentStrategy(r *report, s *appsv1.DeploymentStrategy) {
 			r.required("this should be defaulted and never be nil", "rollingUpdate")
 			return
 		}
-		bounded(r, u.MaxUnavailable, "rollingUpdate", "maxUnavailable")
+		bounded(r, u.MaxUnavailable, "maxUnavailable")
 		if u.MaxSurge != nil {
 			r.under(func() { countOrPercent(r, *u.MaxSurge) }, "rollingUpdate", "maxSurge")
 		}
@@ -140,8 +140,8 @@ func daemonSetStrategy(r *report, s *appsv1.DaemonSetUpdateStrategy) {
 		r.required("", "rollingUpdate")
 		return
 	}
-	bounded(r, u.MaxUnavailable, "rollingUpdate", "maxUnavailable")
-	bounded(r, u.MaxSurge, "rollingUpdate", "maxSurge")
+	bounded(r, u.MaxUnavailable, "maxUnavailable")
+	bounded(r, u.MaxSurge, "maxSurge")
 	switch {
 	case !isZero(u.MaxUnavailable) && !isZero(u.MaxSurge):
 		r.invalid(valueOrZero(u.MaxSurge), "may not be set when maxUnavailable is non-zero", "rollingUpdate", "maxSurge")
@@ -162,18 +162,18 @@ func statefulSetStrategy(r *report, s *appsv1.StatefulSetUpdateStrategy) {
 	if u.Partition != nil && *u.Partition < 0 {
 		r.invalid(*u.Partition, notNegative, "rollingUpdate", "partition")
 	}
-	bounded(r, u.MaxUnavailable, "rollingUpdate", "maxUnavailable")
+	bounded(r, u.MaxUnavailable, "maxUnavailable")
 	if u.MaxUnavailable != nil && isZero(u.MaxUnavailable) {
 		r.invalid(*u.MaxUnavailable, "cannot be 0", "rollingUpdate", "maxUnavailable")
 	}
 }
 
-// bounded is a count, or a percentage of at most 100.
-func bounded(r *report, v *intstr.IntOrString, parent, name string) {
+// bounded is a count, or a percentage of at most 100, of a rolling update.
+func bounded(r *report, v *intstr.IntOrString, name string) {
 	if v == nil {
 		return
 	}
-	r.under(func() { countOrPercent(r, *v); atMostAll(r, *v) }, parent, name)
+	r.under(func() { countOrPercent(r, *v); atMostAll(r, *v) }, "rollingUpdate", name)
 }
 
 func valueOrZero(v *intstr.IntOrString) intstr.IntOrString {

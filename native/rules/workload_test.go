@@ -30,11 +30,15 @@ func TestWorkloads(t *testing.T) {
 				spec.progressDeadlineSeconds: Invalid value: -1: must be greater than minReadySeconds`},
 			"strategy": {"spec/strategy = {type: X}", `spec.strategy.type: Unsupported value: "X": supported values: "Recreate", "RollingUpdate"`},
 			"recreate": {"spec/strategy/type = Recreate", "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"},
-			"both zero": {"spec/strategy/rollingUpdate = {maxSurge: 0, maxUnavailable: 0%}",
-				"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"},
+			"both zero": {
+				"spec/strategy/rollingUpdate = {maxSurge: 0, maxUnavailable: 0%}",
+				"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0",
+			},
 			"above all": {"spec/strategy/rollingUpdate/maxUnavailable = 101%", `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%`},
-			"no percent": {"spec/strategy/rollingUpdate/maxSurge = some",
-				`spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`},
+			"no percent": {
+				"spec/strategy/rollingUpdate/maxSurge = some",
+				`spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+			},
 			"below zero":        {"spec/strategy/rollingUpdate/maxSurge = -1", `spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0`},
 			"restart policy":    {"spec/template/spec/restartPolicy = Never", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
 			"template deadline": {"spec/template/spec/activeDeadlineSeconds = 5", `spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported`},
@@ -80,10 +84,14 @@ func TestWorkloads(t *testing.T) {
 			"counts": {"spec/minReadySeconds = -1\nspec/revisionHistoryLimit = -1", `
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0
 				spec.revisionHistoryLimit: Invalid value: -1: must be greater than or equal to 0`},
-			"surge and unavailable": {"spec/updateStrategy = {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}",
-				`spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`},
-			"both zero": {"spec/updateStrategy = {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}",
-				`spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`},
+			"surge and unavailable": {
+				"spec/updateStrategy = {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}",
+				`spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`,
+			},
+			"both zero": {
+				"spec/updateStrategy = {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}",
+				`spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`,
+			},
 			"strategy":       {"spec/updateStrategy/type = X", `spec.updateStrategy.type: Unsupported value: "X": supported values: "OnDelete", "RollingUpdate"`},
 			"restart policy": {"spec/template/spec/restartPolicy = Never", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
 			"host network":   {"spec/template/spec/containers/0/ports/0/hostPort = 9101", "spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 9100: must match `hostPort` when `hostNetwork` is true"},
@@ -121,8 +129,10 @@ func TestJobs(t *testing.T) {
 			spec.maxFailedIndexes: Invalid value: -1: ` + negative + `
 			spec.ttlSecondsAfterFinished: Invalid value: -1: ` + negative},
 		"restart policy": {"spec/template/spec/restartPolicy = Always\nspec/podFailurePolicy =", `spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`},
-		"failure policy and restarts": {"spec/template/spec/restartPolicy = OnFailure",
-			`spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified`},
+		"failure policy and restarts": {
+			"spec/template/spec/restartPolicy = OnFailure",
+			`spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified`,
+		},
 		"failure rules":   {"spec/podFailurePolicy = {rules: []}", `spec.podFailurePolicy.rules: Required value`},
 		"too many rules":  {"spec/podFailurePolicy/rules = [" + strings.Repeat("{action: Ignore, onExitCodes: {operator: In, values: [1]}},", 21) + "]", `spec.podFailurePolicy.rules: Too many: 21: must have at most 20 items`},
 		"failure action":  {"spec/podFailurePolicy/rules/0/action = X", `spec.podFailurePolicy.rules[0].action: Unsupported value: "X": supported values: "Count", "FailIndex", "FailJob", "Ignore"`},
