@@ -19,6 +19,7 @@ type report struct {
 	errs   field.ErrorList
 	create bool
 	old    runtime.Object // what an update replaces; nil on create
+	claims []string       // volumes that a StatefulSet's controller adds to its pods
 }
 
 // key is a map key in a path.

@@ -147,8 +147,8 @@ spec:
   updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}
   persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}
   ordinals: {start: 1}
-  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: db, volumeMounts: [{name: data, mountPath: /data}]}], volumes: [{name: data, emptyDir: {}}]}}
-  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]`,
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: db, volumeMounts: [{name: data, mountPath: /data}], volumeDevices: [{name: raw, devicePath: /dev/raw}]}]}}
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}, {metadata: {name: raw}}]`,
 
 	"DaemonSet": `
 apiVersion: apps/v1

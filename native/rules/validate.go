@@ -3,6 +3,7 @@ package rules
 import (
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,7 @@ func Validate(obj runtime.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	r := &report{create: true}
+	r := &report{create: true, claims: claimsOf(obj)}
 	if object, err := meta.Accessor(obj); err == nil {
 		r.add(validateMeta(object, nameRule(v.Type())))
 	}
@@ -32,7 +33,7 @@ func ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	r := &report{old: oldObj}
+	r := &report{old: oldObj, claims: claimsOf(newObj)}
 	r.add(validateMetaUpdate(newObj, oldObj))
 	r.walk(kinds().of(v.Type()), v)
 	return r.errs
@@ -57,6 +58,19 @@ func structOf(obj runtime.Object) (reflect.Value, bool) {
 		return reflect.Value{}, false
 	}
 	return v.Elem(), true
+}
+
+// claimsOf gives the names under which the pods of a StatefulSet find their own claims.
+func claimsOf(obj runtime.Object) []string {
+	set, ok := obj.(*appsv1.StatefulSet)
+	if !ok {
+		return nil
+	}
+	names := make([]string, 0, len(set.Spec.VolumeClaimTemplates))
+	for i := range set.Spec.VolumeClaimTemplates {
+		names = append(names, set.Spec.VolumeClaimTemplates[i].Name)
+	}
+	return names
 }
 
 func validateMeta(object metav1.Object, name validation.ValidateNameFunc) field.ErrorList {

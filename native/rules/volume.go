@@ -145,14 +145,14 @@ func mounted(r *report, s *corev1.PodSpec, mounts []corev1.VolumeMount, devices 
 		return slices.IndexFunc(s.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	}
 	for i, m := range mounts {
-		if m.Name != "" && find(m.Name) < 0 {
+		if m.Name != "" && find(m.Name) < 0 && !slices.Contains(r.claims, m.Name) {
 			r.add(notFound(r.path(append(at, "volumeMounts", i, "name")...), m.Name))
 		}
 	}
 	for i, d := range devices {
 		v := find(d.Name)
 		switch {
-		case d.Name == "":
+		case d.Name == "" || slices.Contains(r.claims, d.Name):
 		case v < 0:
 			r.add(notFound(r.path(append(at, "volumeDevices", i, "name")...), d.Name))
 		case s.Volumes[v].PersistentVolumeClaim == nil && s.Volumes[v].Ephemeral == nil:
