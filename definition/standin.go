@@ -2,6 +2,7 @@ package definition
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 
 	"holdfast.dev/holdfast/schema"
@@ -21,13 +22,12 @@ func standIn(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
 	}
 	b := standInBuilder{}
 	out := b.node(s, sk.Binding())
-	if out.Type == "" {
-		// Every custom resource is an object.
-		out.Type = "object"
-		if s.PreserveUnknownFields == nil && s.NoPrune == nil {
-			out.PreserveUnknownFields = nil
-		}
+	if out.Type == "" && s.PreserveUnknownFields == nil && s.NoPrune == nil {
+		out.PreserveUnknownFields = nil
 	}
+	// Every custom resource is an object; a schema that says otherwise is
+	// refused by package skeleton.
+	out.Type, out.Nullable, out.Validations = "object", false, s.Validations
 	b.meta(out, s)
 	return out
 }
@@ -65,6 +65,10 @@ func (b standInBuilder) node(s, shape *schema.Schema) *schema.Schema {
 	if !out.IntOrString && (out.Type == "" || b.verbatim && out.Type == "object" && out.AdditionalProperties == nil) {
 		out.PreserveUnknownFields = new(true)
 	}
+	if out.Type == "" && !out.IntOrString {
+		// CEL knows no values without a type, see validateRulePlaces.
+		out.Validations = nil
+	}
 	return out
 }
 
@@ -78,6 +82,9 @@ func say(out, s *schema.Schema) {
 	out.PreserveUnknownFields, out.NoPrune = nil, nil
 	out.ID, out.SchemaURL, out.Ref, out.Definitions, out.Dependencies = "", "", nil, nil, nil
 	out.UniqueItems = false
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		out.Pattern = ""
+	}
 	out.Blank = 0
 }
 

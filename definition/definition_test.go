@@ -1,0 +1,109 @@
+package definition_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/v1beta1"
+)
+
+// widgets is a definition in v1 with one version, whose schema is given.
+func widgets(schema string) string {
+	return `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+` + indent(schema, 8)
+}
+
+// widgetsV1beta1 is the same in v1beta1.
+func widgetsV1beta1(spec string) string {
+	return `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  version: v1
+  names: {plural: widgets, kind: Widget}
+` + indent(spec, 2)
+}
+
+func indent(text string, by int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(strings.Repeat(" ", by))
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// read reads a definition in v1 as a server does, defaults included.
+func read(t testing.TB, text string) *definition.CustomResourceDefinition {
+	t.Helper()
+	crd := &definition.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	definition.SetDefaults(crd)
+	return crd
+}
+
+// readV1beta1 reads a definition in v1beta1 as a server does.
+func readV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition {
+	t.Helper()
+	crd := &v1beta1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	v1beta1.SetDefaults(crd)
+	return crd.ToStored()
+}
+
+// store is a definition as it is stored when it is created through v1. It
+// fails the test if the definition is refused.
+func store(t testing.TB, text string) *definition.CustomResourceDefinition {
+	t.Helper()
+	return accept(t, definition.Write{APIVersion: definition.V1}, read(t, text))
+}
+
+func storeV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition {
+	t.Helper()
+	return accept(t, definition.Write{APIVersion: definition.V1beta1}, readV1beta1(t, text))
+}
+
+func accept(t testing.TB, w definition.Write, crd *definition.CustomResourceDefinition) *definition.CustomResourceDefinition {
+	t.Helper()
+	w.Prepare(crd)
+	if errs := w.Validate(t.Context(), crd); len(errs) > 0 {
+		t.Fatalf("refused: %v", errs)
+	}
+	return crd
+}
+
+// refusals is what a write is refused for, one line each.
+func refusals(t testing.TB, w definition.Write, crd *definition.CustomResourceDefinition) []string {
+	t.Helper()
+	w.Prepare(crd)
+	return lines(w.Validate(t.Context(), crd))
+}
+
+func lines(errs field.ErrorList) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	return out
+}

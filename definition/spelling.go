@@ -1,0 +1,115 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/schema"
+)
+
+// isAboutIdenticalVersions finds a rule of upstream's internal form: that what
+// is the same in all versions stands at the top.
+func isAboutIdenticalVersions(err *field.Error) bool {
+	return strings.Contains(err.Detail, "may not all be set to identical values")
+}
+
+// spellV1 is an error of upstream's, which is about the internal form and about
+// stand-ins, as one about a definition in v1.
+func spellV1(crd *CustomResourceDefinition, versions []readVersion, err *field.Error) *field.Error {
+	out := *err
+	if out.Field == "spec.versions" {
+		names := make([]string, len(crd.Spec.Versions))
+		for i, v := range crd.Spec.Versions {
+			names[i] = v.Name
+		}
+		out.BadValue = names
+	}
+	if rule, ok := out.BadValue.(apiextensions.ValidationRule); ok {
+		out.BadValue = rule.Rule
+	}
+	out.Field = replacePrefix(out.Field, "spec.conversion.webhookClientConfig", "spec.conversion.webhook.clientConfig")
+	out.Field = replacePrefix(out.Field, "spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions")
+	if column, ok := strings.CutSuffix(out.Field, "].JSONPath"); ok {
+		out.Field = column + "].jsonPath"
+	}
+	for i := range versions {
+		root := schemaPath(i)
+		if strings.HasPrefix(out.Field, root.String()) {
+			out.Field = spellPatterns(out.Field, root, versions[i].schema)
+		}
+	}
+	return &out
+}
+
+// spellPatterns names patternProperties where a stand-in has
+// additionalProperties in place of the only pattern.
+func spellPatterns(at string, root *field.Path, s *schema.Schema) string {
+	schema.Walk(s, func(v *schema.Visit) bool {
+		if v.InLogic || len(v.Schema.PatternProperties) != 1 || v.Schema.AdditionalProperties != nil {
+			return !v.InLogic
+		}
+		for pattern := range v.Schema.PatternProperties {
+			at = replacePrefix(at, below(root, v.Path.Child("additionalProperties")).String(), below(root, v.Path.Child("patternProperties").Key(pattern)).String())
+		}
+		return true
+	})
+	return at
+}
+
+// spellV1beta1 names the top of the spec where v1beta1 states once what is the
+// same in all versions, and the older names.
+func spellV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorList {
+	type moved struct{ from, to string }
+	var moves []moved
+	same := func(from, to string, equal func(a, b *CustomResourceDefinitionVersion) bool) {
+		for i := range crd.Spec.Versions {
+			if !equal(&crd.Spec.Versions[0], &crd.Spec.Versions[i]) {
+				return
+			}
+		}
+		moves = append(moves, moved{from, "spec." + to})
+	}
+	same("schema", "validation", func(a, b *CustomResourceDefinitionVersion) bool { return sameSchema(a.Schema, b.Schema) })
+	same("subresources", "subresources", func(a, b *CustomResourceDefinitionVersion) bool {
+		return apiequality.Semantic.DeepEqual(a.Subresources, b.Subresources)
+	})
+	same("additionalPrinterColumns", "additionalPrinterColumns", func(a, b *CustomResourceDefinitionVersion) bool {
+		return slices.Equal(a.AdditionalPrinterColumns, b.AdditionalPrinterColumns)
+	})
+	same("selectableFields", "selectableFields", func(a, b *CustomResourceDefinitionVersion) bool {
+		return slices.Equal(a.SelectableFields, b.SelectableFields)
+	})
+
+	var out field.ErrorList
+	seen := map[string]bool{}
+	for _, err := range errs {
+		copied := *err
+		for i := range crd.Spec.Versions {
+			for _, m := range moves {
+				copied.Field = replacePrefix(copied.Field, fmt.Sprintf("spec.versions[%d].%s", i, m.from), m.to)
+			}
+		}
+		copied.Field = replacePrefix(copied.Field, "spec.conversion.webhook.clientConfig", "spec.conversion.webhookClientConfig")
+		copied.Field = replacePrefix(copied.Field, "spec.conversion.webhook.conversionReviewVersions", "spec.conversion.conversionReviewVersions")
+		if column, ok := strings.CutSuffix(copied.Field, "].jsonPath"); ok && strings.Contains(column, "additionalPrinterColumns[") {
+			copied.Field = column + "].JSONPath"
+		}
+		if text := copied.Error(); !seen[text] {
+			seen[text] = true
+			out = append(out, &copied)
+		}
+	}
+	return out
+}
+
+func replacePrefix(at, from, to string) string {
+	if rest, ok := strings.CutPrefix(at, from); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		return to + rest
+	}
+	return at
+}

@@ -1,0 +1,115 @@
+package definition
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// The parts of a definition in upstream's internal form. It has the same fields
+// under other names, so most of this only says which is which.
+
+func upstreamConversion(in *apiextensionsv1.CustomResourceConversion) *apiextensions.CustomResourceConversion {
+	if in == nil {
+		return nil
+	}
+	out := &apiextensions.CustomResourceConversion{Strategy: apiextensions.ConversionStrategyType(in.Strategy)}
+	if in.Webhook == nil {
+		return out
+	}
+	out.ConversionReviewVersions = in.Webhook.ConversionReviewVersions
+	c := in.Webhook.ClientConfig
+	if c == nil {
+		return out
+	}
+	out.WebhookClientConfig = &apiextensions.WebhookClientConfig{URL: c.URL, CABundle: c.CABundle}
+	if s := c.Service; s != nil {
+		out.WebhookClientConfig.Service = &apiextensions.ServiceReference{Namespace: s.Namespace, Name: s.Name, Path: s.Path, Port: 443}
+		if s.Port != nil {
+			out.WebhookClientConfig.Service.Port = *s.Port
+		}
+	}
+	return out
+}
+
+func upstreamStatus(in *CustomResourceDefinitionStatus) apiextensions.CustomResourceDefinitionStatus {
+	out := apiextensions.CustomResourceDefinitionStatus{
+		AcceptedNames:      apiextensions.CustomResourceDefinitionNames(in.AcceptedNames),
+		StoredVersions:     in.StoredVersions,
+		ObservedGeneration: in.ObservedGeneration,
+	}
+	for _, c := range in.Conditions {
+		out.Conditions = append(out.Conditions, apiextensions.CustomResourceDefinitionCondition{
+			Type:               apiextensions.CustomResourceDefinitionConditionType(c.Type),
+			Status:             apiextensions.ConditionStatus(c.Status),
+			LastTransitionTime: c.LastTransitionTime,
+			Reason:             c.Reason,
+			Message:            c.Message,
+			ObservedGeneration: c.ObservedGeneration,
+		})
+	}
+	return out
+}
+
+func (r *readVersion) upstream(v *CustomResourceDefinitionVersion) apiextensions.CustomResourceDefinitionVersion {
+	out := apiextensions.CustomResourceDefinitionVersion{
+		Name: v.Name, Served: v.Served, Storage: v.Storage,
+		Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
+		Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: typing{undocumented: true}.of(r.standIn)},
+	}
+	if s := v.Subresources; s != nil {
+		out.Subresources = &apiextensions.CustomResourceSubresources{Status: (*apiextensions.CustomResourceSubresourceStatus)(s.Status)}
+		if s.Scale != nil {
+			out.Subresources.Scale = (*apiextensions.CustomResourceSubresourceScale)(s.Scale)
+		}
+	}
+	for _, c := range v.AdditionalPrinterColumns {
+		out.AdditionalPrinterColumns = append(out.AdditionalPrinterColumns, apiextensions.CustomResourceColumnDefinition(c))
+	}
+	if r.schema == nil {
+		// Nothing to select by; that there is no schema is an error of its own.
+		return out
+	}
+	for _, f := range v.SelectableFields {
+		out.SelectableFields = append(out.SelectableFields, apiextensions.SelectableField(f))
+	}
+	return out
+}
+
+// Typed is the definition as upstream's libraries take it: in upstream's v1
+// form, with structural stand-ins for the schemas. They describe the same shape,
+// and sets of objects are atomic in them. It is for building server-side
+// apply's types and the frame of OpenAPI documents, never for an answer. The
+// error is that of Compile.
+func Typed(crd *CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	out := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: crd.ObjectMeta,
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: crd.Spec.Group, Names: crd.Spec.Names, Scope: crd.Spec.Scope, Conversion: crd.Spec.Conversion,
+			PreserveUnknownFields: !crd.Spec.PrunedAnywhere(),
+		},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{
+			Conditions: crd.Status.Conditions, AcceptedNames: crd.Status.AcceptedNames, StoredVersions: crd.Status.StoredVersions,
+		},
+	}
+	versions := readVersions(crd)
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if versions[i].err != nil {
+			return nil, versions[i].err
+		}
+		merged, _ := withAtomicSets(versions[i].standIn)
+		props := &apiextensionsv1.JSONSchemaProps{}
+		if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(typing{undocumented: true}.of(merged), props, nil); err != nil {
+			return nil, err
+		}
+		out.Spec.Versions = append(out.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: v.Name, Served: v.Served, Storage: v.Storage,
+			Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
+			Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: props},
+			Subresources:             v.Subresources,
+			AdditionalPrinterColumns: v.AdditionalPrinterColumns,
+			SelectableFields:         v.SelectableFields,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,125 @@
+package definition
+
+import (
+	"bytes"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/skeleton"
+)
+
+// readVersion is a version with its schema read.
+type readVersion struct {
+	index   int
+	name    string
+	schema  *schema.Schema // nil without one, and when err is set
+	err     error
+	standIn *schema.Schema
+}
+
+// readVersions reads the schemas of all versions. One that is missing or cannot
+// be read has a stand-in that may hold anything.
+func readVersions(crd *CustomResourceDefinition) []readVersion {
+	out := make([]readVersion, len(crd.Spec.Versions))
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		r := &out[i]
+		r.index, r.name = i, v.Name
+		r.schema, _, r.err = v.DecodeSchema()
+		r.standIn = standIn(r.schema, skeleton.Build(r.schema))
+	}
+	return out
+}
+
+// validateVersion judges a version by what upstream does not: its schema as it
+// stands, and whether it has to have one.
+func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) field.ErrorList {
+	v, path := &crd.Spec.Versions[r.index], schemaPath(r.index)
+	if r.err != nil {
+		return unreadable(path, r.err)
+	}
+	if r.schema == nil {
+		errs := w.validateMissing(crd, v, path)
+		if len(v.SelectableFields) > 0 {
+			at := field.NewPath("spec", "versions").Index(r.index).Child("selectableFields")
+			errs = append(errs, field.Invalid(at, "", "may only be set when `version.schema.openAPIV3Schema` is included"))
+		}
+		return errs
+	}
+	var errs field.ErrorList
+	if w.changes(crd, r.index) {
+		errs = append(errs, refused(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
+		errs = append(errs, refused(path, immutability.Validate(r.schema))...)
+		errs = append(errs, refused(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
+	}
+	if w.APIVersion == V1beta1 {
+		errs = append(errs, refused(path, immutability.ValidateV1beta1(w.oldSchema(v.Name), r.schema))...)
+	}
+	return errs
+}
+
+// validateMissing refuses a version without a schema where v1 demands one, and
+// where it would lose all fields.
+func (w Write) validateMissing(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+	demanded := w.APIVersion != V1beta1
+	if w.Old != nil {
+		for i := range w.Old.Spec.Versions {
+			// What is stored without a schema may stay without.
+			demanded = demanded && w.Old.Spec.Versions[i].HasSchema()
+		}
+	}
+	switch {
+	case demanded:
+		return field.ErrorList{field.Required(path, "")}
+	case v.Served && crd.Spec.Pruned(v.Name):
+		return field.ErrorList{field.Required(path, "because otherwise all fields are pruned")}
+	}
+	return nil
+}
+
+// oldSchema is the stored schema of a version, nil for none.
+func (w Write) oldSchema(version string) *schema.Schema {
+	if w.Old == nil {
+		return nil
+	}
+	v := w.Old.Spec.Version(version)
+	if v == nil {
+		return nil
+	}
+	s, _, err := v.DecodeSchema()
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// unreadable is the answer to bytes that are no schema.
+func unreadable(path *field.Path, err error) field.ErrorList {
+	var found schema.Errors
+	if !errors.As(err, &found) {
+		return field.ErrorList{field.TypeInvalid(path, field.OmitValueType{}, err.Error())}
+	}
+	var errs field.ErrorList
+	for _, e := range found {
+		errs = append(errs, field.TypeInvalid(below(path, e.Path), field.OmitValueType{}, e.Detail))
+	}
+	return errs
+}
+
+func refused(path *field.Path, found schema.Errors) field.ErrorList {
+	var errs field.ErrorList
+	for _, e := range found {
+		errs = append(errs, field.Forbidden(below(path, e.Path), e.Detail))
+	}
+	return errs
+}
+
+func sameSchema(a, b *CustomResourceValidation) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return bytes.Equal(a.OpenAPIV3Schema, b.OpenAPIV3Schema)
+}

@@ -1,0 +1,114 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/schema"
+)
+
+// Warnings are what the author of a definition that is accepted should know,
+// the most important first: markers that the write takes away or weakens, paths
+// that served versions mark differently, markers that can be got around, fields
+// of the status that cannot be set later, and formats that nobody checks. What
+// the stored definition was warned about already is not repeated. Each is one
+// line, fit for a Warning header.
+func (w Write) Warnings(crd *CustomResourceDefinition) []string {
+	versions := readVersions(crd)
+	var found []string
+	for i := range versions {
+		r := &versions[i]
+		for _, weakened := range immutability.Weakened(w.oldSchema(r.name), r.schema) {
+			found = append(found, inVersion(crd, r.name, weakened.String()))
+		}
+	}
+	var known []string
+	if w.Old != nil {
+		known = remarks(w.Old, readVersions(w.Old))
+	}
+	for _, remark := range remarks(crd, versions) {
+		if !slices.Contains(known, remark) {
+			found = append(found, remark)
+		}
+	}
+	var out []string
+	for _, warning := range found {
+		// A header with a control character would be dropped.
+		warning = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, warning)
+		if !slices.Contains(out, warning) {
+			out = append(out, warning)
+		}
+	}
+	return out
+}
+
+// remarks are the warnings that need no look at what was stored before.
+func remarks(crd *CustomResourceDefinition, versions []readVersion) []string {
+	var served []immutability.Version
+	for i := range versions {
+		if r := &versions[i]; r.schema != nil && crd.Spec.Versions[i].Served {
+			served = append(served, immutability.Version{Name: r.name, Schema: r.schema})
+		}
+	}
+	var found []string
+	for _, divergence := range immutability.Divergent(served) {
+		found = append(found, divergence.String())
+	}
+	for i := range versions {
+		r := &versions[i]
+		if r.schema == nil {
+			continue
+		}
+		for _, escape := range immutability.Escapes(r.schema) {
+			// Rules are upstream's own, and keys and items that come and go are
+			// what the author of an unmarked map or list wants.
+			if escape.Rule == "" && escape.Hole <= immutability.UntypedField {
+				found = append(found, inVersion(crd, r.name, escape.String()))
+			}
+		}
+		if s := crd.Spec.Versions[i].Subresources; s != nil && s.Status != nil {
+			for _, trap := range immutability.StatusTraps(r.schema) {
+				found = append(found, inVersion(crd, r.name, trap.String()))
+			}
+		}
+	}
+	for i := range versions {
+		found = append(found, unknownFormats(versions[i].schema)...)
+	}
+	return found
+}
+
+// inVersion names the version where there is more than one.
+func inVersion(crd *CustomResourceDefinition, version, warning string) string {
+	if len(crd.Spec.Versions) < 2 {
+		return warning
+	}
+	return fmt.Sprintf("version %s: %s", version, warning)
+}
+
+func unknownFormats(s *schema.Schema) []string {
+	var found []string
+	schema.Walk(s, func(v *schema.Visit) bool {
+		if v.Schema.Format == "" {
+			return true
+		}
+		node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: v.Schema.Format, Type: []string{v.Schema.Type}}}
+		for _, format := range apiservervalidation.GetUnrecognizedFormats(node, environment.DefaultCompatibilityVersion()) {
+			found = append(found, fmt.Sprintf("unrecognized format %q", format))
+		}
+		return true
+	})
+	return found
+}
