@@ -1,0 +1,163 @@
+package token_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/access/token"
+	"holdfast.dev/holdfast/apiserver"
+)
+
+const (
+	issuerName = "https://issuer.example"
+	namespace  = "tokens"
+)
+
+var api = authenticator.Audiences{"api"}
+
+// fixture is a real server with a few objects, and an issuer beside it.
+type fixture struct {
+	client  kubernetes.Interface
+	issuer  *token.Issuer
+	objects token.Objects
+	tokens  *token.Authenticator
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{client: startServer(t)}
+	var err error
+	if f.issuer, err = token.NewIssuer(issuerName, newKey(t)); err != nil {
+		t.Fatal(err)
+	}
+	f.objects = token.Objects{
+		ServiceAccounts: corelisters.NewServiceAccountLister(emptyIndexer()),
+		Pods:            corelisters.NewPodLister(emptyIndexer()),
+		Client:          f.client.CoreV1(),
+	}
+	f.tokens = token.NewAuthenticator(f.issuer, f.objects, api)
+
+	ctx, core := t.Context(), f.client.CoreV1()
+	must(t)(core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}))
+	for _, name := range []string{"robot", "other"} {
+		must(t)(core.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
+	}
+	must(t)(core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{}))
+	must(t)(core.Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{}))
+	var pod corev1.Pod
+	if err := yaml.Unmarshal([]byte(`
+metadata: {name: p}
+spec: {serviceAccountName: robot, nodeName: n1, containers: [{name: c, image: i}]}`), &pod); err != nil {
+		t.Fatal(err)
+	}
+	must(t)(core.Pods(namespace).Create(ctx, &pod, metav1.CreateOptions{}))
+	return f
+}
+
+func emptyIndexer() cache.Indexer {
+	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+}
+
+func must(t testing.TB) func(any, error) {
+	return func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func startServer(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	server, err := apiserver.New(ctx, apiserver.Config{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- server.Run(ctx, func() { close(ready) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("server: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("server ended before it was ready: %v", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return kubernetes.NewForConfigOrDie(config)
+}
+
+// ask requests a token for a service account with a spec in YAML.
+func (f *fixture) ask(t *testing.T, account, spec string) (*authenticationv1.TokenRequest, error) {
+	t.Helper()
+	asked := &authenticationv1.TokenRequest{}
+	if err := yaml.Unmarshal([]byte("spec: "+spec), asked); err != nil {
+		t.Fatal(err)
+	}
+	requests := &token.Requests{Issuer: f.issuer, Objects: f.objects, Audiences: api}
+	answer, err := requests.Create(request.WithNamespace(t.Context(), namespace), account, asked, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.(*authenticationv1.TokenRequest), nil
+}
+
+// issue is ask for a token that has to be given.
+func (f *fixture) issue(t *testing.T, spec string) string {
+	t.Helper()
+	answer, err := f.ask(t, "robot", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Token
+}
+
+func (f *fixture) uid(t *testing.T, kind string) string {
+	t.Helper()
+	core, ctx := f.client.CoreV1(), t.Context()
+	var obj metav1.Object
+	var err error
+	switch kind {
+	case "pod":
+		obj, err = core.Pods(namespace).Get(ctx, "p", metav1.GetOptions{})
+	case "node":
+		obj, err = core.Nodes().Get(ctx, "n1", metav1.GetOptions{})
+	case "robot":
+		obj, err = core.ServiceAccounts(namespace).Get(ctx, "robot", metav1.GetOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(obj.GetUID())
+}
