@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"io"
 	"net/url"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -10,31 +11,30 @@ import (
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/util/webhook"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/access/rbac"
 )
 
 // applyAdmission puts admission in force: namespaces that are going take
-// nothing new, then the webhooks and policies that users register.
-func applyAdmission(config *genericapiserver.Config) (informers.SharedInformerFactory, error) {
-	client, err := kubernetes.NewForConfig(config.LoopbackClientConfig)
-	if err != nil {
-		return nil, fmt.Errorf("loopback client: %w", err)
-	}
-	dynamicClient, err := dynamic.NewForConfig(config.LoopbackClientConfig)
-	if err != nil {
-		return nil, fmt.Errorf("loopback client: %w", err)
-	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	resolver := serviceResolver{}
+// nothing new, nobody grants what they do not hold, then the webhooks and
+// policies that users register.
+func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rbac.Authorizer) error {
+	chain := options.NewAdmissionOptions()
+	add(chain, "RoleEscalation", rbac.NewEscalation(roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
+
 	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
-	initializers := []admission.PluginInitializer{webhookinit.NewPluginInitializer(authInfo, resolver)}
-	if err := options.NewAdmissionOptions().ApplyTo(config, factory, client, dynamicClient,
-		utilfeature.DefaultFeatureGate, config.EffectiveVersion, initializers...); err != nil {
-		return nil, fmt.Errorf("admission: %w", err)
+	if err := chain.ApplyTo(config, clients.informers, clients.kube, clients.dynamic,
+		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
+		webhookinit.NewPluginInitializer(authInfo, serviceResolver{})); err != nil {
+		return fmt.Errorf("admission: %w", err)
 	}
-	return factory, nil
+	return nil
+}
+
+// add puts a plugin of ours before those that call what users registered.
+func add(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
+	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
+	chain.RecommendedPluginOrder = append([]string{chain.RecommendedPluginOrder[0], name}, chain.RecommendedPluginOrder[1:]...)
 }
 
 // serviceResolver finds a webhook that is named by its Service: under the

@@ -5,26 +5,36 @@ import (
 
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
-	"k8s.io/apiserver/pkg/authorization/path"
-	"k8s.io/apiserver/pkg/authorization/union"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+)
+
+// Anonymous says what requests without a credential may reach.
+type Anonymous string
+
+const (
+	// AnonymousHealth lets them ask for health; it is the default.
+	AnonymousHealth Anonymous = "health"
+	// AnonymousNever refuses all of them.
+	AnonymousNever Anonymous = "false"
+	// AnonymousAlways takes them for the user system:anonymous, who may do what
+	// roles allow that user and the group system:unauthenticated.
+	AnonymousAlways Anonymous = "true"
 )
 
 // healthPaths are what a load balancer without a credential may ask.
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyAccess lets in who shows a certificate of the authority, and only the
-// administrators among them; health endpoints are open to anybody.
-func applyAccess(config *genericapiserver.Config, clientCA dynamiccertificates.CAContentProvider) error {
-	anonymous := &apiserver.AnonymousAuthConfig{Enabled: true}
-	for _, p := range healthPaths {
-		anonymous.Conditions = append(anonymous.Conditions, apiserver.AnonymousAuthCondition{Path: p})
+// applyAuthentication knows who shows a certificate of the authority.
+func applyAuthentication(config *genericapiserver.Config, clientCA dynamiccertificates.CAContentProvider, anonymous Anonymous) error {
+	settings := &apiserver.AnonymousAuthConfig{Enabled: anonymous != AnonymousNever}
+	if anonymous == AnonymousHealth {
+		for _, p := range healthPaths {
+			settings.Conditions = append(settings.Conditions, apiserver.AnonymousAuthCondition{Path: p})
+		}
 	}
 	authenticator, definitions, err := authenticatorfactory.DelegatingAuthenticatorConfig{
-		Anonymous:                          anonymous,
+		Anonymous:                          settings,
 		ClientCertificateCAContentProvider: clientCA,
 	}.New()
 	if err != nil {
@@ -34,19 +44,6 @@ func applyAccess(config *genericapiserver.Config, clientCA dynamiccertificates.C
 		return fmt.Errorf("authentication: %w", err)
 	}
 	config.Authentication.Authenticator = authenticator
-	if config.OpenAPIConfig != nil {
-		config.OpenAPIConfig.SecurityDefinitions = definitions
-	}
-	health, err := path.NewAuthorizer(healthPaths)
-	if err != nil {
-		return fmt.Errorf("authorization: %w", err)
-	}
-	config.Authorization.Authorizer, err = union.New(
-		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
-		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
-	)
-	if err != nil {
-		return fmt.Errorf("authorization: %w", err)
-	}
+	config.OpenAPIConfig.SecurityDefinitions = definitions
 	return nil
 }

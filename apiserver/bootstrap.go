@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/access/policy"
+	"holdfast.dev/holdfast/access/rbac"
 )
 
 const readyPoll = 10 * time.Millisecond
@@ -26,24 +28,45 @@ var systemNamespaces = []string{
 
 // addHooks registers what happens once the server listens; it reports ready
 // when all of it is done.
-func (s *Server) addHooks(factory informers.SharedInformerFactory) error {
+func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer) error {
+	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
+	if err != nil {
+		return fmt.Errorf("aggregated roles: %w", err)
+	}
 	if err := s.generic.AddPostStartHook("start-informers", func(hook genericapiserver.PostStartHookContext) error {
-		factory.Start(hook.Done())
+		clients.informers.Start(hook.Done())
 		return nil
 	}); err != nil {
 		return err
 	}
 	return s.generic.AddPostStartHook("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
-		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
-		if err != nil {
-			return fmt.Errorf("bootstrap: %w", err)
-		}
-		if err := s.bootstrap(hook, client); err != nil {
+		if err := s.bootstrap(hook, clients.kube); err != nil {
 			return err
 		}
+		if err := policy.Reconcile(hook, clients.kube.RbacV1()); err != nil {
+			return fmt.Errorf("roles that clients expect: %w", err)
+		}
+		// Every server does this: it writes only what differs, and a replica
+		// that waits for a lease would leave a new role empty meanwhile.
+		go aggregation.Run(hook)
 		close(s.bootstrapped)
-		return nil
+		return wait.PollUntilContextCancel(hook, readyPoll, true, func(context.Context) (bool, error) {
+			return roles.HasSynced() && rolesCollected(clients), nil
+		})
 	})
+}
+
+// rolesCollected says that the roles people are bound to have their rules.
+func rolesCollected(clients *clients) bool {
+	lister := clients.informers.Rbac().V1().ClusterRoles().Lister()
+	for _, name := range []string{"admin", "edit", "view"} {
+		role, err := lister.Get(name)
+		// A role that an administrator took out of aggregation has what it has.
+		if err != nil || (role.AggregationRule != nil && len(role.Rules) == 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // bootstrap creates the namespaces and the Service that clients expect. Two

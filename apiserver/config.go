@@ -19,6 +19,9 @@ type Config struct {
 	// Kubeconfig is where the admin kubeconfig is written; empty is
 	// DataDir/admin.kubeconfig.
 	Kubeconfig string
+	// Anonymous says what requests without a credential may reach; empty is
+	// AnonymousHealth.
+	Anonymous Anonymous
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd EtcdConfig
@@ -48,6 +51,13 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Kubeconfig == "" {
 		c.Kubeconfig = filepath.Join(c.DataDir, "admin.kubeconfig")
+	}
+	switch c.Anonymous {
+	case "":
+		c.Anonymous = AnonymousHealth
+	case AnonymousHealth, AnonymousNever, AnonymousAlways:
+	default:
+		return c, fmt.Errorf("anonymous requests %q: must be health, false or true", c.Anonymous)
 	}
 	if (c.Etcd.CertFile == "") != (c.Etcd.KeyFile == "") {
 		return c, errors.New("etcd client certificate: certificate and key belong together")

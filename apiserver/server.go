@@ -119,24 +119,34 @@ func (s *Server) build() error {
 	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs}
 	applyLimits(config)
 	applyOpenAPI(config)
-	if err := applyAccess(config, clientCA); err != nil {
-		return err
-	}
 	if err := applyHealth(config, storage); err != nil {
 		return err
 	}
-	informers, err := applyAdmission(config)
+	clients, err := newClients(config.LoopbackClientConfig)
 	if err != nil {
 		return err
 	}
-	if s.generic, err = config.Complete(informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
+	if err := applyAuthentication(config, clientCA, s.config.Anonymous); err != nil {
+		return err
+	}
+	roles, err := applyAuthorization(config, clients.informers)
+	if err != nil {
+		return err
+	}
+	if err := applyAdmission(config, clients, roles); err != nil {
+		return err
+	}
+	if s.generic, err = config.Complete(clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("build server: %w", err)
 	}
 	install := installer{scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter}
 	if err := install.install(s.generic); err != nil {
 		return err
 	}
-	if err := s.addHooks(informers); err != nil {
+	if err := install.installReviews(s.generic, config.Authorization.Authorizer, roles); err != nil {
+		return err
+	}
+	if err := s.addHooks(clients, roles); err != nil {
 		return err
 	}
 	return s.addControllers()

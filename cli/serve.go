@@ -25,6 +25,7 @@ validated and watched, and it is your controllers that act on them.`
 func newServeCommand() *cobra.Command {
 	var config apiserver.Config
 	var verbosity int
+	var authorization string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the Kubernetes API, with etcd inside or outside",
@@ -41,6 +42,9 @@ func newServeCommand() *cobra.Command {
     --etcd-cafile ca.crt --etcd-certfile client.crt --etcd-keyfile client.key`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setLogging(cmd.Context(), verbosity)
+			if authorization != "RBAC" {
+				return fmt.Errorf("--authorization-mode %q: must be RBAC", authorization)
+			}
 			if config.DataDir == "" {
 				dir, err := defaultDataDir()
 				if err != nil {
@@ -66,6 +70,8 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
 	flags.StringVar(&config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
 	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
+	flags.StringVar((*string)(&config.Anonymous), "anonymous-auth", "health", "what requests without a credential may reach: health, false (nothing) or true (what roles allow system:anonymous)")
+	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
 	return cmd

@@ -1,0 +1,90 @@
+package apiserver_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+// as is a client of the administrator who speaks for somebody else.
+func as(t *testing.T, server *running, user string) kubernetes.Interface {
+	t.Helper()
+	config := clientConfig(t, server.Kubeconfig())
+	config.Impersonate = restclient.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return kubernetes.NewForConfigOrDie(config)
+}
+
+func TestRolesDecide(t *testing.T) {
+	server := start(t, apiserver.Config{DataDir: t.TempDir()})
+	admin := server.client(t)
+	for _, role := range []string{"view", "edit", "admin"} {
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role},
+			RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: "User", Name: role + "er"}},
+		}
+		if _, err := admin.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verbs := map[string]func(kubernetes.Interface) error{
+		"list pods": func(c kubernetes.Interface) error {
+			_, err := c.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+			return err
+		},
+		"list pods elsewhere": func(c kubernetes.Interface) error {
+			_, err := c.CoreV1().Pods("kube-system").List(t.Context(), metav1.ListOptions{})
+			return err
+		},
+		"list secrets": func(c kubernetes.Interface) error {
+			_, err := c.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
+			return err
+		},
+		"create a config map": func(c kubernetes.Interface) error {
+			_, err := c.CoreV1().ConfigMaps("default").Create(t.Context(),
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "c-"}}, metav1.CreateOptions{})
+			return err
+		},
+		"bind view": func(c kubernetes.Interface) error { return bind(t, c, "view") },
+		// Nobody grants what they do not hold.
+		"bind cluster-admin": func(c kubernetes.Interface) error { return bind(t, c, "cluster-admin") },
+		"discover": func(c kubernetes.Interface) error {
+			_, err := c.Discovery().ServerVersion()
+			return err
+		},
+	}
+	want := map[string]map[string]bool{
+		"nobody": {"discover": true},
+		"viewer": {"discover": true, "list pods": true},
+		"editer": {"discover": true, "list pods": true, "list secrets": true, "create a config map": true},
+		"adminer": {
+			"discover": true, "list pods": true, "list secrets": true, "create a config map": true, "bind view": true,
+		},
+	}
+	for user, may := range want {
+		client := as(t, server, user)
+		for name, verb := range verbs {
+			err := verb(client)
+			if (err == nil) != may[name] || (err != nil && !apierrors.IsForbidden(err)) {
+				t.Errorf("%s, %s: %v, want it allowed: %t", user, name, err, may[name])
+			}
+		}
+	}
+}
+
+func bind(t *testing.T, client kubernetes.Interface, role string) error {
+	t.Helper()
+	_, err := client.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "b-"},
+		RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: "User", Name: "friend"}},
+	}, metav1.CreateOptions{})
+	return err
+}

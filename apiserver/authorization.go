@@ -1,0 +1,40 @@
+package apiserver
+
+import (
+	"fmt"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/path"
+	"k8s.io/apiserver/pkg/authorization/union"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/informers"
+
+	"holdfast.dev/holdfast/access/rbac"
+)
+
+// applyAuthorization asks, in this order: is it an administrator, is it about
+// health, do the roles allow it.
+func applyAuthorization(config *genericapiserver.Config, factory informers.SharedInformerFactory) (*rbac.Authorizer, error) {
+	roles, err := rbac.New(factory.Rbac().V1())
+	if err != nil {
+		return nil, fmt.Errorf("authorization: %w", err)
+	}
+	health, err := path.NewAuthorizer(healthPaths)
+	if err != nil {
+		return nil, fmt.Errorf("authorization: %w", err)
+	}
+	var all authorizer.Authorizer
+	all, err = union.New(
+		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
+		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("authorization: %w", err)
+	}
+	config.Authorization.Authorizer = all
+	config.RuleResolver = roles
+	return roles, nil
+}
