@@ -19,9 +19,8 @@ import (
 func TestScripts(t *testing.T) {
 	kubeconfig := server.Start(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
-		RequireUniqueNames:  true,
-		RequireExplicitExec: true,
+		Dir:                "testdata",
+		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			namespace := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			own := filepath.Join(env.WorkDir, ".kubeconfig")
