@@ -7,6 +7,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -18,6 +19,8 @@ import (
 // Compiled is what one version of a definition means for the objects of its
 // kind. It is made by Compile, never changes, and is safe for concurrent use.
 type Compiled struct {
+	// Kind is what objects of this version are.
+	Kind runtimeschema.GroupVersionKind
 	// Version is the version as it stands in the definition that was compiled,
 	// whose memory it shares.
 	Version *CustomResourceDefinitionVersion
@@ -54,6 +57,7 @@ func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compile version %s of %s: %w", v.Name, crd.Name, err)
 		}
+		c.Kind = runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}
 		c.Pruned = crd.Spec.Pruned(v.Name)
 		out[v.Name] = c
 	}

@@ -9,6 +9,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/util/webhook"
 )
 
 func condition(
@@ -71,12 +72,20 @@ func RemoveCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomR
 }
 
 // Establish is the condition Established of a definition whose names are
-// accepted and whose resource is being served; ok is false while they are not
-// and when it is established already.
+// accepted and whose resource is being served. It is not true where the
+// certificates of the conversion webhook cannot be read. ok is false while the
+// names are not accepted, and when it is established already.
 func Establish(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceDefinitionCondition, ok bool) {
-	c = condition(apiextensionsv1.Established, apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted")
-	ok = IsConditionTrue(crd, apiextensionsv1.NamesAccepted) && !IsConditionTrue(crd, apiextensionsv1.Established)
-	return c, ok
+	if !IsConditionTrue(crd, apiextensionsv1.NamesAccepted) || IsConditionTrue(crd, apiextensionsv1.Established) {
+		return c, false
+	}
+	if conversion := crd.Spec.Conversion; conversion != nil && conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil {
+		bundle := conversion.Webhook.ClientConfig.CABundle
+		if len(bundle) > 0 && len(webhook.ValidateCABundle(nil, bundle)) > 0 {
+			return condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"), true
+		}
+	}
+	return condition(apiextensionsv1.Established, apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted"), true
 }
 
 // maxViolations bounds the message of NonStructuralSchema.

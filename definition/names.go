@@ -23,33 +23,23 @@ func AcceptNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition)
 	want, have := crd.Spec.Names, crd.Status.AcceptedNames
 	have.DeepCopyInto(&accepted)
 	namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionTrue, "NoConflicts", "no conflicts found")
-	refuse := func(reason string, err error) {
-		namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, reason, err.Error())
-	}
-	for _, name := range []struct {
-		reason     string
-		want, have string
-		taken      map[string]bool
-		set        *string
-	}{
-		{"PluralConflict", want.Plural, have.Plural, resources, &accepted.Plural},
-		{"SingularConflict", want.Singular, have.Singular, resources, &accepted.Singular},
-		{"", "", "", nil, nil}, // short names, in their place
-		{"KindConflict", want.Kind, have.Kind, kinds, &accepted.Kind},
-		{"ListKindConflict", want.ListKind, have.ListKind, kinds, &accepted.ListKind},
-	} {
-		if name.set == nil {
-			if err := conflicts(want.ShortNames, have.ShortNames, resources); err != nil {
-				refuse("ShortNamesConflict", err)
-			} else {
-				accepted.ShortNames = slices.Clone(want.ShortNames)
-			}
-		} else if err := conflicts([]string{name.want}, []string{name.have}, name.taken); err != nil {
-			refuse(name.reason, err)
-		} else {
-			*name.set = name.want
+	take := func(reason, name string, held *string, taken map[string]bool) {
+		if err := conflicts([]string{name}, []string{*held}, taken); err != nil {
+			namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, reason, err.Error())
+			return
 		}
+		*held = name
 	}
+	take("PluralConflict", want.Plural, &accepted.Plural, resources)
+	take("SingularConflict", want.Singular, &accepted.Singular, resources)
+	if err := conflicts(want.ShortNames, have.ShortNames, resources); err != nil {
+		namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, "ShortNamesConflict", err.Error())
+	} else {
+		accepted.ShortNames = slices.Clone(want.ShortNames)
+	}
+	// Of several conflicts the last is told, as upstream does.
+	take("KindConflict", want.Kind, &accepted.Kind, kinds)
+	take("ListKindConflict", want.ListKind, &accepted.ListKind, kinds)
 	accepted.Categories = slices.Clone(want.Categories)
 	return accepted, namesAccepted, establishedAfter(crd, namesAccepted)
 }

@@ -17,10 +17,22 @@ import (
 // structural schemas spell x-kubernetes-preserve-unknown-fields. A nil schema
 // has a stand-in that may hold anything.
 func standIn(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
+	return standInBuilder{}.build(s, sk)
+}
+
+type standInBuilder struct {
+	// verbatim is true below x-kubernetes-no-prune, where every object keeps
+	// what it holds.
+	verbatim bool
+	// published is true for a stand-in that people read: logic stays beside the
+	// shape, and places without a type are not called open.
+	published bool
+}
+
+func (b standInBuilder) build(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
 	if s == nil {
 		return &schema.Schema{Type: "object", PreserveUnknownFields: new(true)}
 	}
-	b := standInBuilder{}
 	out := b.node(s, sk.Binding())
 	if out.Type == "" && s.PreserveUnknownFields == nil && s.NoPrune == nil {
 		out.PreserveUnknownFields = nil
@@ -32,12 +44,6 @@ func standIn(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
 	return out
 }
 
-type standInBuilder struct {
-	// verbatim is true below x-kubernetes-no-prune, where every object keeps
-	// what it holds.
-	verbatim bool
-}
-
 // node is the stand-in for one place: s is what the schema says there outside
 // of logic, nil for a place that only logic names, and shape is the place in
 // the skeleton.
@@ -45,7 +51,7 @@ func (b standInBuilder) node(s, shape *schema.Schema) *schema.Schema {
 	out := &schema.Schema{}
 	if s != nil {
 		b.verbatim = b.verbatim || schema.IsTrue(s.NoPrune)
-		say(out, s)
+		b.say(out, s)
 	}
 	out.Type, out.Nullable = shape.Type, shape.Nullable
 	out.EmbeddedResource, out.IntOrString = shape.EmbeddedResource, shape.IntOrString
@@ -62,10 +68,11 @@ func (b standInBuilder) node(s, shape *schema.Schema) *schema.Schema {
 		}
 		b.meta(out, s)
 	}
-	if !out.IntOrString && (out.Type == "" || b.verbatim && out.Type == "object" && out.AdditionalProperties == nil) {
+	untyped := out.Type == ""
+	if !out.IntOrString && (untyped && !b.published || b.verbatim && (untyped || out.Type == "object" && out.AdditionalProperties == nil)) {
 		out.PreserveUnknownFields = new(true)
 	}
-	if out.Type == "" && !out.IntOrString {
+	if out.Type == "" && !out.IntOrString && !b.published {
 		// CEL knows no values without a type, see validateRulePlaces.
 		out.Validations = nil
 	}
@@ -74,12 +81,14 @@ func (b standInBuilder) node(s, shape *schema.Schema) *schema.Schema {
 
 // say copies what s says about the values of its place, without what package
 // skeleton judges (so that nothing is reported twice) and without logic.
-func say(out, s *schema.Schema) {
+func (b standInBuilder) say(out, s *schema.Schema) {
 	*out = *s
 	out.Properties, out.PatternProperties, out.AdditionalProperties = nil, nil, nil
 	out.Items, out.Tuple, out.AdditionalItems = nil, nil, nil
-	out.AllOf, out.AnyOf, out.OneOf, out.Not = nil, nil, nil, nil
-	out.PreserveUnknownFields, out.NoPrune = nil, nil
+	if !b.published {
+		out.AllOf, out.AnyOf, out.OneOf, out.Not = nil, nil, nil, nil
+	}
+	out.PreserveUnknownFields = nil
 	out.ID, out.SchemaURL, out.Ref, out.Definitions, out.Dependencies = "", "", nil, nil, nil
 	out.UniqueItems = false
 	if _, err := regexp.Compile(s.Pattern); err != nil {
@@ -103,47 +112,76 @@ func (b standInBuilder) properties(out, s, shape *schema.Schema) {
 }
 
 // values is the stand-in for the values of a map. Several patterns, or patterns
-// beside additionalProperties, become one that may hold anything.
+// beside additionalProperties, become one that may hold any of them.
 func (b standInBuilder) values(out, s, shape *schema.Schema) {
 	if len(shape.Properties) > 0 {
 		return
 	}
-	patterns := slices.Sorted(maps.Keys(shape.PatternProperties))
-	additional := shape.AdditionalProperties
-	switch {
-	case len(patterns) == 0 && additional == nil:
-	case len(patterns) == 0 && additional.Schema == nil:
-		out.AdditionalProperties = &schema.SchemaOrBool{Allows: true}
-	case len(patterns) == 0:
+	if s == nil {
+		s = &schema.Schema{}
+	}
+	var values []*schema.Schema
+	for _, pattern := range slices.Sorted(maps.Keys(shape.PatternProperties)) {
+		values = append(values, b.node(s.PatternProperties[pattern], shape.PatternProperties[pattern]))
+	}
+	if a := shape.AdditionalProperties; a != nil && a.Schema != nil {
 		var said *schema.Schema
-		if s != nil && s.AdditionalProperties != nil {
+		if s.AdditionalProperties != nil {
 			said = s.AdditionalProperties.Schema
 		}
-		out.AdditionalProperties = &schema.SchemaOrBool{Schema: b.node(said, additional.Schema), Allows: true}
-	case len(patterns) == 1 && additional == nil:
-		var said *schema.Schema
-		if s != nil {
-			said = s.PatternProperties[patterns[0]]
-		}
-		out.AdditionalProperties = &schema.SchemaOrBool{Schema: b.node(said, shape.PatternProperties[patterns[0]]), Allows: true}
-	default:
-		out.AdditionalProperties = &schema.SchemaOrBool{Schema: anything(), Allows: true}
+		values = append(values, b.node(said, a.Schema))
+	} else if a != nil && len(values) > 0 {
+		values = append(values, anything())
+	} else if a != nil {
+		out.AdditionalProperties = &schema.SchemaOrBool{Allows: true}
+	}
+	if len(values) > 0 {
+		out.AdditionalProperties = &schema.SchemaOrBool{Schema: b.oneOf(values), Allows: true}
 	}
 }
 
 // items is the stand-in for the items of a list. Items by position become items
-// that may be anything.
+// that may be any of them.
 func (b standInBuilder) items(out, s, shape *schema.Schema) {
-	switch {
-	case shape.Items != nil && len(shape.Tuple) == 0:
+	if s == nil {
+		s = &schema.Schema{}
+	}
+	if shape.Items != nil && len(shape.Tuple) == 0 {
+		out.Items = b.node(s.Items, shape.Items)
+		return
+	}
+	var items []*schema.Schema
+	for i, place := range shape.Tuple {
 		var said *schema.Schema
-		if s != nil {
-			said = s.Items
+		if i < len(s.Tuple) {
+			said = s.Tuple[i]
 		}
-		out.Items = b.node(said, shape.Items)
-	case shape.Items != nil, len(shape.Tuple) > 0, shape.AdditionalItems != nil, out.Type == "array":
+		items = append(items, b.node(said, place))
+	}
+	if a := shape.AdditionalItems; a != nil && a.Schema != nil {
+		var said *schema.Schema
+		if s.AdditionalItems != nil {
+			said = s.AdditionalItems.Schema
+		}
+		items = append(items, b.node(said, a.Schema))
+	}
+	if len(items) > 0 {
+		// Items beyond those that are given may be anything.
+		out.Items = b.oneOf(append(items, anything()))
+	} else if out.Type == "array" || shape.AdditionalItems != nil {
 		out.Items = anything()
 	}
+}
+
+// oneOf is the stand-in for a value that is described by one of several.
+func (b standInBuilder) oneOf(nodes []*schema.Schema) *schema.Schema {
+	switch {
+	case len(nodes) == 1:
+		return nodes[0]
+	case b.published:
+		return &schema.Schema{AnyOf: nodes}
+	}
+	return anything()
 }
 
 func anything() *schema.Schema { return &schema.Schema{PreserveUnknownFields: new(true)} }
@@ -161,7 +199,7 @@ func (b standInBuilder) meta(out, s *schema.Schema) {
 		}
 		said := *s.Properties[name]
 		said.AllOf, said.AnyOf, said.OneOf, said.Not = nil, nil, nil, nil
-		place := standInBuilder{}.node(&said, skeleton.Build(&schema.Schema{Properties: map[string]*schema.Schema{name: &said}}).Binding().Properties[name])
+		place := b.node(&said, skeleton.Build(&schema.Schema{Properties: map[string]*schema.Schema{name: &said}}).Binding().Properties[name])
 		if place.Type == "" {
 			place.Type, place.PreserveUnknownFields = kind, nil
 		}
