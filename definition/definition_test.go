@@ -57,6 +57,7 @@ func read(t testing.TB, text string) *definition.CustomResourceDefinition {
 	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
+	crd.ResourceVersion = "1"
 	definition.SetDefaults(crd)
 	return crd
 }
@@ -68,6 +69,7 @@ func readV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
+	crd.ResourceVersion = "1"
 	v1beta1.SetDefaults(crd)
 	return crd.ToStored()
 }

@@ -3,8 +3,6 @@ package definition
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -40,13 +38,6 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	}
 	var out []string
 	for _, warning := range found {
-		// A header with a control character would be dropped.
-		warning = strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
-				return ' '
-			}
-			return r
-		}, warning)
 		if !slices.Contains(out, warning) {
 			out = append(out, warning)
 		}

@@ -1,0 +1,296 @@
+package definition_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/v1beta1"
+)
+
+// The rest of a definition is judged by upstream's rules, in upstream's words.
+func TestDefinitions(t *testing.T) {
+	const two = `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`
+	tests := map[string]struct {
+		crd  string
+		want []string
+	}{
+		"two versions with the same schema": {crd: two},
+		"nothing at all": {
+			crd: `{metadata: {name: x}, spec: {group: "", names: {plural: "", kind: ""}, scope: "", versions: []}}`,
+			want: []string{
+				`metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group`,
+				`spec.group: Required value`,
+				`spec.names.kind: Required value`,
+				`spec.names.listKind: Required value`,
+				`spec.names.plural: Required value`,
+				`spec.names.singular: Required value`,
+				`spec.scope: Required value`,
+				`spec.versions: Invalid value: []: must have exactly one version marked as storage version`,
+				`status.storedVersions: Invalid value: null: must have at least one stored version`,
+			},
+		},
+		"names, columns, selectable fields, scale": {
+			crd: `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: "-", listKind: "-", shortNames: [W]}
+  scope: Elsewhere
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    deprecationWarning: old
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {}, b: {type: string}}}}}}
+    additionalPrinterColumns: [{name: A, type: thing, jsonPath: spec}]
+    selectableFields: [{jsonPath: .spec.a}, {jsonPath: .spec.b}, {jsonPath: .spec.c}]
+    subresources: {scale: {specReplicasPath: .status.a, statusReplicasPath: ""}}
+`,
+			want: []string{
+				`spec.names.kind: Invalid value: "-": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.listKind: Invalid value: "-": kind and listKind may not be the same`,
+				`spec.names.listKind: Invalid value: "-": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.shortNames[0]: Invalid value: "W": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.singular: Invalid value: "-": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.scope: Unsupported value: "Elsewhere": supported values: "Cluster", "Namespaced"`,
+				`spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "spec": must be a simple json path starting with .`,
+				`spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "thing": must be one of boolean,date,integer,number,string`,
+				`spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions`,
+				`spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.a": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`,
+				`spec.versions[0].selectableFields[2].jsonPath: Invalid value: ".spec.c": is an invalid path: does not refer to a valid field`,
+				`spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.a": should be a json path under .spec`,
+				`spec.versions[0].subresources.scale.statusReplicasPath: Required value`,
+			},
+		},
+		"versions": {
+			crd: `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.a}]}
+`,
+			want: []string{
+				`spec.versions: Invalid value: ["v1","v1"]: must contain unique version names`,
+				`spec.versions: Invalid value: ["v1","v1"]: must have exactly one version marked as storage version`,
+				`spec.versions[1].schema.openAPIV3Schema: Required value`,
+				"spec.versions[1].selectableFields: Invalid value: \"\": may only be set when `version.schema.openAPIV3Schema` is included",
+				`status.storedVersions: Invalid value: ["v1"]: must have the storage version v1`,
+			},
+		},
+		"conversion": {
+			crd: two + `
+  conversion:
+    strategy: Webhook
+    webhook: {clientConfig: {url: "http://example.com"}, conversionReviewVersions: [v7]}
+`,
+			want: []string{
+				`spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]`,
+				`spec.conversion.webhook.conversionReviewVersions: Invalid value: ["v7"]: must include at least one of v1, v1beta1`,
+			},
+		},
+		"an API of the community": {
+			crd: `
+metadata: {name: widgets.things.k8s.io}
+spec:
+  group: things.k8s.io
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`,
+			want: []string{`metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111`},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := refusals(t, definition.Write{APIVersion: definition.V1}, read(t, test.crd))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	const lax = `{type: object, properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], items: {type: object, required: [a], properties: {a: {type: string}}}}}}`
+	tests := map[string]struct {
+		old, new string
+		edit     func(oldCRD *definition.CustomResourceDefinition)
+		want     []string
+	}{
+		"nothing changes": {old: widgets(lax), new: widgets(lax)},
+		"what does not change": {
+			old: widgets(`{type: object}`),
+			new: `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.org
+  names: {plural: gadgets, kind: Gadget}
+  scope: Cluster
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`,
+			edit: func(oldCRD *definition.CustomResourceDefinition) {
+				oldCRD.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+			},
+			want: []string{
+				`spec.group: Invalid value: "example.org": field is immutable`,
+				`spec.names.kind: Invalid value: "Gadget": field is immutable`,
+				`spec.names.plural: Invalid value: "gadgets": field is immutable`,
+				`spec.scope: Invalid value: "Cluster": field is immutable`,
+			},
+		},
+		"kind and scope, before it is established": {
+			old: widgets(`{type: object}`),
+			new: `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Gadget}
+  scope: Cluster
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`,
+		},
+		"a stored version goes": {
+			old: widgets(`{type: object}`),
+			new: `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions:
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`,
+			want: []string{`status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions`},
+		},
+		"a schema that would be refused stays": {
+			old: widgets(`{type: object}`), new: widgets(`{type: object, $ref: "#/x"}`),
+			edit: func(oldCRD *definition.CustomResourceDefinition) {
+				oldCRD.Spec.Versions[0].Schema.OpenAPIV3Schema = []byte(`{"$ref":"#/x","type":"object"}`)
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := definition.Write{APIVersion: definition.V1, Old: store(t, test.old)}
+			if test.edit != nil {
+				test.edit(w.Old)
+			}
+			if diff := cmp.Diff(test.want, refusals(t, w, updated(read(t, test.new)))); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// updated is a definition as a client sends it for an update.
+func updated(crd *definition.CustomResourceDefinition) *definition.CustomResourceDefinition {
+	crd.ResourceVersion = "1"
+	return crd
+}
+
+// Markers come through v1 only.
+func TestMarkersThroughV1beta1(t *testing.T) {
+	const (
+		plain  = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}`
+		marked = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, b: {type: string}}}}}}`
+		moved  = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string, x-kubernetes-immutable: true}}}}}}`
+	)
+	const refusal = "Forbidden: may not be added through apiextensions.k8s.io/v1beta1: use apiextensions.k8s.io/v1"
+	stored := storeV1beta1(t, widgetsV1beta1(plain))
+	// The same definition with a marker, which came through v1.
+	v1 := readV1beta1(t, widgetsV1beta1(marked))
+	v1.ResourceVersion = "1"
+	withMarker := accept(t, definition.Write{APIVersion: definition.V1, Old: stored}, v1)
+
+	tests := map[string]struct {
+		old      *definition.CustomResourceDefinition
+		spec     string
+		want     []string
+		warnings []string
+	}{
+		"created with a marker": {
+			spec: marked,
+			want: []string{"spec.validation.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-immutable: " + refusal},
+		},
+		"a marker is added": {
+			old: stored, spec: marked,
+			want: []string{"spec.validation.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-immutable: " + refusal},
+		},
+		"a marker stays": {old: withMarker, spec: marked},
+		"a marker moves": {
+			old: withMarker, spec: moved,
+			want: []string{"spec.validation.openAPIV3Schema.properties[spec].properties[b].x-kubernetes-immutable: " + refusal},
+		},
+		"a marker goes": {
+			old: withMarker, spec: plain,
+			warnings: []string{"spec.a: x-kubernetes-immutable is gone, so it may change from now on"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := definition.Write{APIVersion: definition.V1beta1, Old: test.old}
+			crd := readV1beta1(t, widgetsV1beta1(test.spec))
+			crd.ResourceVersion = "1"
+			if diff := cmp.Diff(test.want, refusals(t, w, crd)); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s", diff)
+			}
+			if test.want == nil {
+				if diff := cmp.Diff(test.warnings, w.Warnings(crd)); diff != "" {
+					t.Errorf("warnings (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestV1beta1Defects(t *testing.T) {
+	got := refusals(t, definition.Write{APIVersion: definition.V1beta1}, readV1beta1(t, widgetsV1beta1(`
+validation: {openAPIV3Schema: {type: object}}
+subresources: {status: {}}
+additionalPrinterColumns: [{name: A, type: string, JSONPath: .a}]
+selectableFields: [{jsonPath: .spec.a}]
+conversion: {strategy: None, webhookClientConfig: {url: "https://example.com"}}
+versions:
+- name: v2
+  served: true
+  storage: true
+  schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}
+  subresources: {status: {}}
+  additionalPrinterColumns: [{name: A, type: string, JSONPath: a}]
+  selectableFields: [{jsonPath: .spec.a}]
+`)))
+	want := []string{
+		`spec.additionalPrinterColumns: Forbidden: top-level and per-version additionalPrinterColumns are mutually exclusive`,
+		`spec.additionalPrinterColumns[0].JSONPath: Invalid value: "a": must be a simple json path starting with .`,
+		`spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook`,
+		`spec.selectableFields: Forbidden: top-level and per-version selectableFields are mutually exclusive`,
+		`spec.subresources: Forbidden: top-level and per-version subresources are mutually exclusive`,
+		`spec.validation: Forbidden: top-level and per-version schemas are mutually exclusive`,
+		`spec.version: Invalid value: "v1": must match the first version in spec.versions`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+	if errs := v1beta1.FromStored(storeV1beta1(t, widgetsV1beta1(`prune: false`))).ToStored().Spec.Defects; len(errs) > 0 {
+		t.Errorf("what is shown has defects: %v", errs)
+	}
+}
