@@ -22,6 +22,9 @@ type Config struct {
 	// Anonymous says what requests without a credential may reach; empty is
 	// AnonymousHealth.
 	Anonymous Anonymous
+	// TokenFile holds bearer tokens that never expire, a line
+	// token,user,uid,"group1,group2" each; empty is none.
+	TokenFile string
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd EtcdConfig

@@ -32,6 +32,7 @@ type installer struct {
 	scheme  *runtime.Scheme
 	codecs  serializer.CodecFactory
 	options generic.RESTOptionsGetter
+	tokens  *tokens
 }
 
 // install serves every built-in kind from server.
@@ -94,6 +95,8 @@ func (i installer) serve(base *kindREST) resources {
 	case "namespaces":
 		served["namespaces"] = newNamespaceREST(base)
 		served["namespaces/finalize"] = newFinalizeREST(base, s)
+	case "serviceaccounts":
+		served["serviceaccounts/token"] = i.tokens.requests
 	case "pods":
 		served["pods/binding"] = &bindingREST{pods: base.Store}
 	case "events":

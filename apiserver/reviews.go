@@ -25,6 +25,7 @@ func (i installer) installReviews(server *genericapiserver.GenericAPIServer, all
 	authentication := i.newGroup(authenticationv1.GroupName)
 	addTo(authentication, authenticationv1.SchemeGroupVersion, resources{
 		"selfsubjectreviews": review.SelfSubject(),
+		"tokenreviews":       review.Token(i.tokens.check, i.tokens.requests.Audiences),
 	})
 	if err := server.InstallAPIGroups(authorization, authentication); err != nil {
 		return fmt.Errorf("install reviews: %w", err)

@@ -126,7 +126,11 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	if err := applyAuthentication(config, clientCA, s.config.Anonymous); err != nil {
+	tokens, err := newTokens(s.pki, clients, s.config.TokenFile)
+	if err != nil {
+		return err
+	}
+	if err := applyAuthentication(config, clientCA, tokens, s.config.Anonymous); err != nil {
 		return err
 	}
 	roles, err := applyAuthorization(config, clients.informers)
@@ -139,7 +143,7 @@ func (s *Server) build() error {
 	if s.generic, err = config.Complete(clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("build server: %w", err)
 	}
-	install := installer{scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter}
+	install := installer{scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, tokens: tokens}
 	if err := install.install(s.generic); err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
 	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
 	flags.StringVar((*string)(&config.Anonymous), "anonymous-auth", "health", "what requests without a credential may reach: health, false (nothing) or true (what roles allow system:anonymous)")
+	flags.StringVar(&config.TokenFile, "token-auth-file", "", "file with bearer tokens, a line token,user,uid,\"group1,group2\" each")
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
