@@ -68,12 +68,14 @@ func (c *Compiled) validateLists(newObj, oldObj map[string]any) field.ErrorList 
 	return errs
 }
 
-// validateRules adds what the CEL rules find to errs.
+// validateRules adds what the CEL rules find to errs, and sorts them all.
 func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, correlated *common.CorrelatedObject) field.ErrorList {
 	if c.rules == nil {
+		sortErrors(errs)
 		return errs
 	}
 	if blocks(errs) {
+		sortErrors(errs)
 		const detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
 		return append(errs, field.Invalid(nil, nil, detail))
 	}
@@ -82,7 +84,9 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 		options = append(options, cel.WithRatcheting(correlated))
 	}
 	found, _ := c.rules.Validate(ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
-	return append(errs, found...)
+	errs = append(errs, found...)
+	sortErrors(errs)
+	return errs
 }
 
 // blocks says whether an error leaves objects in a state that CEL rules, whose

@@ -25,7 +25,7 @@ spec:
     storage: true
     schema:
       openAPIV3Schema:
-` + indent(schema, 8)
+` + indent(schema, 8) + "\n"
 }
 
 // widgetsV1beta1 is the same in v1beta1.
@@ -36,7 +36,7 @@ spec:
   group: example.com
   version: v1
   names: {plural: widgets, kind: Widget}
-` + indent(spec, 2)
+` + indent(spec, 2) + "\n"
 }
 
 func indent(text string, by int) string {
