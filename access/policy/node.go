@@ -6,9 +6,6 @@ import rbacv1 "k8s.io/api/rbac/v1"
 // nobody: package node allows each of these only for the node's own objects.
 func NodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		on(authentication, "tokenreviews").may("create"),
-		on(authorization, "subjectaccessreviews", "localsubjectaccessreviews").may("create"),
-		on(core, "services").may(read...),
 		on(core, "nodes").may("create", "get", "list", "watch", "update", "patch"),
 		on(core, "nodes/status").may("update", "patch"),
 		on(core, "events").may("create", "update", "patch"),
@@ -16,7 +13,6 @@ func NodeRules() []rbacv1.PolicyRule {
 		on(core, "pods").may("get", "list", "watch", "delete"),
 		on(core, "pods/status").may("update", "patch"),
 		on(core, "configmaps", "secrets").may(read...),
-		on(core, "persistentvolumeclaims", "persistentvolumes").may("get"),
 		on(core, "serviceaccounts/token").may("create"),
 		on(certificates, "certificatesigningrequests").may("create", "get", "list", "watch"),
 		on(coordination, "leases").may("get", "create", "update", "patch", "delete"),

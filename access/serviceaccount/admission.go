@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"holdfast.dev/holdfast/access/node"
 )
 
 const (
@@ -134,22 +136,18 @@ func checkMirror(a admission.Attributes, pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName != "" || pod.Spec.DeprecatedServiceAccount != "" {
 		return admission.NewForbidden(a, errors.New("a mirror pod may not reference service accounts"))
 	}
-	if len(pod.Spec.ImagePullSecrets) > 0 {
-		return admission.NewForbidden(a, errors.New("a mirror pod may not reference secrets"))
-	}
-	for _, volume := range pod.Spec.Volumes {
-		if volume.Secret != nil {
+	for _, object := range node.References(pod) {
+		if object.Resource == "secrets" {
 			return admission.NewForbidden(a, errors.New("a mirror pod may not reference secrets"))
 		}
+	}
+	for _, volume := range pod.Spec.Volumes {
 		if volume.Projected == nil {
 			continue
 		}
 		for _, source := range volume.Projected.Sources {
 			if source.ServiceAccountToken != nil {
 				return admission.NewForbidden(a, errors.New("a mirror pod may not use ServiceAccountToken volume projections"))
-			}
-			if source.Secret != nil {
-				return admission.NewForbidden(a, errors.New("a mirror pod may not reference secrets"))
 			}
 		}
 	}

@@ -118,12 +118,13 @@ func TestAdmit(t *testing.T) {
 
 func TestMirrorPods(t *testing.T) {
 	tests := map[string]struct{ spec, want string }{
-		"plain":             {spec: `{containers: [{name: a}]}`},
-		"account":           {spec: `{serviceAccountName: default}`, want: `pods "p" is forbidden: a mirror pod may not reference service accounts`},
-		"pull secret":       {spec: `{imagePullSecrets: [{name: s}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"secret":            {spec: `{volumes: [{name: v, secret: {secretName: s}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"projected secret":  {spec: `{volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"projected account": {spec: `{volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not use ServiceAccountToken volume projections`},
+		"plain":                    {spec: `{containers: [{name: a}]}`},
+		"account":                  {spec: `{serviceAccountName: default}`, want: `pods "p" is forbidden: a mirror pod may not reference service accounts`},
+		"pull secret":              {spec: `{imagePullSecrets: [{name: s}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
+		"secret":                   {spec: `{volumes: [{name: v, secret: {secretName: s}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
+		"secret in an environment": {spec: `{containers: [{name: a, envFrom: [{secretRef: {name: s}}]}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
+		"projected secret":         {spec: `{volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
+		"projected account":        {spec: `{volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not use ServiceAccountToken volume projections`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

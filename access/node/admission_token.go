@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+type podRef struct {
+	name string
+	uid  types.UID
+}
+
+// judgeTokenRequest allows a node a token for the account of a pod bound to
+// it, bound to that very pod, and for an audience that the pod asks for.
+func (p *Admission) judgeTokenRequest(ctx context.Context, node string, a admission.Attributes) (string, error) {
+	asked, ok := a.GetObject().(*authenticationv1.TokenRequest)
+	if !ok {
+		return fmt.Sprintf("node %q may only request tokens", node), nil
+	}
+	ref := asked.Spec.BoundObjectRef
+	switch {
+	case ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "":
+		return "node requested token not bound to a pod", nil
+	case ref.UID == "":
+		return "node requested token with a pod binding without a uid", nil
+	}
+	pod, err := p.findPod(ctx, a.GetNamespace(), podRef{name: ref.Name, uid: ref.UID})
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case pod == nil || pod.UID != ref.UID:
+		return "node requested token bound to a pod that does not exist", nil
+	case node == "" || pod.Spec.NodeName != node:
+		return "node requested token bound to a pod scheduled on a different node", nil
+	case pod.Spec.ServiceAccountName != a.GetName():
+		return "node requested token for another service account than the pod's", nil
+	}
+	for _, audience := range asked.Spec.Audiences {
+		if !slices.Contains(p.api, audience) && !wants(pod, audience) {
+			return fmt.Sprintf("audience %q not found in pod spec volume", audience), nil
+		}
+	}
+	return "", nil
+}
+
+// wants reports whether a volume of the pod has a token for the audience.
+func wants(pod *corev1.Pod, audience string) bool {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if token := source.ServiceAccountToken; token != nil && token.Audience == audience {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeSigningRequest allows a node to ask for a certificate of its own name.
+func judgeSigningRequest(node string, a admission.Attributes) string {
+	request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
+	if a.GetOperation() != admission.Create || a.GetSubresource() != "" || !ok {
+		return fmt.Sprintf("node %q may only create certificate signing requests", node)
+	}
+	if request.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
+		return fmt.Sprintf("node %q may only ask the signer %s", node, certificatesv1.KubeAPIServerClientKubeletSignerName)
+	}
+	block, _ := pem.Decode(request.Spec.Request)
+	if block == nil {
+		return "spec.request has no PEM data"
+	}
+	parsed, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return "spec.request is no certificate request"
+	}
+	if node == "" || parsed.Subject.CommonName != UserPrefix+node {
+		return fmt.Sprintf("node %q may only ask for a certificate of its own name", node)
+	}
+	return ""
+}

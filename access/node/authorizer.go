@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// UsedByNode is the field by which a node selects, in one watch over all
+// namespaces, the objects that it uses.
+const UsedByNode = "holdfast.dev/used-by-node"
+
+// Authorizer allows nodes what concerns them. It has no opinion on other users,
+// and none on what else a node asks for, which bindings may give it.
+type Authorizer struct {
+	index *Index
+}
+
+var (
+	_ authorizer.Authorizer   = &Authorizer{}
+	_ authorizer.RuleResolver = &Authorizer{}
+)
+
+// NewAuthorizer judges by what the index knows of pods.
+func NewAuthorizer(index *Index) *Authorizer { return &Authorizer{index: index} }
+
+// Authorize implements authorizer.Authorizer.
+func (n *Authorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	name, isNode := NameOf(a.GetUser())
+	if !isNode || !a.IsResourceRequest() {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	if name == "" {
+		return authorizer.DecisionNoOpinion, fmt.Sprintf("unknown node for user %q", a.GetUser().GetName()), nil
+	}
+	if refusal := n.judge(name, a); refusal != "" {
+		return authorizer.DecisionNoOpinion, refusal, nil
+	}
+	return authorizer.DecisionAllow, "", nil
+}
+
+// ConditionsAwareAuthorize implements authorizer.Authorizer.
+func (n *Authorizer) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(n.Authorize(ctx, a))
+}
+
+// EvaluateConditions implements authorizer.Authorizer.
+func (n *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
+}
+
+// RulesFor implements authorizer.RuleResolver: what a node may do depends on
+// its pods, so the list of rules is never complete.
+func (n *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	if _, isNode := NameOf(u); isNode {
+		return nil, nil, true, fmt.Errorf("node authorizer does not support user rule resolution for user %q", u.GetName())
+	}
+	return nil, nil, false, nil
+}

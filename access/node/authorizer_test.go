@@ -1,0 +1,272 @@
+package node_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/access/node"
+)
+
+const pods = `
+- metadata: {name: web, namespace: a, uid: web-uid}
+  spec:
+    nodeName: n1
+    serviceAccountName: robot
+    imagePullSecrets: [{name: pull}]
+    volumes:
+    - {name: v1, configMap: {name: cm-volume}}
+    - {name: v2, secret: {secretName: s-volume}}
+    - {name: v3, projected: {sources: [{configMap: {name: cm-projected}}, {secret: {name: s-projected}}, {serviceAccountToken: {path: t, audience: vault}}]}}
+    - {name: v4, azureFile: {secretName: s-azure, shareName: x}}
+    - {name: v5, csi: {driver: d, nodePublishSecretRef: {name: s-csi}}}
+    - {name: v6, cephfs: {monitors: [m], secretRef: {name: s-ceph}}}
+    - {name: v7, cinder: {volumeID: v, secretRef: {name: s-cinder}}}
+    - {name: v8, flexVolume: {driver: d, secretRef: {name: s-flex}}}
+    - {name: v9, iscsi: {targetPortal: t, iqn: i, lun: 0, secretRef: {name: s-iscsi}}}
+    - {name: v10, rbd: {monitors: [m], image: i, secretRef: {name: s-rbd}}}
+    - {name: v11, scaleIO: {gateway: g, system: s, secretRef: {name: s-scaleio}}}
+    - {name: v12, storageos: {secretRef: {name: s-storageos}}}
+    - {name: v13, emptyDir: {}}
+    initContainers:
+    - {name: i, env: [{name: A, valueFrom: {configMapKeyRef: {name: cm-init, key: k}}}]}
+    containers:
+    - name: c
+      env: [{name: A, value: x}, {name: B, valueFrom: {secretKeyRef: {name: s-env, key: k}}}, {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+      envFrom: [{configMapRef: {name: cm-from}}, {secretRef: {name: s-from}}]
+    ephemeralContainers:
+    - {name: e, envFrom: [{secretRef: {name: s-ephemeral}}]}
+- metadata: {name: other, namespace: a}
+  spec: {nodeName: n2, serviceAccountName: theirs, volumes: [{name: v, secret: {secretName: s-theirs}}, {name: w, secret: {secretName: s-shared}}]}
+- metadata: {name: shares, namespace: a}
+  spec: {nodeName: n1, volumes: [{name: w, secret: {secretName: s-shared}}]}
+- metadata: {name: waiting, namespace: a}
+  spec: {volumes: [{name: v, secret: {secretName: s-waiting}}]}
+`
+
+func decode(t testing.TB, document string, into any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newIndex(t testing.TB) (*node.Index, []*corev1.Pod) {
+	t.Helper()
+	var items []*corev1.Pod
+	decode(t, pods, &items)
+	index := &node.Index{}
+	for _, pod := range items {
+		index.Set(pod)
+	}
+	return index, items
+}
+
+func userOf(name string) user.Info {
+	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
+}
+
+// parse reads "verb group:resource/sub namespace/name selector"; - is nothing.
+func parse(t testing.TB, u user.Info, request string) authorizer.Attributes {
+	t.Helper()
+	words := append(strings.Fields(request), "-", "-")
+	for i := range words {
+		if words[i] == "-" {
+			words[i] = ""
+		}
+	}
+	record := authorizer.AttributesRecord{User: u, Verb: words[0], ResourceRequest: true}
+	group, resource, found := strings.Cut(words[1], ":")
+	if !found {
+		group, resource = "", words[1]
+	}
+	record.APIGroup = group
+	record.Resource, record.Subresource, _ = strings.Cut(resource, "/")
+	record.Namespace, record.Name, _ = strings.Cut(words[2], "/")
+	if words[3] != "" {
+		selector, err := fields.ParseSelector(words[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.FieldSelectorRequirements = selector.Requirements()
+	}
+	return record
+}
+
+func TestAuthorize(t *testing.T) {
+	index, _ := newIndex(t)
+	a := node.NewAuthorizer(index)
+	allowed := []string{
+		"get configmaps a/cm-volume", "get configmaps a/cm-projected", "get configmaps a/cm-init", "get configmaps a/cm-from",
+		"get secrets a/pull", "get secrets a/s-volume", "get secrets a/s-projected", "get secrets a/s-azure", "get secrets a/s-csi",
+		"get secrets a/s-ceph", "get secrets a/s-cinder", "get secrets a/s-flex", "get secrets a/s-iscsi", "get secrets a/s-rbd",
+		"get secrets a/s-scaleio", "get secrets a/s-storageos", "get secrets a/s-env", "get secrets a/s-from", "get secrets a/s-ephemeral",
+		"get secrets a/s-shared",
+		"list secrets a metadata.name=s-volume", "watch secrets a metadata.name=s-volume", "watch configmaps a/cm-volume",
+		"watch secrets - holdfast.dev/used-by-node=n1", "list configmaps - holdfast.dev/used-by-node=n1",
+		"create serviceaccounts/token a/robot",
+		"get pods a/web", "list pods - spec.nodeName=n1", "watch pods a spec.nodeName=n1",
+		"update pods/status a/web", "patch pods/status a/web", "delete pods a/web", "delete pods a/just-bound",
+		"get nodes /n1", "update nodes /n1", "patch nodes/status /n1", "create nodes", "list nodes - metadata.name=n1", "watch nodes - metadata.name=n1",
+		"create coordination.k8s.io:leases kube-node-lease", "get coordination.k8s.io:leases kube-node-lease/n1", "update coordination.k8s.io:leases kube-node-lease/n1",
+		"create events a", "patch events a/x", "create events.k8s.io:events a",
+		"create certificates.k8s.io:certificatesigningrequests", "get certificates.k8s.io:certificatesigningrequests /x",
+	}
+	refused := map[string]string{
+		"get secrets a/s-theirs":                            "no relationship found between node 'n1' and this object",
+		"get secrets a/s-waiting":                           "no relationship found between node 'n1' and this object",
+		"get secrets b/s-volume":                            "no relationship found between node 'n1' and this object",
+		"get secrets a/cm-volume":                           "no relationship found between node 'n1' and this object",
+		"get configmaps a/s-volume":                         "no relationship found between node 'n1' and this object",
+		"get secrets a/robot":                               "no relationship found between node 'n1' and this object",
+		"get secrets a":                                     "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"list secrets a":                                    "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"list secrets":                                      "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"watch secrets a metadata.name!=s-volume":           "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"watch secrets - metadata.name=s-volume":            "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"watch secrets a metadata.name=s-theirs":            "no relationship found between node 'n1' and this object",
+		"watch secrets - holdfast.dev/used-by-node=n2":      "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"watch secrets - type=x":                            "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"update secrets a/s-volume":                         "a node only reads secrets",
+		"create configmaps a":                               "a node only reads configmaps",
+		"delete configmaps a/cm-volume":                     "a node only reads configmaps",
+		"get secrets/status a/s-volume":                     "a node has no access to secrets/status",
+		"create serviceaccounts/token a/theirs":             "no relationship found between node 'n1' and this object",
+		"create serviceaccounts/token b/robot":              "no relationship found between node 'n1' and this object",
+		"get serviceaccounts/token a/robot":                 "a node may not get serviceaccounts",
+		"get serviceaccounts a/robot":                       "a node has no access to serviceaccounts",
+		"get pods a/other":                                  "no relationship found between node 'n1' and this object",
+		"get pods a/waiting":                                "no relationship found between node 'n1' and this object",
+		"list pods":                                         "a node lists and watches pods with the field selector spec.nodeName=n1",
+		"list pods - spec.nodeName=n2":                      "a node lists and watches pods with the field selector spec.nodeName=n1",
+		"list pods a":                                       "a node lists and watches pods with the field selector spec.nodeName=n1",
+		"create pods a":                                     "a node only reads and deletes pods",
+		"update pods a/web":                                 "a node only reads and deletes pods",
+		"deletecollection pods a spec.nodeName=n1":          "a node only reads and deletes pods",
+		"update pods/status a/other":                        "no relationship found between node 'n1' and this object",
+		"get pods/status a/web":                             "a node may not get pods",
+		"delete pods a/other":                               "no relationship found between node 'n1' and this object",
+		"create pods/binding a/web":                         "a node has no access to pods/binding",
+		"create pods/exec a/web":                            "a node has no access to pods/exec",
+		"get nodes /n2":                                     "node 'n1' cannot read or write other nodes",
+		"list nodes":                                        "node 'n1' cannot read or write other nodes",
+		"update nodes/status /n2":                           "node 'n1' cannot read or write other nodes",
+		"delete nodes /n1":                                  "a node may not delete nodes",
+		"get coordination.k8s.io:leases kube-node-lease/n2": "node 'n1' cannot read or write leases of other nodes",
+		"get coordination.k8s.io:leases kube-system/n1":     "a node has a lease in namespace kube-node-lease only",
+		"list coordination.k8s.io:leases kube-node-lease":   "a node may not list leases",
+		"get events a/x":                                    "a node may not get events",
+		"get apps:deployments a/x":                          "a node has no access to deployments",
+		"get apps:secrets a/s-volume":                       "a node has no access to secrets",
+		"update certificates.k8s.io:certificatesigningrequests/approval /x": "a node has no access to certificatesigningrequests/approval",
+		"create rbac.authorization.k8s.io:rolebindings a":                   "a node has no access to rolebindings",
+	}
+	for _, request := range allowed {
+		if decision, reason, err := a.Authorize(t.Context(), parse(t, userOf("n1"), request)); decision != authorizer.DecisionAllow || err != nil {
+			t.Errorf("%s: refused: %s %v", request, reason, err)
+		}
+	}
+	for request, want := range refused {
+		decision, reason, err := a.Authorize(t.Context(), parse(t, userOf("n1"), request))
+		if decision != authorizer.DecisionNoOpinion || reason != want || err != nil {
+			t.Errorf("%s: %v %q %v, want %q", request, decision, reason, err, want)
+		}
+	}
+	for name, u := range map[string]user.Info{
+		"no node":          &user.DefaultInfo{Name: "ann"},
+		"not in the group": &user.DefaultInfo{Name: "system:node:n1"},
+		"without a name":   &user.DefaultInfo{Name: "ann", Groups: []string{user.NodesGroup}},
+		"an empty name":    userOf(""),
+		"nobody":           nil,
+	} {
+		for _, request := range append(allowed, "get pods a/waiting", "list pods - spec.nodeName=", "create serviceaccounts/token a/") {
+			if decision, _, _ := a.Authorize(t.Context(), parse(t, u, request)); decision != authorizer.DecisionNoOpinion {
+				t.Errorf("%s: %s: %v", name, request, decision)
+			}
+		}
+	}
+}
+
+// TestIndexFollowsPods is a history of pods, with what n1 uses after each step.
+func TestIndexFollowsPods(t *testing.T) {
+	index := &node.Index{}
+	pod := func(name, nodeName string, secrets ...string) *corev1.Pod {
+		p := &corev1.Pod{}
+		p.Namespace, p.Name, p.Spec.NodeName = "a", name, nodeName
+		for _, secret := range secrets {
+			p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
+		}
+		return p
+	}
+	steps := []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"a pod not bound", func() { index.Set(pod("x", "", "s1")) }, ""},
+		{"bound", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
+		{"seen again", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
+		{"a second user", func() { index.Set(pod("y", "n1", "s1", "s2", "s2")) }, "s1 s2"},
+		{"another node's", func() { index.Set(pod("z", "n2", "s3")) }, "s1 s2"},
+		{"first one gone", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
+		{"gone twice", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
+		{"another secret", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
+		{"recreated on another node under the name", func() { index.Set(pod("y", "n2", "s2")) }, ""},
+		{"and back", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
+		{"last one gone", func() { index.Remove(pod("y", "n1")) }, ""},
+	}
+	for _, step := range steps {
+		step.do()
+		var used []string
+		for _, name := range []string{"s1", "s2", "s3"} {
+			if index.Uses("n1", node.Object{Resource: "secrets", Namespace: "a", Name: name}) {
+				used = append(used, name)
+			}
+		}
+		if diff := cmp.Diff(step.want, strings.Join(used, " ")); diff != "" {
+			t.Errorf("%s: n1 uses (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+func BenchmarkAuthorize(b *testing.B) {
+	for _, count := range []int{100, 10_000} {
+		b.Run(fmt.Sprintf("pods=%d", count), func(b *testing.B) {
+			index, items := newIndex(b)
+			for i := range count {
+				pod := items[0].DeepCopy()
+				pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), fmt.Sprintf("node-%d", i%100)
+				index.Set(pod)
+			}
+			a, request := node.NewAuthorizer(index), parse(b, userOf("node-7"), "get secrets a/s-env")
+			for b.Loop() {
+				if decision, _, _ := a.Authorize(b.Context(), request); decision != authorizer.DecisionAllow {
+					b.Fatal(decision)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSet(b *testing.B) {
+	index, items := newIndex(b)
+	for b.Loop() {
+		index.Set(items[0])
+	}
+}
+
+func encode(t testing.TB, obj any) string {
+	t.Helper()
+	data, err := yaml.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
