@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/names"
 
+	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -33,6 +34,9 @@ type installer struct {
 	codecs  serializer.CodecFactory
 	options generic.RESTOptionsGetter
 	tokens  *tokens
+	// definitions and their status are opened before the rest.
+	definitions       *definitionREST
+	definitionsStatus *statusREST
 }
 
 // install serves every built-in kind from server.
@@ -58,6 +62,7 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 	if err := i.allot(server, stores); err != nil {
 		return err
 	}
+	order = append(order, i.definitionGroup())
 	if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, groups[corev1.GroupName]); err != nil {
 		return fmt.Errorf("install core group: %w", err)
 	}
@@ -72,6 +77,19 @@ func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, metav1.ParameterCodec, i.codecs)
 	info.PrioritizedVersions = nil
 	return &info
+}
+
+// definitionGroup is the group of CustomResourceDefinitions, in both versions.
+func (i installer) definitionGroup() *genericapiserver.APIGroupInfo {
+	info := i.newGroup(definition.GroupName)
+	info.NegotiatedSerializer = definitionCodecs{i.codecs}
+	for _, version := range []string{definition.V1, definition.V1beta1} {
+		addTo(info, schema.GroupVersion{Group: definition.GroupName, Version: version}, resources{
+			definitionResource.Resource:             i.definitions,
+			definitionResource.Resource + "/status": i.definitionsStatus,
+		})
+	}
+	return info
 }
 
 // addTo serves resources in one version of a group; the first version of a

@@ -100,6 +100,9 @@ func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
 // build assembles the generic server and installs what it serves.
 func (s *Server) build() error {
 	scheme := native.NewScheme()
+	if err := addDefinitions(scheme); err != nil {
+		return err
+	}
 	codecs := serializer.NewCodecFactory(scheme)
 	storage := storageConfig(s.config.Etcd, s.member)
 
@@ -143,7 +146,14 @@ func (s *Server) build() error {
 	if s.generic, err = config.Complete(clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("build server: %w", err)
 	}
-	install := installer{scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, tokens: tokens}
+	definitions, definitionsStatus, err := newDefinitionREST(scheme, config.RESTOptionsGetter)
+	if err != nil {
+		return err
+	}
+	install := installer{
+		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, tokens: tokens,
+		definitions: definitions, definitionsStatus: definitionsStatus,
+	}
 	if err := install.install(s.generic); err != nil {
 		return err
 	}

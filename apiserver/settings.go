@@ -5,14 +5,16 @@ import (
 	"net/http"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/native"
-	"holdfast.dev/holdfast/native/openapi"
 )
 
 const requestTimeout = 60 * time.Second
@@ -28,11 +30,23 @@ func applyLimits(config *genericapiserver.Config) {
 // applyOpenAPI publishes the schema of the built-in kinds in both versions;
 // server-side apply takes its types from the second.
 func applyOpenAPI(config *genericapiserver.Config) {
-	namer := openapinamer.NewDefinitionNamer(native.NewPublishedScheme())
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	scheme := native.NewPublishedScheme()
+	// Definitions are published as the types that clients know.
+	scheme.AddKnownTypes(apiextensionsv1.SchemeGroupVersion, &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinitionList{})
+	scheme.AddKnownTypes(apiextensionsv1beta1.SchemeGroupVersion, &apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensionsv1beta1.CustomResourceDefinitionList{})
+	namer, models := openapinamer.NewDefinitionNamer(scheme), definitionModels()
+	nameOf := func(name string) (string, spec.Extensions) {
+		if model, ok := models[name]; ok {
+			name = model
+		}
+		return namer.GetDefinitionName(name)
+	}
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = "Holdfast"
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIConfig.GetDefinitionName = nameOf
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openAPIDefinitions, namer)
 	config.OpenAPIV3Config.Info.Title = "Holdfast"
+	config.OpenAPIV3Config.GetDefinitionName = nameOf
 }
 
 // applyHealth makes readiness and liveness depend on etcd.

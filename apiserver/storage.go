@@ -77,13 +77,28 @@ type restOptions struct {
 	codecs serializer.CodecFactory
 }
 
-// GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored as
-// protobuf in the version of the example.
+// GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored in the
+// version of the example: built-in kinds as protobuf, definitions as JSON. The
+// codec of custom resources is brought by whoever serves them.
 func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	// The resource alone, as Kubernetes lays out the kinds it ships.
 	options := generic.RESTOptions{ResourcePrefix: resource.Resource}
 	if example == nil {
 		return options, nil
+	}
+	config := o.config.ForResource(resource)
+	options.StorageConfig = config
+	options.Decorator = withBoundedHistory()
+	options.DeleteCollectionWorkers = 1
+	options.CountMetricPollPeriod = time.Minute
+	if _, ok := example.(runtime.Unstructured); ok {
+		options.ResourcePrefix = resource.Group + "/" + resource.Resource
+		return options, nil
+	}
+	mediaType := runtime.ContentTypeProtobuf
+	if resource == definitionResource {
+		mediaType = runtime.ContentTypeJSON
+		options.ResourcePrefix = resource.Group + "/" + resource.Resource
 	}
 	gvks, _, err := o.scheme.ObjectKinds(example)
 	if err != nil {
@@ -96,16 +111,11 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 		}
 	}
 	internal := schema.GroupVersion{Group: stored.Group, Version: runtime.APIVersionInternal}
-	info, ok := runtime.SerializerInfoForMediaType(o.codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	info, ok := runtime.SerializerInfoForMediaType(o.codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
-		return options, fmt.Errorf("no serializer for %s", runtime.ContentTypeProtobuf)
+		return options, fmt.Errorf("no serializer for %s", mediaType)
 	}
-	config := o.config.ForResource(resource)
 	config.Codec = o.codecs.CodecForVersions(info.Serializer, o.codecs.UniversalDeserializer(), stored, internal)
 	config.EncodeVersioner = stored
-	options.StorageConfig = config
-	options.Decorator = withBoundedHistory()
-	options.DeleteCollectionWorkers = 1
-	options.CountMetricPollPeriod = time.Minute
 	return options, nil
 }
