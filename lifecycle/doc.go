@@ -1,6 +1,7 @@
 // Package lifecycle holds the controllers that run inside the server so that
-// nothing is left behind: terminating namespaces are emptied and removed, and
-// pods whose node is gone are finished.
+// nothing is left behind: terminating namespaces are emptied and removed, pods
+// whose node is gone are finished, and every active namespace has its default
+// ServiceAccount and the server's CA.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //
@@ -9,7 +10,7 @@
 // and does what is missing. The leader is the one process among replicas that
 // runs the controllers; it holds the Lease kube-system/holdfast-controllers.
 //
-// Promises: without changes there are two watches and the renewal of the Lease,
+// Promises: without changes there are a few watches and the renewal of the Lease,
 // and nothing is polled. Every deletion of a single object names its UID, so an
 // object created anew under the same name is never hit, not even by a leader
 // that has lost its Lease and does not know yet. When Run returns, everything

@@ -29,6 +29,10 @@ type Config struct {
 	// Identity tells this process from its replicas. One that survives a restart
 	// takes up its own Lease at once; empty is the host's name with a random part.
 	Identity string
+	// RootCA is the certificate, in PEM, that clients of the API server trust. It
+	// is kept in the ConfigMap kube-root-ca.crt of every namespace; empty leaves
+	// those alone.
+	RootCA []byte
 }
 
 // Run stands for election and, while this process is the leader, runs the
@@ -52,8 +56,9 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	defer candidate.close()
+	lead := func(ctx context.Context) error { return clients.lead(ctx, config.RootCA) }
 	for ctx.Err() == nil {
-		if err := candidate.stand(ctx, clients.lead); err != nil {
+		if err := candidate.stand(ctx, lead); err != nil {
 			return err
 		}
 	}
@@ -105,15 +110,16 @@ func newClients(config *rest.Config) (*clients, error) {
 func (c *clients) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 // lead runs the controllers until ctx ends.
-func (c *clients) lead(ctx context.Context) error {
+func (c *clients) lead(ctx context.Context, rootCA []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactory(c.typed, 0)
 	defer func() {
 		cancel()
 		factory.Shutdown()
 	}()
-	return runControllers(ctx, factory, []controller{
-		newNamespaces(c),
-		newPods(c),
-	})
+	controllers := []controller{newNamespaces(c), newPods(c), newAccounts(c)}
+	if len(rootCA) > 0 {
+		controllers = append(controllers, newRootCAs(c, rootCA))
+	}
+	return runControllers(ctx, factory, controllers)
 }
