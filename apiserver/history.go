@@ -1,11 +1,13 @@
 package apiserver
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
@@ -38,7 +40,7 @@ func withBoundedHistory() generic.StorageDecorator {
 		}
 		events := &eventClock{step: config.EventsHistoryWindow / historyEvents}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             raw,
+			Storage:             undatedStorage{raw},
 			Versioner:           storage.APIObjectVersioner{},
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
@@ -67,6 +69,16 @@ func withBoundedHistory() generic.StorageDecorator {
 			destroyRaw()
 		}), nil
 	}
+}
+
+// undatedStorage does not date the events of a watch, so that the cache dates
+// them by its own clock.
+type undatedStorage struct{ storage.Interface }
+
+// Watch implements storage.Interface.
+func (s undatedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	options.RecordTimestamps = false
+	return s.Interface.Watch(ctx, key, options)
 }
 
 // eventClock is the real clock, put forward by a step with every event. A quiet

@@ -1,0 +1,113 @@
+package apiserver_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+const (
+	plaintext = "a-very-plain-text-that-must-not-be-found"
+	firstKey  = "c2VjcmV0IGlzIHNlY3VyZSwgb3IgaXMgaXQ/ISEhISE="
+	secondKey = "dGhpcyBpcyBwYXNzd29yZCwgb3IgaXMgaXQ/ISEhISE="
+)
+
+func encryption(keys ...string) string {
+	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - secretbox:\n      keys:\n"
+	for _, key := range keys {
+		text += "      - {name: k" + key[:4] + ", secret: " + key + "}\n"
+	}
+	return text + "  - identity: {}\n"
+}
+
+// inFiles says whether any file below dir holds the text.
+func inFiles(t *testing.T, dir, text string) bool {
+	t.Helper()
+	found := false
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		found = found || bytes.Contains(data, []byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A Secret's value is in no file of etcd's; keys are rotated by writing every
+// Secret again, immutable ones too.
+func TestSecretsAreEncrypted(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
+	write(t, file, encryption(firstKey))
+	server := start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+	sealed := true
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "sealed"}, Immutable: &sealed, StringData: map[string]string{"password": plaintext},
+	}
+	if _, err := server.client(t).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if inFiles(t, filepath.Join(dir, "etcd"), plaintext) {
+		t.Error("etcd's files hold the plain text")
+	}
+
+	rotate := func(keys ...string) *corev1.Secret {
+		t.Helper()
+		write(t, file, encryption(keys...))
+		server := start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+		secrets := server.client(t).CoreV1().Secrets("default")
+		found, err := secrets.Get(t.Context(), "sealed", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated, err := secrets.Update(t.Context(), found, metav1.UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.stop(); err != nil {
+			t.Fatal(err)
+		}
+		return updated
+	}
+	rotate(secondKey, firstKey)
+	if found := rotate(secondKey); string(found.Data["password"]) != plaintext {
+		t.Errorf("with the first key gone the value is %q", found.Data["password"])
+	}
+}
+
+// What the audit policy asks for is in the log.
+func TestAuditLog(t *testing.T) {
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	write(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n")
+	server := start(t, apiserver.Config{DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log}})
+	if _, err := server.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "audited"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), `"verb":"create"`) || !strings.Contains(string(data), `"name":"audited"`) || strings.Contains(string(data), `"resource":"leases"`) {
+		t.Errorf("the log holds %s", data)
+	}
+}

@@ -1,0 +1,46 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
+	"k8s.io/apiserver/pkg/storage/value"
+)
+
+// AuditConfig says what is logged of requests, and where.
+type AuditConfig struct {
+	// PolicyFile is Kubernetes' audit policy; without one nothing is logged.
+	PolicyFile string
+	// LogPath is the file the log goes to, "-" for stdout.
+	LogPath string
+}
+
+// applyAudit logs requests as the policy says.
+func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
+	if audit.PolicyFile == "" {
+		return nil
+	}
+	settings := options.NewAuditOptions()
+	settings.PolicyFile, settings.LogOptions.Path = audit.PolicyFile, audit.LogPath
+	if err := settings.ApplyTo(config); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// loadEncryption reads Kubernetes' EncryptionConfiguration; without a file,
+// objects are stored as they are. What it starts ends with ctx.
+func loadEncryption(ctx context.Context, config *genericapiserver.Config, file string) (value.ResourceTransformers, error) {
+	if file == "" {
+		return nil, nil
+	}
+	loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, file, false, config.APIServerID)
+	if err != nil {
+		return nil, fmt.Errorf("encryption: %s: %w", file, err)
+	}
+	config.AddHealthChecks(loaded.HealthChecks...)
+	return encryptionconfig.StaticTransformers(loaded.Transformers), nil
+}
