@@ -25,6 +25,11 @@ type Config struct {
 	// TokenFile holds bearer tokens that never expire, a line
 	// token,user,uid,"group1,group2" each; empty is none.
 	TokenFile string
+	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; empty
+	// stores objects as they are.
+	EncryptionConfig string
+	// Audit logs requests.
+	Audit AuditConfig
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd EtcdConfig

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -119,7 +120,14 @@ func (s *Server) build() error {
 	config.EffectiveVersion = newEffectiveVersion()
 	config.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
 	config.EnableMetrics, config.EnableProfiling = true, false
-	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs}
+	transformers, err := loadEncryption(wait.ContextForChannel(config.DrainedNotify()), config, s.config.EncryptionConfig)
+	if err != nil {
+		return err
+	}
+	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs, transformers: transformers}
+	if err := applyAudit(config, s.config.Audit); err != nil {
+		return err
+	}
 	applyLimits(config)
 	applyOpenAPI(config)
 	if err := applyHealth(config, storage); err != nil {

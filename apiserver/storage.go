@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
@@ -75,6 +76,8 @@ type restOptions struct {
 	config storagebackend.Config
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
+	// transformers encrypt what is stored; nil stores it as it is.
+	transformers value.ResourceTransformers
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored in the
@@ -87,6 +90,9 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 		return options, nil
 	}
 	config := o.config.ForResource(resource)
+	if o.transformers != nil {
+		config.Transformer = o.transformers.TransformerForResource(resource)
+	}
 	options.StorageConfig = config
 	options.Decorator = withBoundedHistory()
 	options.DeleteCollectionWorkers = 1
