@@ -14,4 +14,6 @@
 //	[!] kubectl ARGS...              run kubectl in the foreground (exec kubectl ARGS... & in the background)
 //	eventually PATTERN kubectl ARGS  run it until it succeeds and its output matches
 //	table FILE                       compare the last output with a table; ages may differ, and the width of columns
+//	includes FILE                    every line of FILE is in the last output; the width of columns may differ
+//	webhook                          start an admission webhook, found in WEBHOOK_URL and WEBHOOK_CA
 package kubectl

@@ -35,7 +35,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"kubectl":    runKubectl,
 			"eventually": eventually,
+			"includes":   compareLines,
 			"table":      compareTable,
+			"webhook":    startWebhook,
 		},
 	})
 }
@@ -107,5 +109,25 @@ func compareTable(ts *testscript.TestScript, neg bool, args []string) {
 	got, want := normalizeTables(ts.ReadFile("stdout")), normalizeTables(ts.ReadFile(args[0]))
 	if got != want {
 		ts.Fatalf("stdout and %s differ\n--- stdout\n%s--- %s\n%s", args[0], got, args[0], want)
+	}
+}
+
+// compareLines is the script command includes.
+func compareLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: includes FILE")
+	}
+	there := map[string]bool{}
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		there[strings.Join(strings.Fields(line), " ")] = true
+	}
+	var missing []string
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if !there[strings.Join(strings.Fields(line), " ")] {
+			missing = append(missing, line)
+		}
+	}
+	if len(missing) > 0 {
+		ts.Fatalf("lines of %s that are not in stdout:\n%s", args[0], strings.Join(missing, ""))
 	}
 }
