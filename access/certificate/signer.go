@@ -143,7 +143,7 @@ func Answer(authority Authority, csr *certificatesv1.CertificateSigningRequest, 
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, Reason: "SignerValidationFailure",
 			Message: refusal.Error(), LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
 		})
-		return answered, nil
+		return answered, nil //nolint:nilerr // the refusal is the answer
 	}
 	signed, err := authority.SignClient(wanted, now)
 	if err != nil {
