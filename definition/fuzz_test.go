@@ -1,0 +1,201 @@
+package definition_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/randfill"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/v1beta1"
+)
+
+// filler makes random definitions.
+func filler(seed int64) *randfill.Filler {
+	schemas := []string{`{"type":"object"}`, `{"type":"object","x-kubernetes-no-prune":true}`, `{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}`}
+	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(1, 3).Funcs(
+		func(raw *json.RawMessage, c randfill.Continue) { *raw = json.RawMessage(schemas[c.Intn(len(schemas))]) },
+		func(errs *field.ErrorList, _ randfill.Continue) { *errs = nil },
+		func(s *definition.CustomResourceDefinitionSpec, c randfill.Continue) {
+			c.FillNoCustom(s)
+			for i := range s.Versions {
+				s.Versions[i].Name = fmt.Sprintf("v%d", i)
+			}
+			s.Prune = nil
+		},
+		func(s *v1beta1.CustomResourceDefinitionSpec, c randfill.Continue) {
+			c.FillNoCustom(s)
+			for i := range s.Versions {
+				s.Versions[i].Name = fmt.Sprintf("v%d", i)
+			}
+			s.Version, s.Prune = "", nil
+		},
+		func(w *apiextensionsv1.WebhookConversion, c randfill.Continue) {
+			c.FillNoCustom(w)
+			// An empty webhook says nothing that v1beta1 could repeat.
+			w.ConversionReviewVersions = append(w.ConversionReviewVersions, "v1")
+		},
+	)
+}
+
+// same leaves out what means nothing: empty and absent lists.
+var same = cmpopts.EquateEmpty()
+
+// Every stored definition is the same after it was read and written back through
+// v1beta1, and every one in v1beta1 is shown as it was written.
+func FuzzConversion(f *testing.F) {
+	for seed := range int64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed int64) {
+		stored := &definition.CustomResourceDefinition{}
+		filler(seed).Fill(&stored.Spec)
+		definition.SetDefaults(stored)
+		definition.Write{APIVersion: definition.V1beta1}.Prepare(stored)
+		shown := v1beta1.FromStored(stored)
+		back := shown.ToStored()
+		if len(back.Spec.Defects) > 0 {
+			t.Errorf("what is shown has defects: %v", back.Spec.Defects)
+		}
+		definition.Write{APIVersion: definition.V1beta1, Old: stored}.Prepare(back)
+		if contradicts(stored) {
+			return
+		}
+		if diff := cmp.Diff(stored, back, same); diff != "" {
+			t.Errorf("stored, read and written back (-want +got):\n%s", diff)
+		}
+
+		beta := &v1beta1.CustomResourceDefinition{}
+		filler(seed).Fill(&beta.Spec)
+		v1beta1.SetDefaults(beta)
+		first := beta.ToStored()
+		definition.Write{APIVersion: definition.V1beta1}.Prepare(first)
+		if len(first.Spec.Defects) > 0 || contradicts(first) {
+			return
+		}
+		second := v1beta1.FromStored(first).ToStored()
+		definition.Write{APIVersion: definition.V1beta1, Old: first}.Prepare(second)
+		if diff := cmp.Diff(v1beta1.FromStored(first), v1beta1.FromStored(second), same); diff != "" {
+			t.Errorf("shown, written back and shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// contradicts says whether the flags were left unsettled because they are
+// refused.
+func contradicts(crd *definition.CustomResourceDefinition) bool {
+	if crd.Spec.Prune != nil || crd.Spec.PreserveUnknownFields != nil && !*crd.Spec.PreserveUnknownFields {
+		return true
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Prune != nil && (*v.Prune || crd.Spec.PreserveUnknownFields != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// A copy is equal and shares nothing.
+func FuzzDeepCopy(f *testing.F) {
+	f.Add(int64(1))
+	f.Fuzz(func(t *testing.T, seed int64) {
+		crd, again := &definition.CustomResourceDefinition{}, &definition.CustomResourceDefinition{}
+		filler(seed).Fill(&crd.Spec)
+		filler(seed).Fill(&crd.Status)
+		filler(seed).Fill(&again.Spec)
+		filler(seed).Fill(&again.Status)
+		copied := crd.DeepCopyObject().(*definition.CustomResourceDefinition)
+		if diff := cmp.Diff(crd, copied); diff != "" {
+			t.Errorf("copy (-want +got):\n%s", diff)
+		}
+		scribble(crd)
+		if diff := cmp.Diff(again, copied); diff != "" {
+			t.Errorf("copy after a change of the original (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// scribble changes what is behind every pointer and in every slice.
+func scribble(crd *definition.CustomResourceDefinition) {
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if v.Schema != nil {
+			clear(v.Schema.OpenAPIV3Schema)
+		}
+		if v.Prune != nil {
+			*v.Prune = !*v.Prune
+		}
+		if v.DeprecationWarning != nil {
+			*v.DeprecationWarning += "!"
+		}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			v.Subresources.Scale.SpecReplicasPath += "!"
+		}
+		clear(v.AdditionalPrinterColumns)
+		clear(v.SelectableFields)
+	}
+	clear(crd.Spec.Versions)
+	clear(crd.Spec.Names.ShortNames)
+	if crd.Spec.Conversion != nil {
+		crd.Spec.Conversion.Strategy += "!"
+	}
+	if crd.Spec.PreserveUnknownFields != nil {
+		*crd.Spec.PreserveUnknownFields = !*crd.Spec.PreserveUnknownFields
+	}
+	clear(crd.Status.Conditions)
+	clear(crd.Status.StoredVersions)
+	for i := range crd.Status.Skeletons {
+		clear(crd.Status.Skeletons[i].Schema)
+	}
+	clear(crd.Status.Skeletons)
+}
+
+// Whatever a schema is, the answer is an answer; and what is accepted compiles
+// and is published.
+func FuzzSchema(f *testing.F) {
+	for _, seed := range []string{
+		`[false]`, `null`, `{}`, `true`, `{"type":"object","properties":{"a":{"type":"string","default":1}}}`,
+		`{"properties":{"a":{"patternProperties":{"(":{}},"x-kubernetes-validations":[{"rule":"self"}]}}}`,
+		`{"type":"object","properties":{"metadata":{"properties":{"name":{"anyOf":[{"type":"string"}]}}}},"items":[{},{"items":[]}],"additionalItems":false}`,
+		`{"type":"object","properties":{"a":{"type":"array","x-kubernetes-list-type":"set","items":{"x-kubernetes-embedded-resource":true}}}}`,
+		`{"allOf":[{"x-kubernetes-int-or-string":true,"not":{"properties":{"kind":{"enum":[null]}}}}],"maximum":1e400,"x-kubernetes-no-prune":true}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		crd := read(t, widgets(`{type: object}`))
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema = raw
+		crd.Annotations = map[string]string{definition.ShowSkeletonAnnotation: "true"}
+		definition.DropUnknown(crd)
+		w := definition.Write{APIVersion: definition.V1}
+		w.Prepare(crd)
+		errs := w.Validate(t.Context(), crd)
+		w.Warnings(crd)
+		definition.NonStructural(crd)
+		versions, err := definition.Compile(crd)
+		if len(errs) > 0 {
+			if err == nil {
+				versions["v1"].OpenAPIV3()
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("accepted, but does not compile: %v", err)
+		}
+		c := versions["v1"]
+		encodable(t, c.OpenAPIV2(), c.OpenAPIV3())
+		c.Validate(t.Context(), object(t, `{apiVersion: example.com/v1, kind: Widget, a: {b: [1]}}`), nil)
+		if _, err := definition.Typed(crd); err != nil {
+			t.Fatalf("accepted, but has no typed form: %v", err)
+		}
+		again := definition.Write{APIVersion: definition.V1, Old: crd}
+		if errs := again.Validate(t.Context(), crd); len(errs) > 0 {
+			t.Errorf("accepted, but refused when nothing changes: %v", errs)
+		}
+	})
+}
