@@ -4,22 +4,32 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/util/webhook"
 
+	"holdfast.dev/holdfast/access/certificate"
+	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/access/serviceaccount"
 )
 
 // applyAdmission puts admission in force: namespaces that are going take
-// nothing new, nobody grants what they do not hold, then the webhooks and
-// policies that users register.
+// nothing new, pods get an account, nodes keep to their own, certificates are
+// asked for in one's own name, nobody grants what they do not hold; then the
+// webhooks and policies that users register.
 func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rbac.Authorizer) error {
 	chain := options.NewAdmissionOptions()
+	core := clients.informers.Core().V1()
+	add(chain, "ServiceAccount", serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), clients.kube.CoreV1()))
+	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
+	add(chain, "CertificateSigning", certificate.NewAdmission(config.Authorization.Authorizer))
 	add(chain, "RoleEscalation", rbac.NewEscalation(roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
 
 	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
@@ -31,10 +41,12 @@ func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rb
 	return nil
 }
 
-// add puts a plugin of ours before those that call what users registered.
+// add puts a plugin of ours before those that call what users registered, and
+// after those of ours that are there.
 func add(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
 	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
-	chain.RecommendedPluginOrder = append([]string{chain.RecommendedPluginOrder[0], name}, chain.RecommendedPluginOrder[1:]...)
+	users := slices.Index(chain.RecommendedPluginOrder, mutating.PluginName)
+	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, users, name)
 }
 
 // serviceResolver finds a webhook that is named by its Service: under the

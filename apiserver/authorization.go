@@ -11,17 +11,23 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
 
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/access/rbac"
 )
 
 // applyAuthorization asks, in this order: is it an administrator, is it about
-// health, do the roles allow it.
+// health, is it a node's own business, do the roles allow it.
 func applyAuthorization(config *genericapiserver.Config, factory informers.SharedInformerFactory) (*rbac.Authorizer, error) {
 	roles, err := rbac.New(factory.Rbac().V1())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
-	health, err := path.NewAuthorizer(healthPaths)
+	used, err := node.NewIndex(factory.Core().V1().Pods().Informer())
+	if err != nil {
+		return nil, fmt.Errorf("authorization: %w", err)
+	}
+	health, err := path.NewAuthorizer(access.HealthPaths())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
@@ -29,6 +35,7 @@ func applyAuthorization(config *genericapiserver.Config, factory informers.Share
 	all, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
+		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: node.NewAuthorizer(used)},
 		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},
 	)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 
+	"holdfast.dev/holdfast/access/certificate"
 	"holdfast.dev/holdfast/access/policy"
 	"holdfast.dev/holdfast/access/rbac"
 )
@@ -33,6 +34,10 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer) error {
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
+	signer, err := certificate.NewSigner(s.pki.Authority(), clients.kube.CertificatesV1(), clients.informers.Certificates().V1().CertificateSigningRequests())
+	if err != nil {
+		return fmt.Errorf("certificate signing requests: %w", err)
+	}
 	if err := s.generic.AddPostStartHook("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.informers.Start(hook.Done())
 		return nil
@@ -49,6 +54,7 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer) error {
 		// Every server does this: it writes only what differs, and a replica
 		// that waits for a lease would leave a new role empty meanwhile.
 		go aggregation.Run(hook)
+		go signer.Run(hook)
 		close(s.bootstrapped)
 		return wait.PollUntilContextCancel(hook, readyPoll, true, func(context.Context) (bool, error) {
 			return roles.HasSynced() && rolesCollected(clients), nil

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"path/filepath"
+
+	"holdfast.dev/holdfast/access"
 )
 
 // Config says where the server keeps its data and where it listens.
@@ -20,8 +23,8 @@ type Config struct {
 	// DataDir/admin.kubeconfig.
 	Kubeconfig string
 	// Anonymous says what requests without a credential may reach; empty is
-	// AnonymousHealth.
-	Anonymous Anonymous
+	// health.
+	Anonymous access.Anonymous
 	// TokenFile holds bearer tokens that never expire, a line
 	// token,user,uid,"group1,group2" each; empty is none.
 	TokenFile string
@@ -30,6 +33,10 @@ type Config struct {
 	EncryptionConfig string
 	// Audit logs requests.
 	Audit AuditConfig
+	// ImmutabilityStatus is the HTTP status of a change that a marker of a custom
+	// resource forbids: 400, which is also the meaning of 0, or 422 for tools that
+	// recreate an object on that.
+	ImmutabilityStatus int
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd EtcdConfig
@@ -57,15 +64,17 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d: must be between 0 and 65535", c.Port)
 	}
+	if c.ImmutabilityStatus == 0 {
+		c.ImmutabilityStatus = http.StatusBadRequest
+	}
+	if c.ImmutabilityStatus != http.StatusBadRequest && c.ImmutabilityStatus != http.StatusUnprocessableEntity {
+		return c, fmt.Errorf("immutability status %d: must be 400 or 422", c.ImmutabilityStatus)
+	}
 	if c.Kubeconfig == "" {
 		c.Kubeconfig = filepath.Join(c.DataDir, "admin.kubeconfig")
 	}
-	switch c.Anonymous {
-	case "":
-		c.Anonymous = AnonymousHealth
-	case AnonymousHealth, AnonymousNever, AnonymousAlways:
-	default:
-		return c, fmt.Errorf("anonymous requests %q: must be health, false or true", c.Anonymous)
+	if c.Anonymous == "" {
+		c.Anonymous = access.AnonymousHealth
 	}
 	if (c.Etcd.CertFile == "") != (c.Etcd.KeyFile == "") {
 		return c, errors.New("etcd client certificate: certificate and key belong together")

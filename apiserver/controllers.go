@@ -37,7 +37,7 @@ func (s *Server) addControllers() error {
 			case <-ctx.Done():
 				return
 			}
-			config := lifecycle.Config{Client: hook.LoopbackClientConfig, Identity: identity}
+			config := lifecycle.Config{Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM}
 			if err := lifecycle.Run(ctx, config); err != nil {
 				klog.ErrorS(err, "controllers ended")
 			}

@@ -87,13 +87,13 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 func TestWatchResumesAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	first := startChild(t, dir)
-	created, err := first.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
+	created, err := first.client(t).CoreV1().Secrets("default").Create(t.Context(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	missed, err := first.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "missed"}}, metav1.CreateOptions{})
+	missed, err := first.client(t).CoreV1().Secrets("default").Create(t.Context(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "missed"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestWatchResumesAfterKill(t *testing.T) {
 	client := startChild(t, dir).client(t)
 	name, err := firstEvent(t.Context(), client, created.ResourceVersion)
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		list, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(list.Items) != 2 {
 			t.Fatalf("list after 410: %d items, %v", len(list.Items), err)
 		}
@@ -116,14 +116,14 @@ func TestWatchResumesAfterKill(t *testing.T) {
 func firstEvent(ctx context.Context, client kubernetes.Interface, version string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	watcher, err := client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	watcher, err := client.CoreV1().Secrets("default").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
 		return "", err
 	}
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		switch object := event.Object.(type) {
-		case *corev1.ConfigMap:
+		case *corev1.Secret:
 			return object.Name, nil
 		case *metav1.Status:
 			return "", &apierrors.StatusError{ErrStatus: *object}

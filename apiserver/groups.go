@@ -120,8 +120,12 @@ func (i installer) serve(base *kindREST) resources {
 	case "events":
 		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return eventSeconds, nil }
 	}
-	if kind.Status {
-		served[kind.Resource+"/status"] = newStatusREST(base.Store, s)
+	switch {
+	case kind.Resource == "certificatesigningrequests":
+		served[kind.Resource+"/status"] = newStatusREST(base.Store, answerStrategy{statusStrategy{s}})
+		served[kind.Resource+"/approval"] = newStatusREST(base.Store, approvalStrategy{statusStrategy{s}})
+	case kind.Status:
+		served[kind.Resource+"/status"] = newStatusREST(base.Store, statusStrategy{s})
 	}
 	if kind.Scale != nil {
 		served[kind.Resource+"/scale"] = &scaleREST{store: base.Store, kind: kind}

@@ -50,7 +50,7 @@ func TestReplicasServeTheSame(t *testing.T) {
 	one := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
 	two := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
 
-	watcher, err := two.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+	watcher, err := two.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=shared"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/access/review"
 )
@@ -25,7 +26,7 @@ func (i installer) installReviews(server *genericapiserver.GenericAPIServer, all
 	authentication := i.newGroup(authenticationv1.GroupName)
 	addTo(authentication, authenticationv1.SchemeGroupVersion, resources{
 		"selfsubjectreviews": review.SelfSubject(),
-		"tokenreviews":       review.Token(i.tokens.check, i.tokens.requests.Audiences),
+		"tokenreviews":       review.Token(access.Authentication{Tokens: i.tokens.known}.Token(), i.tokens.requests.Audiences),
 	})
 	if err := server.InstallAPIGroups(authorization, authentication); err != nil {
 		return fmt.Errorf("install reviews: %w", err)

@@ -141,7 +141,8 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	if err := applyAuthentication(config, clientCA, tokens, s.config.Anonymous); err != nil {
+	in := access.Authentication{ClientCA: clientCA.VerifyOptions, Tokens: tokens.known, Anonymous: s.config.Anonymous}
+	if err := applyAuthentication(config, clientCA, in); err != nil {
 		return err
 	}
 	roles, err := applyAuthorization(config, clients.informers)
@@ -163,6 +164,9 @@ func (s *Server) build() error {
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
 	if err := install.install(s.generic); err != nil {
+		return err
+	}
+	if err := s.serveCustom(config, install); err != nil {
 		return err
 	}
 	if err := install.installReviews(s.generic, config.Authorization.Authorizer, roles); err != nil {

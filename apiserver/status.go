@@ -53,12 +53,18 @@ var (
 	_ rest.TableConvertor      = &statusREST{}
 )
 
-func newStatusREST(store *genericregistry.Store, s strategy) *statusREST {
+// writesStatus is a strategy for a subresource that writes status.
+type writesStatus interface {
+	rest.RESTUpdateStrategy
+	rest.ResetFieldsStrategy
+}
+
+func newStatusREST(store *genericregistry.Store, s writesStatus) *statusREST {
 	status := *store
 	status.CreateStrategy = nil
 	status.DeleteStrategy = nil
-	status.UpdateStrategy = statusStrategy{s}
-	status.ResetFieldsStrategy = statusStrategy{s}
+	status.UpdateStrategy = s
+	status.ResetFieldsStrategy = s
 	// What is allotted to an object is allotted on its main resource.
 	status.BeginUpdate, status.AfterDelete = nil, nil
 	return &statusREST{store: &status}

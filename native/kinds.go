@@ -6,6 +6,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -200,6 +201,11 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases",
 			Object: &coordinationv1.Lease{}, List: &coordinationv1.LeaseList{}, CreateOnUpdate: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: certificatesv1.SchemeGroupVersion, Resource: "certificatesigningrequests", ShortNames: []string{"csr"}, Scope: Cluster,
+			Object: &certificatesv1.CertificateSigningRequest{}, List: &certificatesv1.CertificateSigningRequestList{},
+			Status: true, Selectable: signingRequestFields, PrepareUpdate: keepSigningRequest,
 		},
 		{
 			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,4 +110,10 @@ func prepareJob(obj runtime.Object) {
 		job.Spec.Selector.MatchLabels = make(map[string]string, 1)
 	}
 	job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+}
+
+// keepSigningRequest holds what was asked for: who asks for something else
+// makes another request.
+func keepSigningRequest(newObj, oldObj runtime.Object) {
+	newObj.(*certificatesv1.CertificateSigningRequest).Spec = oldObj.(*certificatesv1.CertificateSigningRequest).Spec
 }
