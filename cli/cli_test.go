@@ -6,9 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/cli"
 )
@@ -55,6 +61,11 @@ func TestWrongCommandLines(t *testing.T) {
 		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
 		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
 		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
+		"nobody":           {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
+		"administrators":   {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
+		"nodes by group":   {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
+		"node and user":    {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
+		"anonymous":        {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
 		"unknown gate":     {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
 		"unwritable place": {[]string{"serve", "--data-dir", filepath.Join(os.DevNull, "data")}, "data directory:"},
 	}
@@ -97,8 +108,42 @@ func TestServeSaysWhenItIsReady(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("not ready after a minute")
 	}
+	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// testKubeconfig asks a running server for credentials, and who they are for.
+func testKubeconfig(t *testing.T, admin string) {
+	t.Helper()
+	cases := map[string]struct {
+		args   []string
+		user   string
+		groups []string
+	}{
+		"a person": {[]string{"jane", "--group", "dev", "--group", "ops"}, "jane", []string{"dev", "ops", "system:authenticated"}},
+		"a node":   {[]string{"--node", "n1"}, "system:node:n1", []string{"system:nodes", "system:authenticated"}},
+	}
+	for name, c := range cases {
+		text, err := run(t.Context(), append([]string{"kubeconfig", "--kubeconfig", admin}, c.args...)...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		config, err := clientcmd.RESTConfigFromKubeConfig([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		review, err := kubernetes.NewForConfigOrDie(config).AuthenticationV1().SelfSubjectReviews().Create(
+			t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := review.Status.UserInfo; got.Username != c.user || !slices.Equal(got.Groups, c.groups) {
+			t.Errorf("%s is %s of %v", name, got.Username, got.Groups)
+		}
 	}
 }

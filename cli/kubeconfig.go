@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/access"
+)
+
+const (
+	// signTimeout is how long an approved request may take to be signed.
+	signTimeout = 30 * time.Second
+	signPoll    = 50 * time.Millisecond
+)
+
+const kubeconfigHelp = `Print a kubeconfig for a person or a node.
+
+A key is made here, a certificate for it is requested from the server and
+approved with your own credential, and the kubeconfig goes to stdout. The key
+is nowhere else. What the new user may do is for roles to say.
+
+Nobody gets the group system:masters this way, and only nodes get system:nodes.`
+
+func newKubeconfigCommand() *cobra.Command {
+	var request credential
+	var file string
+	cmd := &cobra.Command{
+		Use:   "kubeconfig USER",
+		Short: "Print a kubeconfig for a person or a node",
+		Long:  kubeconfigHelp,
+		Example: `  # For a person who is in two groups
+  holdfast kubeconfig jane --group dev --group ops > jane.kubeconfig
+
+  # For the agent of a node
+  holdfast kubeconfig --node host-1 > host-1.kubeconfig`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				request.user = args[0]
+			}
+			if err := request.complete(); err != nil {
+				return err
+			}
+			data, err := request.kubeconfig(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(data)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+	cmd.Flags().StringArrayVar(&request.groups, "group", nil, "a group of the user; may be given several times")
+	cmd.Flags().StringVar(&request.node, "node", "", "name of the node that the kubeconfig is for, instead of a user")
+	return cmd
+}
+
+// credential is a certificate to be asked for.
+type credential struct {
+	user   string
+	groups []string
+	node   string
+	signer string
+}
+
+// complete decides whom the certificate is for, and by whom it is signed.
+func (c *credential) complete() error {
+	switch {
+	case c.node == "" && c.user == "":
+		return errors.New("kubeconfig: name a USER, or a node with --node")
+	case c.node != "" && (c.user != "" || len(c.groups) > 0):
+		return errors.New("kubeconfig: --node names whom it is for: no USER and no --group beside it")
+	case slices.Contains(c.groups, access.AdminGroup):
+		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead", access.AdminGroup)
+	case slices.Contains(c.groups, nodesGroup):
+		return fmt.Errorf("kubeconfig: --group %s: use --node NAME", nodesGroup)
+	}
+	c.signer = certificatesv1.KubeAPIServerClientSignerName
+	if c.node != "" {
+		c.user, c.groups = "system:node:"+c.node, []string{nodesGroup}
+		c.signer = certificatesv1.KubeAPIServerClientKubeletSignerName
+	}
+	return nil
+}
+
+const nodesGroup = "system:nodes"
+
+// kubeconfig gets the certificate with the credential of file.
+func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = file
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("your kubeconfig: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("your kubeconfig: %w", err)
+	}
+	pair, err := c.sign(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := rootCA(config.CAData, config.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	return (&access.Authority{CertPEM: ca}).Kubeconfig(config.Host, c.user, pair)
+}
+
+// sign asks for a certificate, approves it and waits for it.
+func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (access.KeyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return access.KeyPair{}, fmt.Errorf("generate key: %w", err)
+	}
+	subject := pkix.Name{CommonName: c.user, Organization: c.groups}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
+	if err != nil {
+		return access.KeyPair{}, fmt.Errorf("make request: %w", err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return access.KeyPair{}, fmt.Errorf("encode key: %w", err)
+	}
+	requests := client.CertificatesV1().CertificateSigningRequests()
+	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "holdfast-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: c.signer,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return access.KeyPair{}, fmt.Errorf("request a certificate for %s: %w", c.user, err)
+	}
+	request.Status.Conditions = append(request.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "HoldfastKubeconfig", Message: "approved by who asked for it",
+	})
+	if _, err := requests.UpdateApproval(ctx, request.Name, request, metav1.UpdateOptions{}); err != nil {
+		return access.KeyPair{}, fmt.Errorf("approve %s: %w", request.Name, err)
+	}
+	cert, err := waitSigned(ctx, client, request.Name)
+	return access.KeyPair{Cert: cert, Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})}, err
+}
+
+func waitSigned(ctx context.Context, client kubernetes.Interface, name string) (cert []byte, err error) {
+	err = wait.PollUntilContextTimeout(ctx, signPoll, signTimeout, true, func(ctx context.Context) (bool, error) {
+		request, err := client.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, condition := range request.Status.Conditions {
+			if condition.Type == certificatesv1.CertificateDenied || condition.Type == certificatesv1.CertificateFailed {
+				return false, fmt.Errorf("%s: %s", condition.Type, condition.Message)
+			}
+		}
+		cert = request.Status.Certificate
+		return len(cert) > 0, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	return cert, nil
+}
+
+// rootCA is the authority that the caller trusts, which the new user is to
+// trust as well.
+func rootCA(data []byte, file string) ([]byte, error) {
+	if len(data) > 0 {
+		return data, nil
+	}
+	if file == "" {
+		return nil, errors.New("your kubeconfig names no certificate authority to trust")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificate authority: %w", err)
+	}
+	return data, nil
+}
