@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -17,7 +18,8 @@ import (
 )
 
 // Compiled is what one version of a definition means for the objects of its
-// kind. It is made by Compile, never changes, and is safe for concurrent use.
+// kind. It is made by Compile, never changes its answers, and is safe for
+// concurrent use.
 type Compiled struct {
 	// Kind is what objects of this version are.
 	Kind runtimeschema.GroupVersionKind
@@ -43,7 +45,10 @@ type Compiled struct {
 	// and where logic at the root may tie the status to the rest.
 	status apiservervalidation.SchemaValidator
 	tied   bool
-	rules  *cel.Validator
+	// rules compiles the CEL rules when it is first called, because they take
+	// most of the time and memory, and many definitions never see a write. It is
+	// nil without rules.
+	rules func() *cel.Validator
 }
 
 // Compile compiles every version of a definition, served or not. It shares
@@ -76,7 +81,11 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	if err := c.structure(standIn(s, c.Skeleton)); err != nil {
 		return nil, err
 	}
-	c.rules = cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
+	if hasRules(s) {
+		c.rules = sync.OnceValue(func() *cel.Validator {
+			return cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
+		})
+	}
 	if s == nil {
 		return c, nil
 	}
@@ -105,6 +114,15 @@ func (c *Compiled) structure(shape *schema.Schema) error {
 	}
 	c.Structural, err = structuralschema.NewStructural(typing{undocumented: true}.of(merge))
 	return err
+}
+
+func hasRules(s *schema.Schema) bool {
+	found := false
+	schema.Walk(s, func(v *schema.Visit) bool {
+		found = found || len(v.Schema.Validations) > 0
+		return !found
+	})
+	return found
 }
 
 func orEmpty(s *schema.Schema) *schema.Schema {

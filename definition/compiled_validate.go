@@ -83,7 +83,7 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 	if correlated.OldValue != nil {
 		options = append(options, cel.WithRatcheting(correlated))
 	}
-	found, _ := c.rules.Validate(ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
+	found, _ := c.rules().Validate(ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
 	errs = append(errs, found...)
 	sortErrors(errs)
 	return errs

@@ -10,6 +10,7 @@
 // prepared, validated, and warned about. A compiled version is what one version
 // of a definition means for the objects of its kind.
 //
+//	unknown := definition.DropUnknown(crd) // what fieldValidation is about
 //	w := definition.Write{APIVersion: "v1", Old: oldCRD}
 //	w.Prepare(crd)
 //	errs, warnings := w.Validate(ctx, crd), w.Warnings(crd)
@@ -22,6 +23,5 @@
 // and CEL rules are refused in Kubernetes' words.
 //
 // Nothing here changes a definition that it is given, except Prepare and the
-// functions that say so. A [Compiled] never changes and is safe for concurrent
-// use.
+// functions that say so. A [Compiled] is safe for concurrent use.
 package definition

@@ -6,8 +6,8 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// ShowSkeletonAnnotation, set to "true" on a definition, has the server write
-// the shapes of its schemas into status.skeletons.
+// ShowSkeletonAnnotation is the annotation that, set to "true" on a definition,
+// has the server write the shapes of its schemas into status.skeletons.
 const ShowSkeletonAnnotation = "holdfast.dev/show-skeleton"
 
 // Skeletons is what status.skeletons is to hold: nothing without

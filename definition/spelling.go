@@ -29,8 +29,12 @@ func spellV1(crd *CustomResourceDefinition, versions []readVersion, err *field.E
 		}
 		out.BadValue = names
 	}
-	if rule, ok := out.BadValue.(apiextensions.ValidationRule); ok {
-		out.BadValue = rule.Rule
+	switch value := out.BadValue.(type) {
+	case apiextensions.ValidationRule:
+		out.BadValue = value.Rule
+	case apiextensions.JSONSchemaProps:
+		// A whole schema tells nobody anything.
+		out.BadValue = field.OmitValueType{}
 	}
 	out.Field = replacePrefix(out.Field, "spec.conversion.webhookClientConfig", "spec.conversion.webhook.clientConfig")
 	out.Field = replacePrefix(out.Field, "spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions")

@@ -104,6 +104,13 @@ spec:
 				`spec.conversion.webhook.conversionReviewVersions: Invalid value: ["v7"]: must include at least one of v1, v1beta1`,
 			},
 		},
+		"what may not stand at the root beside a status": {
+			crd:  widgets(`{type: object, maxProperties: 3}`) + "    subresources: {status: {}}\n",
+			want: []string{`spec.versions[0].schema.openAPIV3Schema: Invalid value: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`},
+		},
+		"logic at the root beside a status": {
+			crd: widgets(`{type: object, anyOf: [{required: [spec]}], properties: {spec: {type: object}}}`) + "    subresources: {status: {}}\n",
+		},
 		"an API of the community": {
 			crd: `
 metadata: {name: widgets.things.k8s.io}
