@@ -1,0 +1,108 @@
+package custom
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apiserver/pkg/warning"
+	"sigs.k8s.io/yaml"
+)
+
+// isApply says whether a request is a server-side apply.
+func isApply(req *http.Request) bool {
+	mediaType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
+	return types.PatchType(strings.TrimSpace(mediaType)) == types.ApplyYAMLPatchType
+}
+
+// pruneApplied prunes the configuration that a request applies, in the request,
+// before it is merged: so nobody comes to own a field that does not exist. It is
+// never defaulted, since what a manager leaves out it does not own.
+func (v *version) pruneApplied(req *http.Request) error {
+	body, err := readBody(req, v.served.server.config.MaxBody)
+	if err != nil {
+		return err
+	}
+	directive := req.URL.Query().Get("fieldValidation")
+	applied, err := decodeApplied(body)
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if directive != metav1.FieldValidationIgnore {
+		if err := yaml.UnmarshalStrict(body, &map[string]any{}); err != nil {
+			if directive == metav1.FieldValidationStrict {
+				return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+			}
+			warning.AddWarning(req.Context(), "", err.Error())
+		}
+	}
+	name := ""
+	if meta, ok := applied["metadata"].(map[string]any); ok {
+		name, _ = meta["name"].(string)
+	}
+	if err := v.wrongTypes(name, v.compiled.Skeleton.Check(applied)); err != nil {
+		return err
+	}
+	if v.compiled.Pruned && applied != nil {
+		if err := report(req, directive, v.compiled.Skeleton.PrunePaths(applied)); err != nil {
+			return err
+		}
+	}
+	pruned, err := json.Marshal(applied)
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(pruned)), int64(len(pruned))
+	return nil
+}
+
+
+// decodeApplied keeps integers exact.
+func decodeApplied(body []byte) (map[string]any, error) {
+	data, err := yaml.YAMLToJSON(body)
+	if err != nil {
+		return nil, err
+	}
+	var applied map[string]any
+	err = utiljson.Unmarshal(data, &applied)
+	return applied, err
+}
+
+// report says which fields were unknown, as the request wants it said.
+func report(req *http.Request, directive string, unknown []string) error {
+	if len(unknown) == 0 || directive == metav1.FieldValidationIgnore {
+		return nil
+	}
+	var said []string
+	for _, path := range unknown {
+		said = append(said, fmt.Sprintf("unknown field %q", path))
+	}
+	if directive == metav1.FieldValidationStrict {
+		return apierrors.NewBadRequest("error strict decoding patch: strict decoding error: " + strings.Join(said, ", "))
+	}
+	for _, text := range said {
+		warning.AddWarning(req.Context(), "", text)
+	}
+	return nil
+}
+
+func readBody(req *http.Request, limit int64) ([]byte, error) {
+	if limit <= 0 {
+		return io.ReadAll(req.Body)
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(body)) > limit {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
+	}
+	return body, nil
+}

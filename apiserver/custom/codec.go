@@ -1,0 +1,98 @@
+package custom
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apiserver/pkg/registry/generic"
+)
+
+// codec is how the objects of a version are stored: as JSON, in the storage
+// version. What is read is brought to the version, pruned, and completed, so that
+// an object stored before the schema changed looks like any other.
+type codec struct {
+	version *version
+	stored  schema.GroupVersion
+	id      runtime.Identifier
+}
+
+func newCodec(v *version) codec {
+	stored := schema.GroupVersion{Group: v.served.crd.Spec.Group, Version: v.served.crd.Spec.StorageVersion()}
+	return codec{version: v, stored: stored, id: runtime.Identifier("custom-" + v.groupVersionKind().String() + "-" + stored.Version)}
+}
+
+// Identifier implements runtime.Encoder.
+func (c codec) Identifier() runtime.Identifier { return c.id }
+
+// Encode implements runtime.Encoder.
+func (c codec) Encode(obj runtime.Object, w io.Writer) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("unexpected object %T", obj)
+	}
+	if u.GetAPIVersion() != c.stored.String() {
+		converted, err := c.version.served.convertor.ConvertToVersion(u, c.stored)
+		if err != nil {
+			return err
+		}
+		if u, ok = converted.(*unstructured.Unstructured); !ok {
+			return fmt.Errorf("unexpected object %T", converted)
+		}
+	}
+	return json.NewEncoder(w).Encode(u.Object)
+}
+
+// Decode implements runtime.Decoder.
+func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	var content map[string]any
+	if err := utiljson.Unmarshal(data, &content); err != nil {
+		return nil, nil, err
+	}
+	obj, ok := into.(*unstructured.Unstructured)
+	if !ok {
+		obj = &unstructured.Unstructured{}
+	}
+	obj.Object = content
+	gvk := c.version.groupVersionKind()
+	if obj.GetAPIVersion() == gvk.GroupVersion().String() {
+		c.version.complete(obj.Object)
+		return obj, &gvk, nil
+	}
+	if from := c.version.served.versions[obj.GroupVersionKind().Version]; from != nil {
+		from.complete(obj.Object)
+	}
+	converted, err := c.version.served.convertor.unsafe.ConvertToVersion(obj, gvk.GroupVersion())
+	if err != nil {
+		return nil, &gvk, err
+	}
+	u, ok := converted.(*unstructured.Unstructured)
+	if !ok {
+		return nil, &gvk, fmt.Errorf("unexpected object %T", converted)
+	}
+	c.version.complete(u.Object)
+	obj.Object = u.Object
+	return obj, &gvk, nil
+}
+
+// withCodec gives storage a codec of its own.
+type withCodec struct {
+	generic.RESTOptionsGetter
+	codec codec
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (o withCodec) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	options, err := o.RESTOptionsGetter.GetRESTOptions(resource, example)
+	if err != nil {
+		return options, err
+	}
+	config := *options.StorageConfig
+	config.Codec, config.EncodeVersioner = o.codec, o.codec.stored
+	options.StorageConfig = &config
+	return options, nil
+}

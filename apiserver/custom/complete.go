@@ -1,0 +1,60 @@
+package custom
+
+import (
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+)
+
+// complete makes an object of this version, in place, what a GET answers: pruned,
+// without nulls that mean nothing, defaulted and normalized. It may be done any
+// number of times.
+func (v *version) complete(obj map[string]any) {
+	if v.compiled.Pruned {
+		v.compiled.Skeleton.Prune(obj)
+	}
+	v.fill(obj)
+}
+
+// completePaths is complete for an object that a client sent. It returns the
+// paths of what was not specified.
+func (v *version) completePaths(obj map[string]any) ([]string, error) {
+	var unknown []string
+	if v.compiled.Pruned {
+		unknown = v.compiled.Skeleton.PrunePaths(obj)
+	}
+	if v.embeds {
+		err, paths := objectmeta.CoerceWithOptions(nil, obj, v.compiled.Structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+		if err != nil {
+			return nil, err
+		}
+		unknown = append(unknown, paths...)
+	}
+	v.fill(obj)
+	return unknown, nil
+}
+
+func (v *version) fill(obj map[string]any) {
+	v.compiled.Skeleton.Default(obj)
+	v.compiled.Skeleton.Normalize(obj)
+}
+
+// hasEmbedded says whether a schema has objects inside of objects, whose metadata
+// needs a look of its own.
+func hasEmbedded(s *structuralschema.Structural) bool {
+	if s == nil {
+		return false
+	}
+	if s.XEmbeddedResource || hasEmbedded(s.Items) {
+		return true
+	}
+	if s.AdditionalProperties != nil && hasEmbedded(s.AdditionalProperties.Structural) {
+		return true
+	}
+	for name := range s.Properties {
+		child := s.Properties[name]
+		if hasEmbedded(&child) {
+			return true
+		}
+	}
+	return false
+}

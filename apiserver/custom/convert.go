@@ -1,0 +1,89 @@
+package custom
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// convertor converts objects between the versions of a definition. What comes
+// out of a conversion is pruned and completed like what comes out of storage.
+type convertor struct {
+	// safe copies what it is given, unsafe may change it.
+	safe, unsafe runtime.ObjectConvertor
+	served       *served
+}
+
+func newConvertor(d *served) (convertor, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: d.crd.ObjectMeta,
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: d.crd.Spec.Group, Names: d.crd.Spec.Names, Scope: d.crd.Spec.Scope, Conversion: d.crd.Spec.Conversion,
+		},
+	}
+	if crd.Spec.Conversion == nil {
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	for _, v := range d.crd.Spec.Versions {
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: v.Name, Served: v.Served, Storage: v.Storage, Subresources: v.Subresources, SelectableFields: v.SelectableFields,
+		})
+	}
+	safe, unsafe, err := d.server.converters.NewConverter(crd)
+	return convertor{safe: safe, unsafe: unsafe, served: d}, err
+}
+
+// Convert implements runtime.ObjectConvertor.
+func (c convertor) Convert(in, out, context any) error {
+	if err := c.safe.Convert(in, out, context); err != nil {
+		return err
+	}
+	if obj, ok := out.(runtime.Object); ok {
+		c.complete(obj)
+	}
+	return nil
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (c convertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	out, err := c.safe.ConvertToVersion(in, target)
+	if err == nil {
+		c.complete(out)
+	}
+	return out, err
+}
+
+// ConvertFieldLabel implements runtime.ObjectConvertor.
+func (c convertor) ConvertFieldLabel(gvk runtimeKind, label, value string) (string, string, error) {
+	return c.safe.ConvertFieldLabel(gvk, label, value)
+}
+
+func (c convertor) complete(obj runtime.Object) {
+	switch obj := obj.(type) {
+	case *unstructured.Unstructured:
+		if v := c.served.versions[obj.GroupVersionKind().Version]; v != nil && obj.GroupVersionKind().GroupKind() == c.served.kind {
+			v.complete(obj.Object)
+		}
+	case *unstructured.UnstructuredList:
+		for i := range obj.Items {
+			c.complete(&obj.Items[i])
+		}
+	}
+}
+
+// unsafeConvertor may change what it is given.
+type unsafeConvertor struct{ convertor }
+
+// ConvertToVersion implements runtime.ObjectConvertor. What is in the version
+// already stays as it is.
+func (c unsafeConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	gvk := in.GetObjectKind().GroupVersionKind()
+	if want, ok := target.KindForGroupVersionKinds([]runtimeKind{gvk}); ok && want == gvk {
+		return in, nil
+	}
+	out, err := c.unsafe.ConvertToVersion(in, target)
+	if err == nil {
+		c.complete(out)
+	}
+	return out, err
+}

@@ -1,0 +1,90 @@
+package custom
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/definition"
+)
+
+// finalize removes the objects of a definition that is going, and lets the
+// definition go when the last of them is gone. Finalizers of objects are
+// honoured: whoever set them may take any time.
+func (f *follower) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) (again bool, err error) {
+	if !slices.Contains(seen.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		return false, nil
+	}
+	left, err := f.empty(ctx, seen)
+	if err != nil {
+		return true, err
+	}
+	crd := seen.DeepCopy()
+	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Terminating}
+	if left > 0 {
+		condition.Status, condition.Reason = apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress"
+		condition.Message = fmt.Sprintf("CustomResource deletion is in progress: %d left", left)
+	} else {
+		condition.Status, condition.Reason = apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted"
+		condition.Message = "removed all instances"
+		crd.Finalizers = slices.DeleteFunc(crd.Finalizers, func(name string) bool {
+			return name == apiextensionsv1.CustomResourceCleanupFinalizer
+		})
+	}
+	if !definition.SetCondition(crd, condition, metav1.Now()) {
+		return left > 0, nil
+	}
+	return left > 0, f.write(ctx, crd)
+}
+
+// empty deletes the objects of a definition and says how many are left.
+func (f *follower) empty(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
+	held := f.server.acquire(definitionResource(crd))
+	if held == nil {
+		// It was never served, so it has no objects.
+		return 0, nil
+	}
+	defer held.release()
+	v := held.storage()
+	if err := v.open(); err != nil {
+		return 0, err
+	}
+	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceAll)
+	list, err := v.store.List(ctx, &internalversion.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	objects, err := meta.ExtractList(list)
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, obj := range objects {
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			continue
+		}
+		if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 {
+			left++
+			continue
+		}
+		of := genericapirequest.WithNamespace(ctx, u.GetNamespace())
+		_, gone, err := v.store.Delete(of, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return 0, err
+		}
+		if err == nil && !gone {
+			left++
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,237 @@
+package custom
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"holdfast.dev/holdfast/definition"
+)
+
+// settleTimeout bounds how long a write of a definition waits for its effect.
+const settleTimeout = time.Second
+
+// follower follows the definitions in the store: each change is put in force in
+// this server, and then the conditions of the definition are looked after, which
+// every server does and only the first one has to.
+type follower struct {
+	server   *Server
+	informer cache.SharedIndexInformer
+	queue    workqueue.TypedRateLimitingInterface[string]
+
+	mu sync.Mutex
+	// seen is what is in force, and changed is closed when that changes.
+	seen    map[string]*definition.CustomResourceDefinition
+	changed chan struct{}
+}
+
+func newFollower(s *Server) *follower {
+	f := &follower{
+		server: s, seen: map[string]*definition.CustomResourceDefinition{}, changed: make(chan struct{}),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 10*time.Second)),
+	}
+	store := s.config.Definitions
+	f.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			internal, err := internalOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			return store.List(ctx, internal)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			internal, err := internalOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			events, err := store.Watch(ctx, internal)
+			if err != nil {
+				return nil, err
+			}
+			return watch.Filter(events, unwrap), nil
+		},
+	}, &definition.CustomResourceDefinition{}, 0, cache.Indexers{})
+	return f
+}
+
+// unwrap takes an object out of what the watch cache encodes it once in.
+func unwrap(event watch.Event) (watch.Event, bool) {
+	if cached, ok := event.Object.(runtime.CacheableObject); ok {
+		event.Object = cached.GetObject()
+	}
+	return event, true
+}
+
+func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
+	internal := &internalversion.ListOptions{}
+	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, internal, nil)
+	return internal, err
+}
+
+// Start follows the definitions until ctx ends. It returns when those that there
+// are at the start are served.
+func (s *Server) Start(ctx context.Context) error {
+	f := s.follower
+	registered, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { f.put(nil, obj) },
+		UpdateFunc: f.put,
+		DeleteFunc: f.remove,
+	})
+	if err != nil {
+		return err
+	}
+	go f.informer.RunWithContext(ctx)
+	go func() {
+		<-ctx.Done()
+		f.queue.ShutDown()
+	}()
+	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
+		return ctx.Err()
+	}
+	go f.work(ctx)
+	return nil
+}
+
+// put puts a definition in force.
+func (f *follower) put(_, obj any) {
+	crd, ok := obj.(*definition.CustomResourceDefinition)
+	if !ok {
+		return
+	}
+	f.server.replace(crd)
+	f.note(crd.Name, crd)
+	f.announce(crd.Spec.Group)
+	f.queue.Add(crd.Name)
+}
+
+// remove ends the service of a definition that is gone. Others may have waited
+// for its names.
+func (f *follower) remove(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	crd, ok := obj.(*definition.CustomResourceDefinition)
+	if !ok {
+		return
+	}
+	f.server.drop(crd)
+	f.note(crd.Name, nil)
+	f.announce(crd.Spec.Group)
+	for _, other := range f.all() {
+		if other.Spec.Group == crd.Spec.Group {
+			f.queue.Add(other.Name)
+		}
+	}
+}
+
+// announce tells clients what there is in a group.
+func (f *follower) announce(group string) {
+	var established []*definition.CustomResourceDefinition
+	all := f.all()
+	for _, crd := range all {
+		if crd.Spec.Group == group && isServed(crd) {
+			established = append(established, crd)
+		}
+	}
+	f.server.discovery.update(group, established)
+	f.server.openapi.update(group, established, all)
+}
+
+// all are the definitions in force, by name.
+func (f *follower) all() []*definition.CustomResourceDefinition {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]*definition.CustomResourceDefinition, 0, len(f.seen))
+	for _, crd := range f.seen {
+		out = append(out, crd)
+	}
+	slices.SortFunc(out, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (f *follower) note(name string, crd *definition.CustomResourceDefinition) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if crd == nil {
+		delete(f.seen, name)
+	} else {
+		f.seen[name] = crd
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// settle waits until a written definition is in force, and its names decided.
+func (f *follower) settle(ctx context.Context, written *definition.CustomResourceDefinition) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for {
+		f.mu.Lock()
+		seen, changed := f.seen[written.Name], f.changed
+		f.mu.Unlock()
+		if seen != nil && newer(seen, written) && definition.FindCondition(seen, apiextensionsv1.NamesAccepted) != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// newer says whether a is b or came after it.
+func newer(a, b *definition.CustomResourceDefinition) bool {
+	av, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	bv, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return errA == nil && errB == nil && av >= bv
+}
+
+// replace serves a definition from now on.
+func (s *Server) replace(crd *definition.CustomResourceDefinition) {
+	next := newServed(s, crd)
+	resource := next.resource()
+	s.mu.RLock()
+	old := s.served[resource]
+	s.mu.RUnlock()
+	if !isServed(crd) {
+		s.drop(crd)
+		return
+	}
+	if old != nil && old.same(crd) {
+		old.terminating.Store(crd.DeletionTimestamp != nil)
+		return
+	}
+	if old != nil && old.crd.UID == crd.UID {
+		next.warm(old)
+	}
+	s.mu.Lock()
+	s.served[resource] = next
+	s.mu.Unlock()
+	if old != nil {
+		old.retire()
+	}
+}
+
+// drop serves a definition no more.
+func (s *Server) drop(crd *definition.CustomResourceDefinition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for resource, old := range s.served {
+		if old.crd.Name == crd.Name {
+			delete(s.served, resource)
+			old.retire()
+		}
+	}
+}

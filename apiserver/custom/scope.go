@@ -1,0 +1,127 @@
+package custom
+
+import (
+	"fmt"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	kubeversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/client-go/scale"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// newScopes puts together how the endpoints of a version handle requests.
+func newScopes(v *version) (scopes, error) {
+	options := runtime.NewScheme()
+	options.AddUnversionedTypes(v.groupVersion(), &metav1.ListOptions{}, &metav1.GetOptions{}, &metav1.DeleteOptions{})
+	typer := newTyper(options)
+	serializer := newRequestSerializer(v, typer)
+	main := handlers.RequestScope{
+		Namer:               handlers.ContextBasedNaming{Namer: meta.NewAccessor(), ClusterScoped: !v.served.namespaced()},
+		Serializer:          serializer,
+		ParameterCodec:      runtime.NewParameterCodec(options),
+		StandardSerializers: serializer.infos[:2],
+
+		Creater:                  creater{},
+		Convertor:                v.served.convertor,
+		Defaulter:                defaulter{v.served.convertor},
+		Typer:                    typer,
+		UnsafeConvertor:          unsafeConvertor{v.served.convertor},
+		EquivalentResourceMapper: equivalents(v.served),
+
+		Resource:         v.groupVersion().WithResource(v.served.resource().Resource),
+		Kind:             v.groupVersionKind(),
+		HubGroupVersion:  v.groupVersion(),
+		MetaGroupVersion: metav1.SchemeGroupVersion,
+		TableConvertor:   v.store.TableConvertor,
+		Authorizer:       v.served.server.config.Authorizer,
+
+		MaxRequestBodyBytes: v.served.server.config.MaxBody,
+	}
+	var out scopes
+	var err error
+	if out.main, err = managed(v, main, v.store.GetResetFields()); err != nil {
+		return out, err
+	}
+	create := *out.main
+	serializer.fresh = true
+	create.Serializer = serializer
+	out.create = &create
+	if v.status != nil {
+		status := main
+		status.Subresource = "status"
+		if out.status, err = managed(v, status, v.status.GetResetFields()); err != nil {
+			return out, err
+		}
+	}
+	if v.scale != nil {
+		out.scale, err = managed(v, scaleScope(main), nil)
+	}
+	return out, err
+}
+
+func scaleScope(main handlers.RequestScope) handlers.RequestScope {
+	main.Subresource = "scale"
+	main.Serializer = serializer.NewCodecFactory(scale.NewScaleConverter().Scheme())
+	main.StandardSerializers = nil
+	main.Kind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+	main.TableConvertor = rest.NewDefaultTableConvertor(main.Resource.GroupResource())
+	return main
+}
+
+// managed gives a scope who keeps track of the owners of fields.
+func managed(v *version, scope handlers.RequestScope, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
+	manager, err := managedfields.NewDefaultCRDFieldManager(v.served.types, scope.Convertor, scope.Defaulter, scope.Creater,
+		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(reset))
+	if err != nil {
+		return nil, fmt.Errorf("managed fields of %s: %w", scope.Kind, err)
+	}
+	scope.FieldManager = manager
+	return &scope, nil
+}
+
+// equivalents tells admission under which versions an object is known.
+func equivalents(d *served) runtime.EquivalentResourceRegistry {
+	registry := runtime.NewEquivalentResourceRegistry()
+	for _, v := range d.versions {
+		resource := v.groupVersion().WithResource(d.resource().Resource)
+		registry.RegisterKindFor(resource, "", v.groupVersionKind())
+		if v.compiled.HasStatus() {
+			registry.RegisterKindFor(resource, "status", v.groupVersionKind())
+		}
+		if v.compiled.Scale() != nil {
+			registry.RegisterKindFor(resource, "scale", autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+		}
+	}
+	return registry
+}
+
+// deprecation is what users of a deprecated version are told.
+func deprecation(v *version) []string {
+	if !v.spec.Deprecated {
+		return nil
+	}
+	if v.spec.DeprecationWarning != nil {
+		return []string{*v.spec.DeprecationWarning}
+	}
+	kind := v.served.kind.Kind
+	said := fmt.Sprintf("%s %s is deprecated", v.groupVersion(), kind)
+	best := ""
+	for name, other := range v.served.versions {
+		if other.spec.Served && !other.spec.Deprecated && compareVersions(v.name, name) < 0 && (best == "" || compareVersions(best, name) < 0) {
+			best = name
+		}
+	}
+	if best != "" {
+		said += fmt.Sprintf("; use %s/%s %s", v.served.kind.Group, best, kind)
+	}
+	return []string{said}
+}
+
+func compareVersions(a, b string) int { return kubeversion.CompareKubeAwareVersionStrings(a, b) }

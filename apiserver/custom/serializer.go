@@ -1,0 +1,176 @@
+package custom
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
+)
+
+type runtimeKind = schema.GroupVersionKind
+
+// typer knows custom resources, and the options that come in requests.
+type typer struct {
+	options runtime.ObjectTyper
+	objects runtime.ObjectTyper
+}
+
+func newTyper(options runtime.ObjectTyper) typer {
+	return typer{options: options, objects: crdserverscheme.NewUnstructuredObjectTyper()}
+}
+
+// ObjectKinds implements runtime.ObjectTyper.
+func (t typer) ObjectKinds(obj runtime.Object) ([]runtimeKind, bool, error) {
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return t.objects.ObjectKinds(obj)
+	}
+	return t.options.ObjectKinds(obj)
+}
+
+// Recognizes implements runtime.ObjectTyper.
+func (t typer) Recognizes(gvk runtimeKind) bool {
+	return t.options.Recognizes(gvk) || t.objects.Recognizes(gvk)
+}
+
+// creater makes empty objects of any kind.
+type creater struct{}
+
+// New implements runtime.ObjectCreater.
+func (creater) New(gvk runtimeKind) (runtime.Object, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(gvk)
+	return obj, nil
+}
+
+// defaulter completes the objects of a definition.
+type defaulter struct{ convertor convertor }
+
+// Default implements runtime.ObjectDefaulter.
+func (d defaulter) Default(obj runtime.Object) { d.convertor.complete(obj) }
+
+// requestSerializer decodes what clients of a version send and encodes what they
+// get.
+type requestSerializer struct {
+	version *version
+	infos   []runtime.SerializerInfo
+	// fresh says that objects are new: their types are checked at once.
+	fresh bool
+}
+
+func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializer {
+	text := func(options json.SerializerOptions) *json.Serializer {
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer, options)
+	}
+	return requestSerializer{version: v, infos: []runtime.SerializerInfo{
+		{
+			MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
+			Serializer:       text(json.SerializerOptions{StreamingCollectionsEncoding: true}),
+			PrettySerializer: text(json.SerializerOptions{Pretty: true}),
+			StrictSerializer: text(json.SerializerOptions{Strict: true, StreamingCollectionsEncoding: true}),
+			StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: text(json.SerializerOptions{}), Framer: json.Framer},
+		},
+		{
+			MediaType: runtime.ContentTypeYAML, MediaTypeType: "application", MediaTypeSubType: "yaml", EncodesAsText: true,
+			Serializer:       text(json.SerializerOptions{Yaml: true}),
+			StrictSerializer: text(json.SerializerOptions{Yaml: true, Strict: true}),
+		},
+		{
+			// For tables and metadata; objects have no such form.
+			MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
+			Serializer:       protobuf.NewSerializerWithOptions(creater{}, typer, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
+			StreamSerializer: &runtime.StreamSerializerInfo{Serializer: protobuf.NewRawSerializer(creater{}, typer), Framer: protobuf.LengthDelimitedFramer},
+		},
+	}}
+}
+
+// SupportedMediaTypes implements runtime.NegotiatedSerializer.
+func (s requestSerializer) SupportedMediaTypes() []runtime.SerializerInfo { return s.infos }
+
+// EncoderForVersion implements runtime.NegotiatedSerializer.
+func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
+	scheme := s.version.served.server.scheme
+	return versioning.NewCodec(encoder, nil, s.version.served.convertor, scheme, scheme, scheme, gv, nil, "custom-"+s.version.groupVersion().String())
+}
+
+// DecoderToVersion implements runtime.NegotiatedSerializer.
+func (s requestSerializer) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
+	text, ok := decoder.(*json.Serializer)
+	return requestDecoder{version: s.version, delegate: decoder, strict: ok && text.IsStrict(), fresh: s.fresh}
+}
+
+// requestDecoder prunes and completes what a client sent. Where unknown fields
+// are reported, it reports them.
+type requestDecoder struct {
+	version       *version
+	delegate      runtime.Decoder
+	strict, fresh bool
+}
+
+// Decode implements runtime.Decoder.
+func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.Object) (runtime.Object, *runtimeKind, error) {
+	obj, gvk, err := d.delegate.Decode(data, defaults, into)
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, gvk, err
+	}
+	var found []error
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok {
+			return nil, gvk, err
+		}
+		found = strict.Errors()
+	}
+	if d.fresh {
+		if err := d.version.wrongTypes(u.GetName(), d.version.compiled.Skeleton.Check(u.Object)); err != nil {
+			return nil, gvk, err
+		}
+	}
+	unknown, err := d.version.receive(u)
+	if err != nil {
+		return nil, gvk, err
+	}
+	for _, path := range unknown {
+		found = append(found, fmt.Errorf("unknown field %q", path))
+	}
+	if d.strict && len(found) > 0 {
+		return obj, gvk, runtime.NewStrictDecodingError(found)
+	}
+	return obj, gvk, nil
+}
+
+// receive completes an object that a client sent and returns the paths of what
+// was not specified. Its metadata becomes what ObjectMeta can hold.
+func (v *version) receive(u *unstructured.Unstructured) ([]string, error) {
+	if u.Object == nil {
+		return nil, errors.New("an object is required")
+	}
+	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		return nil, err
+	}
+	if u.GroupVersionKind() == v.groupVersionKind() {
+		paths, err := v.completePaths(u.Object)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if len(path) < len("metadata.") || path[:len("metadata.")] != "metadata." {
+				unknown = append(unknown, path)
+			}
+		}
+	}
+	if found {
+		if err := objectmeta.SetObjectMeta(u.Object, meta); err != nil {
+			return nil, err
+		}
+	}
+	return unknown, nil
+}

@@ -1,0 +1,98 @@
+package custom
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/endpoints/metrics"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// patchTypes are the patches that custom resources take: a strategic merge needs
+// a Go type.
+var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
+
+// serve answers a request for the version, which is open.
+func (v *version) serve(w http.ResponseWriter, req *http.Request, info *genericapirequest.RequestInfo) {
+	for _, text := range v.warnings {
+		warning.AddWarning(req.Context(), "", text)
+	}
+	var handler http.HandlerFunc
+	switch {
+	case info.Subresource == "":
+		handler = v.resourceHandler(info.Verb)
+	case info.Subresource == "status" && v.status != nil:
+		handler = v.subresourceHandler(info.Verb, v.status, v.scopes.status)
+	case info.Subresource == "scale" && v.scale != nil:
+		handler = v.subresourceHandler(info.Verb, v.scale, v.scopes.scale)
+	default:
+		v.refuse(apierrors.NewNotFound(v.served.resource(), info.Name), w, req)
+		return
+	}
+	if handler == nil {
+		v.refuse(apierrors.NewMethodNotSupported(v.served.resource(), info.Verb), w, req)
+		return
+	}
+	if info.Verb == "patch" && info.Subresource != "scale" && isApply(req) {
+		if err := v.pruneApplied(req); err != nil {
+			v.refuse(err, w, req)
+			return
+		}
+	}
+	if info.Verb == "watch" {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		defer context.AfterFunc(v.served.watches, cancel)()
+		req = req.WithContext(ctx)
+	}
+	metrics.InstrumentHandlerFunc(strings.ToUpper(info.Verb), info.APIGroup, info.APIVersion, info.Resource, info.Subresource,
+		metrics.CleanScope(info), metrics.APIServerComponent, v.spec.Deprecated, "", handler)(w, req)
+}
+
+func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
+	responsewriters.ErrorNegotiated(err, v.served.server.codecs, v.groupVersion(), w, req)
+}
+
+func (v *version) resourceHandler(verb string) http.HandlerFunc {
+	scope, config := v.scopes.main, v.served.server.config
+	admit := gate{version: v, delegate: config.Admission}
+	switch verb {
+	case "get":
+		return handlers.GetResource(v.store, scope)
+	case "list":
+		return handlers.ListResource(v.store, v.store, scope, false, config.MinWatch)
+	case "watch":
+		return handlers.ListResource(v.store, v.store, scope, true, config.MinWatch)
+	case "create":
+		return handlers.CreateResource(v.store, v.scopes.create, admit)
+	case "update":
+		return handlers.UpdateResource(v.store, scope, admit)
+	case "patch":
+		return handlers.PatchResource(v.store, scope, admit, patchTypes)
+	case "delete":
+		return handlers.DeleteResource(v.store, true, scope, config.Admission)
+	case "deletecollection":
+		return handlers.DeleteCollection(v.store, true, scope, config.Admission)
+	}
+	return nil
+}
+
+func (v *version) subresourceHandler(verb string, storage rest.Patcher, scope *handlers.RequestScope) http.HandlerFunc {
+	admit := gate{version: v, delegate: v.served.server.config.Admission}
+	switch verb {
+	case "get":
+		return handlers.GetResource(storage, scope)
+	case "update":
+		return handlers.UpdateResource(storage, scope, admit)
+	case "patch":
+		return handlers.PatchResource(storage, scope, admit, patchTypes)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package custom
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// strategy is what a store asks about the objects of one version. Updates are
+// judged by beginUpdate, after the versions of the object were compared.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	version    *version
+	selectable []selectable
+}
+
+// selectable is a field that objects are selected by.
+type selectable struct {
+	name string
+	path *jsonpath.JSONPath
+}
+
+var (
+	_ rest.RESTCreateStrategy  = strategy{}
+	_ rest.RESTUpdateStrategy  = strategy{}
+	_ rest.RESTDeleteStrategy  = strategy{}
+	_ rest.ResetFieldsStrategy = strategy{}
+)
+
+func newStrategy(v *version) strategy {
+	s := strategy{ObjectTyper: newTyper(v.served.server.scheme), NameGenerator: names.SimpleNameGenerator, version: v}
+	for _, f := range v.spec.SelectableFields {
+		path := jsonpath.New(f.JSONPath).AllowMissingKeys(true)
+		if err := path.Parse("{" + f.JSONPath + "}"); err == nil {
+			s.selectable = append(s.selectable, selectable{name: strings.TrimPrefix(f.JSONPath, "."), path: path})
+		}
+	}
+	return s
+}
+
+// NamespaceScoped implements rest.RESTCreateStrategy.
+func (s strategy) NamespaceScoped() bool { return s.version.served.namespaced() }
+
+// AllowCreateOnUpdate implements rest.RESTUpdateStrategy.
+func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate implements rest.RESTUpdateStrategy.
+func (strategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+// Canonicalize implements rest.RESTCreateStrategy.
+func (strategy) Canonicalize(runtime.Object) {}
+
+// PrepareForCreate implements rest.RESTCreateStrategy.
+func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	u := content(obj)
+	if s.version.compiled.HasStatus() {
+		delete(u.Object, "status")
+	}
+	u.SetGeneration(1)
+}
+
+// PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the resource
+// leaves the status alone where that has an endpoint of its own.
+func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
+	updated, old := content(newObj), content(oldObj)
+	if s.version.compiled.HasStatus() {
+		if status, ok := old.Object["status"]; ok {
+			updated.Object["status"] = status
+		} else {
+			delete(updated.Object, "status")
+		}
+	}
+	generation := old.GetGeneration()
+	if !apiequality.Semantic.DeepEqual(withoutMetadata(updated.Object), withoutMetadata(old.Object)) {
+		generation++
+	}
+	updated.SetGeneration(generation)
+}
+
+func withoutMetadata(obj map[string]any) map[string]any {
+	out := maps.Clone(obj)
+	delete(out, "metadata")
+	return out
+}
+
+// Validate implements rest.RESTCreateStrategy.
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	u := content(obj)
+	errs := s.version.validateKind(u)
+	errs = append(errs, validation.ValidateObjectMetaAccessor(u, s.NamespaceScoped(), validation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	return append(errs, s.version.compiled.Validate(ctx, u.Object, nil)...)
+}
+
+func (v *version) validateKind(u *unstructured.Unstructured) field.ErrorList {
+	var errs field.ErrorList
+	if want := v.served.kind.Kind; u.GetKind() != want {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be "+want))
+	}
+	if want := v.groupVersion().String(); u.GetAPIVersion() != want {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), "must be "+want))
+	}
+	return errs
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy. What it returned would be
+// 422, and before marked fields were looked at; beginUpdate has its place.
+func (strategy) ValidateUpdate(context.Context, runtime.Object, runtime.Object) field.ErrorList {
+	return nil
+}
+
+// WarningsOnCreate implements rest.RESTCreateStrategy.
+func (strategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
+
+// WarningsOnUpdate implements rest.RESTUpdateStrategy.
+func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if !s.version.compiled.HasStatus() {
+		return nil
+	}
+	return s.resetFields("status")
+}
+
+func (s strategy) resetFields(fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, name := range fields {
+		set.Insert(fieldpath.MakePathOrDie(name))
+	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.version.groupVersion().String()): set}
+}
+
+func (s strategy) predicate(label labels.Selector, f fields.Selector) storage.SelectionPredicate {
+	return storage.SelectionPredicate{Label: label, Field: f, GetAttrs: s.attributes}
+}
+
+// attributes gives what selectors match.
+func (s strategy) attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil, fmt.Errorf("unexpected object %T", obj)
+	}
+	set := fields.Set{"metadata.name": u.GetName()}
+	if s.NamespaceScoped() {
+		set["metadata.namespace"] = u.GetNamespace()
+	}
+	for _, f := range s.selectable {
+		set[f.name] = ""
+		found, err := f.path.FindResults(u.Object)
+		if err == nil && len(found) > 0 && len(found[0]) > 0 {
+			set[f.name] = fmt.Sprint(found[0][0].Interface())
+		}
+	}
+	return u.GetLabels(), set, nil
+}
+
+// content is an object of a store, which holds no others.
+func content(obj runtime.Object) *unstructured.Unstructured {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u
+	}
+	return &unstructured.Unstructured{Object: map[string]any{}}
+}

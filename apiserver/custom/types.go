@@ -1,0 +1,68 @@
+package custom
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// newTypes makes the types that server-side apply merges objects by.
+func newTypes(d *served) (managedfields.TypeConverter, error) {
+	models := maps.Clone(d.server.config.Models)
+	loose := false
+	for _, v := range d.versions {
+		shape := v.compiled.Structural.ToKubeOpenAPI()
+		withMetadata(shape)
+		gvk := v.groupVersionKind()
+		shape.VendorExtensible.AddExtension("x-kubernetes-group-version-kind", []any{
+			map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind},
+		})
+		models[modelName(gvk)] = shape
+		loose = loose || !v.compiled.Pruned
+	}
+	types, err := managedfields.NewTypeConverter(models, loose)
+	if err != nil {
+		return nil, fmt.Errorf("merge types of %s: %w", d.kind, err)
+	}
+	return types, nil
+}
+
+// withMetadata adds what every object has, to the object and to those inside.
+func withMetadata(s *spec.Schema) {
+	embed(s)
+	addMetadata(s)
+}
+
+func addMetadata(s *spec.Schema) {
+	s.SetProperty("apiVersion", *spec.StringProperty())
+	s.SetProperty("kind", *spec.StringProperty())
+	s.SetProperty("metadata", *spec.RefSchema("#/components/schemas/" + metav1.ObjectMeta{}.OpenAPIModelName()))
+}
+
+func embed(s *spec.Schema) {
+	for name, child := range s.Properties {
+		embed(&child)
+		s.Properties[name] = child
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		embed(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		embed(s.AdditionalProperties.Schema)
+	}
+	if yes, ok := s.VendorExtensible.Extensions.GetBool("x-kubernetes-embedded-resource"); ok && yes {
+		addMetadata(s)
+	}
+}
+
+// modelName is how a kind is called in OpenAPI documents.
+func modelName(gvk runtimeKind) string {
+	parts := strings.Split(gvk.Group, ".")
+	slices.Reverse(parts)
+	return strings.Join(parts, ".") + "." + gvk.Version + "." + gvk.Kind
+}

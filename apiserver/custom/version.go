@@ -1,0 +1,162 @@
+package custom
+
+import (
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/definition"
+)
+
+// A cache of a store that was just opened fills within readyTimeout, or requests
+// go on to etcd.
+const (
+	readyPoll    = 2 * time.Millisecond
+	readyTimeout = 500 * time.Millisecond
+)
+
+// version is one version of a served definition. What is below opening is there
+// once open has returned.
+type version struct {
+	served *served
+	name   string
+	spec   *definition.CustomResourceDefinitionVersion
+
+	// compiled and embeds are there once the definition is compiled.
+	compiled *definition.Compiled
+	// embeds says whether there are objects inside of objects.
+	embeds bool
+
+	mu      sync.Mutex
+	opened  bool
+	opening error
+
+	store    *genericregistry.Store
+	status   *statusREST
+	scale    *scaleREST
+	scopes   scopes
+	warnings []string
+}
+
+// scopes are how the endpoints of a version handle requests.
+type scopes struct{ main, create, status, scale *handlers.RequestScope }
+
+func (v *version) groupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: v.served.crd.Spec.Group, Version: v.name}
+}
+
+func (v *version) groupVersionKind() schema.GroupVersionKind {
+	return v.groupVersion().WithKind(v.served.kind.Kind)
+}
+
+// open compiles the definition and opens the store, if nobody did before.
+func (v *version) open() error {
+	if err := v.served.compile(); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.opened || v.opening != nil {
+		return v.opening
+	}
+	if v.opening = v.doOpen(); v.opening == nil {
+		v.opened = true
+	}
+	return v.opening
+}
+
+func (v *version) doOpen() error {
+	if err := v.openStore(); err != nil {
+		return err
+	}
+	v.warnings = deprecation(v)
+	var err error
+	v.scopes, err = newScopes(v)
+	return err
+}
+
+func (v *version) openStore() error {
+	gvk, names := v.groupVersionKind(), v.served.crd.Status.AcceptedNames
+	s := newStrategy(v)
+	table, err := tableconvertor.New(columnsOf(v.spec))
+	if err != nil {
+		table = rest.NewDefaultTableConvertor(v.served.resource())
+	}
+	store := &genericregistry.Store{
+		NewFunc: func() runtime.Object {
+			obj := &unstructured.Unstructured{}
+			obj.SetGroupVersionKind(gvk)
+			return obj
+		},
+		NewListFunc: func() runtime.Object {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(v.groupVersion().WithKind(names.ListKind))
+			return list
+		},
+		DefaultQualifiedResource:  v.served.resource(),
+		SingularQualifiedResource: schema.GroupResource{Group: gvk.Group, Resource: names.Singular},
+		PredicateFunc:             s.predicate,
+		CreateStrategy:            s,
+		UpdateStrategy:            s,
+		DeleteStrategy:            s,
+		ResetFieldsStrategy:       s,
+		TableConvertor:            table,
+		BeginUpdate:               v.beginUpdate,
+	}
+	options := &generic.StoreOptions{RESTOptions: withCodec{v.served.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
+	if err := store.CompleteWithOptions(options); err != nil {
+		return err
+	}
+	v.store = store
+	if v.compiled.HasStatus() {
+		v.status = newStatusREST(v)
+	}
+	if v.compiled.Scale() != nil {
+		v.scale = newScaleREST(v)
+	}
+	return nil
+}
+
+func (v *version) isOpen() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.opened
+}
+
+// awaitReady waits for the cache of the store to fill.
+func (v *version) awaitReady() {
+	for end := time.Now().Add(readyTimeout); time.Now().Before(end); time.Sleep(readyPoll) {
+		if v.store.ReadinessCheckFunc == nil || v.store.ReadinessCheckFunc() == nil {
+			return
+		}
+	}
+}
+
+func (v *version) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.store != nil && v.store.DestroyFunc != nil {
+		v.store.DestroyFunc()
+	}
+}
+
+// columnsOf are what kubectl prints; without any, the age.
+func columnsOf(spec *definition.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
+	if len(spec.AdditionalPrinterColumns) > 0 {
+		return spec.AdditionalPrinterColumns
+	}
+	return []apiextensionsv1.CustomResourceColumnDefinition{{
+		Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp",
+		Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
+	}}
+}
