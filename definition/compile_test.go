@@ -147,6 +147,12 @@ properties:
 				`.status.s: Invalid value: "": .status.s accessor error: 1 is of the type int64, expected string`,
 			},
 		},
+		"scale that is no number": {
+			schema: `{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`,
+			rest:   `subresources: {scale: {specReplicasPath: .spec.r, statusReplicasPath: .status.r}}`,
+			new:    `{spec: {r: many}}`,
+			want:   []string{`.spec.r: Invalid value: 0: .spec.r accessor error: many is of the type string, expected int64`},
+		},
 		"what was wrong may stay": {
 			schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string, maxLength: 1}, b: {type: string}}}}}`,
 			old:    `{spec: {a: long, b: x}}`,

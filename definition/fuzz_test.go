@@ -113,6 +113,10 @@ func FuzzDeepCopy(f *testing.F) {
 		if diff := cmp.Diff(crd, copied); diff != "" {
 			t.Errorf("copy (-want +got):\n%s", diff)
 		}
+		beta := v1beta1.FromStored(crd)
+		if diff := cmp.Diff(beta, beta.DeepCopyObject().(*v1beta1.CustomResourceDefinition)); diff != "" {
+			t.Errorf("copy in v1beta1 (-want +got):\n%s", diff)
+		}
 		scribble(crd)
 		if diff := cmp.Diff(again, copied); diff != "" {
 			t.Errorf("copy after a change of the original (-want +got):\n%s", diff)

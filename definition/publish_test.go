@@ -177,6 +177,25 @@ properties:` + ownFields + `
 	}
 }
 
+func TestPublishedSelectableFields(t *testing.T) {
+	c := compiled(t, store(t, widgets(`{type: object, properties: {a: {type: string}}}`)+"    selectableFields: [{jsonPath: .a}]\n"))
+	for _, published := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
+		got := string(asJSON(t, published.Extensions["x-kubernetes-selectable-fields"]))
+		if diff := cmp.Diff(`[{"fieldPath":"a"}]`, got); diff != "" {
+			t.Errorf("selectable fields (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestPublishedWithoutSchema(t *testing.T) {
+	c := compiled(t, storeV1beta1(t, widgetsV1beta1("prune: false")))
+	for _, published := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
+		if diff := cmp.Diff(map[string]any{"type": "object"}, plain(t, asJSON(t, published))); diff != "" {
+			t.Errorf("published (-want +got):\n%s", diff)
+		}
+	}
+}
+
 const flow = `apiVersion: {type: string}, kind: {type: string}, metadata: {$ref: ObjectMeta}`
 
 // plain is a published schema without its kind and without the words that

@@ -1,6 +1,7 @@
 package definition_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +112,17 @@ spec:
 		"logic at the root beside a status": {
 			crd: widgets(`{type: object, anyOf: [{required: [spec]}], properties: {spec: {type: object}}}`) + "    subresources: {status: {}}\n",
 		},
+		"a conversion webhook that is a service": {
+			crd: two + `
+  conversion:
+    strategy: Webhook
+    webhook: {clientConfig: {service: {name: a, namespace: b, path: /c//d, port: 70000}}, conversionReviewVersions: [v1]}
+`,
+			want: []string{
+				`spec.conversion.webhook.clientConfig.service.path: Invalid value: "/c//d": segment[1] may not be empty`,
+				`spec.conversion.webhook.clientConfig.service.port: Invalid value: 70000: port is not valid: must be between 1 and 65535, inclusive`,
+			},
+		},
 		"an API of the community": {
 			crd: `
 metadata: {name: widgets.things.k8s.io}
@@ -207,6 +219,37 @@ spec:
 		})
 	}
 }
+
+// A definition that was stored without a schema may stay without one.
+func TestMissingSchema(t *testing.T) {
+	const bare = `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+	if diff := cmp.Diff([]string{inSchema(": Required value")}, refusals(t, definition.Write{APIVersion: definition.V1}, read(t, bare))); diff != "" {
+		t.Errorf("created through v1 (-want +got):\n%s", diff)
+	}
+	stored := storeV1beta1(t, widgetsV1beta1("prune: false"))
+	w := definition.Write{APIVersion: definition.V1, Old: stored}
+	if got := refusals(t, w, read(t, bare)); len(got) > 0 {
+		t.Errorf("updated through v1: %v", got)
+	}
+	want := []string{inSchema(": Required value: because otherwise all fields are pruned")}
+	if diff := cmp.Diff(want, refusals(t, w, read(t, bare+"  preserveUnknownFields: false\n"))); diff != "" {
+		t.Errorf("pruning turned on through v1 (-want +got):\n%s", diff)
+	}
+	community := strings.NewReplacer("widgets.example.com", "widgets.things.k8s.io", "example.com", "things.k8s.io").Replace(widgetsV1beta1("prune: false"))
+	if got := refusals(t, definition.Write{APIVersion: definition.V1beta1}, readV1beta1(t, community)); len(got) > 0 {
+		t.Errorf("an API of the community through v1beta1: %v", got)
+	}
+}
+
+// inSchema is a line about the schema of the first version.
+func inSchema(line string) string { return "spec.versions[0].schema.openAPIV3Schema" + line }
 
 // updated is a definition as a client sends it for an update.
 func updated(crd *definition.CustomResourceDefinition) *definition.CustomResourceDefinition {

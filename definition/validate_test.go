@@ -257,7 +257,7 @@ properties:
 		t.Run(name, func(t *testing.T) {
 			var want []string
 			for _, line := range test.want {
-				want = append(want, "spec.versions[0].schema.openAPIV3Schema"+line)
+				want = append(want, inSchema(line))
 			}
 			got := refusals(t, definition.Write{APIVersion: definition.V1}, read(t, widgets(test.schema)))
 			if diff := cmp.Diff(want, got); diff != "" {
