@@ -25,7 +25,10 @@ type Admission struct {
 	api    authenticator.Audiences
 }
 
-var _ admission.ValidationInterface = &Admission{}
+var (
+	_ admission.MutationInterface   = &Admission{}
+	_ admission.ValidationInterface = &Admission{}
+)
 
 // NewAdmission looks pods up in the lister, and through the client those that
 // it does not have yet. The audiences are those of the API, for which every pod
@@ -35,6 +38,22 @@ func NewAdmission(pods corelisters.PodLister, client coreclient.PodsGetter, api 
 		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect),
 		pods:    pods, client: client, api: api,
 	}
+}
+
+// Admit implements admission.MutationInterface. It changes nothing: a write to
+// a status is judged here as it was sent, because what it says of metadata is
+// dropped before validation, and a node is to hear that it may not. One that is
+// out of date is left for the registry to refuse as such.
+func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if a.GetOperation() != admission.Update || a.GetSubresource() != "status" {
+		return nil
+	}
+	newMeta, isNew := a.GetObject().(metav1.Object)
+	oldMeta, isOld := a.GetOldObject().(metav1.Object)
+	if isNew && isOld && newMeta.GetResourceVersion() != "" && newMeta.GetResourceVersion() != oldMeta.GetResourceVersion() {
+		return nil
+	}
+	return p.Validate(ctx, a, o)
 }
 
 // Validate implements admission.ValidationInterface.

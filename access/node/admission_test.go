@@ -193,3 +193,25 @@ func csr(t *testing.T, name, signer string) string {
 	obj.Spec.Request = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 	return encode(t, obj)
 }
+
+// TestAdmitJudgesStatusAsSent: the registry drops metadata from a status before
+// validation, so a change of it is seen only here.
+func TestAdmitJudgesStatusAsSent(t *testing.T) {
+	plugin := newAdmission(t)
+	labelled := write{
+		operation: admission.Update, resource: podsResource, subresource: "status",
+		old:    `{metadata: {name: web, namespace: a, resourceVersion: "2"}, spec: {nodeName: n1}}`,
+		newObj: `{metadata: {name: web, namespace: a, resourceVersion: "2", labels: {x: y}}, spec: {nodeName: n1}}`,
+	}
+	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); !apierrors.IsForbidden(err) {
+		t.Errorf("a label in a status: %v", err)
+	}
+	labelled.newObj = `{metadata: {name: web, namespace: a, resourceVersion: "1", labels: {x: y}}, spec: {nodeName: n1}}`
+	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); err != nil {
+		t.Errorf("out of date, so a conflict: %v", err)
+	}
+	main := write{operation: admission.Create, resource: podsResource, newObj: `{metadata: {name: web, namespace: a}}`}
+	if err := plugin.Admit(t.Context(), main.attributes(t), nil); err != nil {
+		t.Errorf("left to validation: %v", err)
+	}
+}
