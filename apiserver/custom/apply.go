@@ -63,7 +63,6 @@ func (v *version) pruneApplied(req *http.Request) error {
 	return nil
 }
 
-
 // decodeApplied keeps integers exact.
 func decodeApplied(body []byte) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON(body)

@@ -1,0 +1,206 @@
+package custom_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+// shared is the server that all tests use, each with definitions of its own.
+var shared *client
+
+func TestMain(m *testing.M) {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "custom")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
+	if err != nil {
+		return 0, err
+	}
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- server.Run(ctx, func() { close(ready) }) }()
+	select {
+	case <-ready:
+	case err := <-done:
+		return 0, fmt.Errorf("server ended before it was ready: %w", err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
+	if err != nil {
+		return 0, err
+	}
+	if shared, err = newClient(config, server.URL()); err != nil {
+		return 0, err
+	}
+	code := m.Run()
+	cancel()
+	return code, <-done
+}
+
+// client speaks HTTP, so that tests see what is on the wire.
+type client struct {
+	http *http.Client
+	url  string
+}
+
+func newClient(config *restclient.Config, url string) (*client, error) {
+	config.QPS = -1
+	c, err := restclient.HTTPClientFor(config)
+	return &client{http: c, url: url}, err
+}
+
+// answer is what a request got.
+type answer struct {
+	code     int
+	object   *unstructured.Unstructured
+	warnings []string
+}
+
+// text is what the answer says: the code, the message of a Status, the warnings.
+func (a answer) text() string {
+	message, _, _ := unstructured.NestedString(a.object.Object, "message")
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", a.code, message, strings.Join(a.warnings, " ")))
+}
+
+// do sends YAML as JSON, or as the media type given after the method: "PATCH
+// application/merge-patch+json".
+func (c *client) do(method, path, body string) (answer, error) {
+	method, mediaType, _ := strings.Cut(method, " ")
+	if mediaType == "" {
+		mediaType = "application/json"
+	}
+	data, err := yaml.YAMLToJSON([]byte(body))
+	if err != nil {
+		return answer{}, err
+	}
+	req, err := http.NewRequest(method, c.url+path, bytes.NewReader(data))
+	if err != nil {
+		return answer{}, err
+	}
+	req.Header.Set("Content-Type", mediaType)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	got := answer{code: res.StatusCode, object: &unstructured.Unstructured{Object: map[string]any{}}}
+	for _, header := range res.Header.Values("Warning") {
+		_, said, _ := strings.Cut(header, `"`)
+		got.warnings = append(got.warnings, strings.ReplaceAll(strings.TrimSuffix(said, `"`), `\"`, `"`))
+	}
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return got, err
+	}
+	if err := json.Unmarshal(raw, &got.object.Object); err != nil {
+		got.object.Object = map[string]any{"message": string(raw)}
+	}
+	return got, nil
+}
+
+// must is do, and fails the test if the code is another one.
+func (c *client) must(t testing.TB, code int, method, path, body string) *unstructured.Unstructured {
+	t.Helper()
+	got, err := c.do(method, path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.code != code {
+		t.Fatalf("%s %s: %s", method, path, got.text())
+	}
+	return got.object
+}
+
+const (
+	definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	merge       = "PATCH application/merge-patch+json"
+	apply       = "PATCH application/apply-patch+yaml"
+)
+
+// define creates a definition of Things in a group, with one version v1 that has
+// both subresources.
+func define(t testing.TB, group, schema string) {
+	t.Helper()
+	shared.must(t, http.StatusCreated, "POST", definitions, thing(group, schema))
+	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
+}
+
+func thing(group, schema string) string {
+	return fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.%s}
+spec:
+  group: %s
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: %s, status: {type: object, properties: {phase: {type: string}, replicas: {type: integer}, fixed: {type: string, x-kubernetes-immutable: true}}}}}}
+`, group, group, schema)
+}
+
+// remove deletes an object and waits until it is gone.
+func remove(t testing.TB, path string) {
+	t.Helper()
+	if _, err := shared.do("DELETE", path, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, path+" is gone", func() bool {
+		got, err := shared.do("GET", path, "")
+		return err == nil && got.code == http.StatusNotFound
+	})
+}
+
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if done() {
+			return
+		}
+	}
+	t.Fatalf("not within ten seconds: %s", what)
+}
+
+func conditionOf(obj *unstructured.Unstructured, kind string) string {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, item := range list {
+		if c, ok := item.(map[string]any); ok && c["type"] == kind {
+			return fmt.Sprint(c["status"], " ", c["reason"])
+		}
+	}
+	return ""
+}
+
