@@ -1,6 +1,7 @@
 package definition_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,4 +228,18 @@ func TestCompiled(t *testing.T) {
 	if _, err := definition.Compile(broken); err == nil || err.Error() != "compile version v1 of widgets.example.com: must be a schema (an object), not a list" {
 		t.Errorf("a broken schema: %v", err)
 	}
+}
+
+// The first writes to a kind may come together.
+func TestCompiledConcurrently(t *testing.T) {
+	c := compiled(t, store(t, widgets(`{type: object, properties: {a: {type: integer, x-kubernetes-validations: [{rule: "self < 3"}]}}}`)))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if got := lines(c.Validate(t.Context(), map[string]any{"a": int64(3)}, nil)); len(got) != 1 {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	group.Wait()
 }
