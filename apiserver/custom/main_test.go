@@ -203,4 +203,3 @@ func conditionOf(obj *unstructured.Unstructured, kind string) string {
 	}
 	return ""
 }
-

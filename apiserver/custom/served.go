@@ -139,9 +139,7 @@ func (d *served) warm(old *served) {
 	for name, was := range old.versions {
 		if v := d.versions[name]; v != nil && was.isOpen() {
 			// A version that cannot be opened says so to the requests for it.
-			if err := v.open(); err == nil {
-				v.awaitReady()
-			}
+			_ = v.open()
 		}
 	}
 }

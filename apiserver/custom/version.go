@@ -18,8 +18,8 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// A cache of a store that was just opened fills within readyTimeout, or requests
-// go on to etcd.
+// The cache of a store that was just opened is given readyTimeout to fill;
+// requests that come too early are told to try again.
 const (
 	readyPoll    = 2 * time.Millisecond
 	readyTimeout = 500 * time.Millisecond
@@ -71,6 +71,7 @@ func (v *version) open() error {
 	}
 	if v.opening = v.doOpen(); v.opening == nil {
 		v.opened = true
+		v.awaitReady()
 	}
 	return v.opening
 }

@@ -1,0 +1,170 @@
+package custom_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const text = `{type: object, properties: {a: {type: string}}}`
+
+func TestServedWithinASecond(t *testing.T) {
+	begin := time.Now()
+	define(t, "soon.example.com", text)
+	shared.must(t, http.StatusCreated, "POST", objectsPath("soon.example.com"), object("soon.example.com", "v1", `{a: x}`))
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("served %s after its definition was sent", took)
+	}
+	crd := shared.must(t, 200, "GET", definitions+"/things.soon.example.com", "")
+	for kind, want := range map[string]string{
+		"NamesAccepted": "True NoConflicts", "Established": "True InitialNamesAccepted", "NonStructuralSchema": "",
+	} {
+		if got := conditionOf(crd, kind); got != want {
+			t.Errorf("condition %s: got %q, want %q", kind, got, want)
+		}
+	}
+}
+
+func object(group, version, spec string) string {
+	return fmt.Sprintf("{apiVersion: %s/%s, kind: Thing, metadata: {name: o}, spec: %s}", group, version, spec)
+}
+
+func TestNamesConflict(t *testing.T) {
+	define(t, "names.example.com", text)
+	other := strings.NewReplacer("name: things.names", "name: others.names", "plural: things", "plural: others").Replace(thing("names.example.com", text))
+	shared.must(t, http.StatusCreated, "POST", definitions, other)
+	path := definitions + "/others.names.example.com"
+	t.Cleanup(func() { remove(t, path) })
+	eventually(t, "the names are taken", func() bool {
+		return conditionOf(shared.must(t, 200, "GET", path, ""), "NamesAccepted") == "False ListKindConflict"
+	})
+	shared.must(t, http.StatusNotFound, "GET", "/apis/names.example.com/v1/namespaces/default/others", "")
+	remove(t, definitions+"/things.names.example.com")
+	eventually(t, "the kind is free", func() bool {
+		return conditionOf(shared.must(t, 200, "GET", path, ""), "Established") == "True InitialNamesAccepted"
+	})
+	shared.must(t, 200, "GET", "/apis/names.example.com/v1/namespaces/default/others", "")
+}
+
+func TestDeletedWithItsObjects(t *testing.T) {
+	group := "gone.example.com"
+	define(t, group, text)
+	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x}`))
+	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: [example.com/wait]}}`)
+	shared.must(t, 200, "DELETE", definitions+"/things."+group, "")
+	eventually(t, "the object is going", func() bool {
+		return shared.must(t, 200, "GET", objectPath(group), "").GetDeletionTimestamp() != nil
+	})
+	got, err := shared.do("POST", objectsPath(group), strings.Replace(object(group, "v1", `{a: x}`), "name: o", "name: p", 1))
+	if err != nil || got.code != http.StatusMethodNotAllowed {
+		t.Errorf("create while terminating: %s, %v", got.text(), err)
+	}
+	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: null}}`)
+	eventually(t, "the definition is gone", func() bool {
+		got, err := shared.do("GET", definitions+"/things."+group, "")
+		return err == nil && got.code == http.StatusNotFound
+	})
+	shared.must(t, http.StatusNotFound, "GET", objectsPath(group), "")
+	shared.must(t, http.StatusNotFound, "GET", "/apis/"+group, "")
+	define(t, group, text)
+	list := shared.must(t, 200, "GET", objectsPath(group), "")
+	if items, _, _ := unstructured.NestedSlice(list.Object, "items"); len(items) > 0 {
+		t.Errorf("a new definition finds objects of the old one: %v", items)
+	}
+}
+
+func TestV1beta1(t *testing.T) {
+	const beta = "/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions"
+	for name, test := range map[string]struct{ prune, keeps, after string }{
+		"off unless it is asked for": {"", "1", "true"},
+		"on":                         {"prune: true", "<nil>", "<nil>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := "beta.example.com"
+			shared.must(t, http.StatusCreated, "POST", beta, fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: things.%s}
+spec:
+  group: %s
+  version: v1
+  names: {plural: things, kind: Thing}
+  validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}
+  %s`, group, group, test.prune))
+			t.Cleanup(func() { remove(t, beta+"/things."+group) })
+			obj := shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x, more: 1}`))
+			more, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "more")
+			if got := fmt.Sprint(more); got != test.keeps {
+				t.Errorf("spec.more: got %s, want %s", got, test.keeps)
+			}
+			crd := shared.must(t, 200, "GET", definitions+"/things."+group, "")
+			preserve, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "preserveUnknownFields")
+			if got := fmt.Sprint(preserve); got != test.after {
+				t.Errorf("spec.preserveUnknownFields in v1: got %s, want %s", got, test.after)
+			}
+		})
+	}
+}
+
+func TestMarkersInOpenAPI(t *testing.T) {
+	group := "open.example.com"
+	define(t, group, `{type: object, properties: {a: {type: string, description: The disk., x-kubernetes-immutable: true}}}`)
+	for path, prefix := range map[string][]string{
+		"/openapi/v3/apis/" + group + "/v1": {"components", "schemas"},
+		"/openapi/v2":                       {"definitions"},
+	} {
+		document := shared.must(t, 200, "GET", path, "")
+		at := append(prefix, "com.example.open.v1.Thing", "properties", "spec", "properties", "a")
+		a, _, err := unstructured.NestedMap(document.Object, at...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a["x-kubernetes-immutable"] != true || a["description"] != "Immutable. The disk." {
+			t.Errorf("%s: %v", path, a)
+		}
+	}
+}
+
+func TestTwoVersions(t *testing.T) {
+	group := "two.example.com"
+	shared.must(t, http.StatusCreated, "POST", definitions, fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.%s}
+spec:
+  group: %s
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, only: {type: string, x-kubernetes-immutable: true}, b: {type: string}}}}}}}
+  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}}
+`, group, group))
+	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
+	v2 := "/apis/" + group + "/v2/namespaces/default/things"
+	shared.must(t, http.StatusCreated, "POST", v2, object(group, "v2", `{a: x, b: x}`))
+	for _, test := range []struct{ path, body, want string }{
+		{objectPath(group), `{spec: {a: z}}`, `400 spec.a: immutable`},
+		{objectPath(group), `{spec: {b: z}}`, `200`},
+		{v2 + "/o", `{spec: {a: z}}`, `400 spec.a: immutable`},
+	} {
+		got, err := shared.do(merge, test.path, test.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, part, _ := strings.Cut(test.want, " ")
+		if !strings.HasPrefix(got.text(), code) || !strings.Contains(got.text(), part) {
+			t.Errorf("%s %s: got %s, want %s", test.path, test.body, got.text(), test.want)
+		}
+	}
+	remove(t, v2+"/o")
+	shared.must(t, http.StatusCreated, "POST", v2, object(group, "v2", `{a: x, only: here}`))
+	// v1 has no such field, so that a write through v1 would lose it.
+	got, err := shared.do(merge, objectPath(group), `{spec: {b: w}}`)
+	if err != nil || !strings.Contains(got.text(), "spec.only: immutable") {
+		t.Errorf("a write that loses a field of another version: %s, %v", got.text(), err)
+	}
+}
