@@ -1,6 +1,7 @@
 package kubectl_test
 
 import (
+	"context"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -62,7 +65,22 @@ func enter(t *testing.T, admin, own, namespace string) error {
 	}
 	_, err = client.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	return err
+	if err != nil {
+		return err
+	}
+	return waitForAccount(t.Context(), client, namespace)
+}
+
+// waitForAccount waits until a namespace has the account that its pods run as
+// unless they say otherwise.
+func waitForAccount(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	return wait.PollUntilContextTimeout(ctx, pause, patience, true, func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // runKubectl is the script command kubectl.
