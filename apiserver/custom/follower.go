@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -104,15 +105,30 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // put puts a definition in force.
-func (f *follower) put(_, obj any) {
+func (f *follower) put(oldObj, obj any) {
 	crd, ok := obj.(*definition.CustomResourceDefinition)
 	if !ok {
 		return
 	}
+	old, _ := oldObj.(*definition.CustomResourceDefinition)
 	f.server.replace(crd)
 	f.note(crd.Name, crd)
-	f.announce(crd.Spec.Group)
+	if looksDifferent(old, crd) {
+		f.announce(crd.Spec.Group)
+	}
 	f.queue.Add(crd.Name)
+}
+
+// looksDifferent says whether clients are to be told of a change. Most writes of
+// the status are not for them.
+func looksDifferent(old, crd *definition.CustomResourceDefinition) bool {
+	wasServed := old != nil && isServed(old)
+	if !wasServed || !isServed(crd) {
+		return wasServed != isServed(crd)
+	}
+	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
+		!apiequality.Semantic.DeepEqual(old.Spec, crd.Spec) ||
+		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
 // remove ends the service of a definition that is gone. Others may have waited
