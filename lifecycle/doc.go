@@ -1,7 +1,8 @@
 // Package lifecycle holds the controllers that run inside the server so that
 // nothing is left behind: terminating namespaces are emptied and removed, pods
-// whose node is gone are finished, and every active namespace has its default
-// ServiceAccount and the server's CA.
+// whose node is gone are finished, objects whose owners are gone are collected
+// (package garbage), and every active namespace has its default ServiceAccount
+// and the server's CA.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //
@@ -10,9 +11,9 @@
 // and does what is missing. The leader is the one process among replicas that
 // runs the controllers; it holds the Lease kube-system/holdfast-controllers.
 //
-// Promises: without changes there are a few watches and the renewal of the Lease,
-// and nothing is polled. Every deletion of a single object names its UID, so an
-// object created anew under the same name is never hit, not even by a leader
-// that has lost its Lease and does not know yet. When Run returns, everything
-// it started has ended.
+// Promises: without changes there are a watch for each kind and a few more, the
+// renewal of the Lease, and a look at discovery every minute. Every deletion of
+// a single object names its UID, so an object created anew under the same name
+// is never hit, not even by a leader that has lost its Lease and does not know
+// yet. When Run returns, everything it started has ended.
 package lifecycle

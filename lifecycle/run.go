@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/lifecycle/garbage"
 )
 
 // userAgent is the name under which the controllers write, in audit logs and
@@ -113,10 +116,15 @@ func (c *clients) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 func (c *clients) lead(ctx context.Context, rootCA []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactory(c.typed, 0)
+	var collecting sync.WaitGroup
 	defer func() {
 		cancel()
 		factory.Shutdown()
+		collecting.Wait()
 	}()
+	collecting.Go(func() {
+		garbage.Run(ctx, garbage.Config{Metadata: c.metadata, Discovery: c.discovery})
+	})
 	controllers := []controller{newNamespaces(c), newPods(c), newAccounts(c)}
 	if len(rootCA) > 0 {
 		controllers = append(controllers, newRootCAs(c, rootCA))

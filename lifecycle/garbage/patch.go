@@ -1,0 +1,95 @@
+package garbage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/retry"
+)
+
+// metadataPatch is a merge patch of an object that has not changed since.
+type metadataPatch struct {
+	Metadata struct {
+		UID             types.UID                `json:"uid"`
+		ResourceVersion string                   `json:"resourceVersion"`
+		OwnerReferences *[]metav1.OwnerReference `json:"ownerReferences,omitempty"`
+		Finalizers      *[]string                `json:"finalizers,omitempty"`
+	} `json:"metadata"`
+}
+
+func (c *collector) objects(o *object) metadata.ResourceInterface {
+	return c.config.Metadata.Resource(o.kind.GroupVersionResource).Namespace(o.namespace)
+}
+
+// changeOwners writes the references of an object anew. If the object is not as
+// it was seen, it is read and changed again.
+func (c *collector) changeOwners(ctx context.Context, o *object, change func([]metav1.OwnerReference) []metav1.OwnerReference) error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		refs := change(slices.Clone(o.owners))
+		if len(refs) == 0 {
+			refs = []metav1.OwnerReference{}
+		}
+		var patch metadataPatch
+		patch.Metadata.OwnerReferences = &refs
+		err := c.patch(ctx, o, patch)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		now, getErr := c.read(ctx, o)
+		if getErr != nil {
+			return getErr
+		}
+		o = newObject(o.kind, now)
+		return err
+	})
+	return ignoreNotFound(fmt.Sprintf("change owners of %s %s", o.kind.kind, o.name), err)
+}
+
+// dropFinalizer takes a finalizer away from an object.
+func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer string) error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		now, err := c.read(ctx, o)
+		if err != nil || !slices.Contains(now.Finalizers, finalizer) {
+			return err
+		}
+		finalizers := slices.DeleteFunc(now.Finalizers, func(found string) bool { return found == finalizer })
+		var patch metadataPatch
+		patch.Metadata.Finalizers = &finalizers
+		return c.patch(ctx, newObject(o.kind, now), patch)
+	})
+	return ignoreNotFound(fmt.Sprintf("take finalizer from %s %s", o.kind.kind, o.name), err)
+}
+
+// read gets an object as it is now; one created anew under its name is another.
+func (c *collector) read(ctx context.Context, o *object) (*metav1.PartialObjectMetadata, error) {
+	now, err := c.objects(o).Get(ctx, o.name, metav1.GetOptions{})
+	if err == nil && now.UID != o.uid {
+		err = apierrors.NewNotFound(o.kind.GroupResource(), o.name)
+	}
+	return now, err
+}
+
+func (c *collector) patch(ctx context.Context, o *object, patch metadataPatch) error {
+	patch.Metadata.UID, patch.Metadata.ResourceVersion = o.uid, o.version
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	_, err = c.objects(o).Patch(ctx, o.name, types.MergePatchType, data, metav1.PatchOptions{})
+	return err
+}
+
+// ignoreNotFound says what was done when an error came, unless the error is
+// that the object went in the meantime.
+func ignoreNotFound(doing string, err error) error {
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
