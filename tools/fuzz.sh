@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME REGEXP runs each fuzz target of the root module whose name matches REGEXP for TIME, and stops at the first
-# that fails. Run at the root of the checkout.
+# fuzz.sh TIME REGEXP DIR... runs each fuzz target below the directories whose name matches REGEXP for TIME, and stops at the
+# first that fails. Run at the root of the checkout.
 set -euo pipefail
 
 time=$1
 regexp=$2
+shift 2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -22,7 +23,7 @@ while IFS=: read -r file declaration; do
 	[[ $name =~ $regexp ]] || continue
 	targets=$((targets + 1))
 	echo "fuzz: $name in $(dirname "$file")"
-	if ! go test -vet=off -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$(dirname "$file")" >"$log" 2>&1; then
+	if ! go test -vet=off -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$(dirname "$file")" >"$log" 2>&1; then
 		if ! only_time_was_over "$log"; then
 			cat "$log"
 			exit 1
@@ -30,5 +31,5 @@ while IFS=: read -r file declaration; do
 		echo "fuzz: $name ended with its time over, no input failed"
 	fi
 	grep -E '^fuzz: elapsed' "$log" | tail -n 1 || true
-done < <(grep -rE '^func Fuzz[A-Z0-9_][A-Za-z0-9_]*\(' --include='*_test.go' --exclude-dir=test --exclude-dir=bench . | sort)
+done < <(grep -rE '^func Fuzz[A-Z0-9_][A-Za-z0-9_]*\(' --include='*_test.go' --exclude-dir=test --exclude-dir=bench "$@" | sort)
 echo "fuzz: $targets targets, $time each"
