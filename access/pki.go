@@ -43,8 +43,11 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	}
 	p := &PKI{dir: dir, hosts: hosts, now: now}
 	pair, err := p.read("ca")
+	_, missing := os.Stat(p.CAFile())
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	// Only where there is no trace of an authority is one made: with half of
+	// one lost, a new one would lock out everybody who has a certificate.
+	case errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist):
 		if p.authority, pair, err = NewAuthority(now()); err != nil {
 			return nil, err
 		}

@@ -148,6 +148,59 @@ func TestPKIKeepsABrokenAuthority(t *testing.T) {
 	}
 }
 
+// With half of the authority lost, a new one would lock out everybody.
+func TestPKIKeepsHalfAnAuthority(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := access.OpenPKI(dir, hosts); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, dir)
+	if _, err := access.OpenPKI(dir, hosts); err == nil || !strings.Contains(err.Error(), "ca.key: no such file") {
+		t.Errorf("got %v", err)
+	}
+	for name, content := range files(t, dir) {
+		if before[name] != content {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+// What a user set in the file stays when the server writes it again.
+func TestKubeconfigKeepsEdits(t *testing.T) {
+	pki, err := access.OpenPKI(t.TempDir(), hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "admin.kubeconfig")
+	if err := pki.WriteKubeconfig(path, "https://127.0.0.1:6443"); err != nil {
+		t.Fatal(err)
+	}
+	edited, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited.Contexts["holdfast"].Namespace = "demo"
+	if err := clientcmd.WriteToFile(*edited, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := pki.WriteKubeconfig(path, "https://127.0.0.1:7443"); err != nil {
+		t.Fatal(err)
+	}
+	written, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := written.Contexts["holdfast"].Namespace; got != "demo" {
+		t.Errorf("the namespace is %q", got)
+	}
+	if got := written.Clusters["holdfast"].Server; got != "https://127.0.0.1:7443" {
+		t.Errorf("the server is %q", got)
+	}
+}
+
 func TestKubeconfigStandsAlone(t *testing.T) {
 	pki, err := access.OpenPKI(t.TempDir(), hosts)
 	if err != nil {
