@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -40,6 +41,11 @@ func listen(config Config) (net.Listener, error) {
 	address := net.JoinHostPort(config.BindAddress, strconv.Itoa(config.Port))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
+		// The error of the operation would name the address again.
+		var operation *net.OpError
+		if errors.As(err, &operation) {
+			err = operation.Err
+		}
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return listener, nil

@@ -79,6 +79,7 @@ func newServeCommand() *cobra.Command {
 	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource forbids: 400, or 422 for tools that recreate an object on Invalid")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
+	flags.Lookup("feature-gates").Usage = "features of the Kubernetes libraries to switch, Name=true or Name=false, comma separated"
 	return cmd
 }
 
