@@ -140,8 +140,9 @@ func TestRootCACanBeOff(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
-	eventually(t, "service account", 15*time.Second, func() bool { return c.hasAccount(t, "default") })
-	if found := c.rootCA(t, "default"); found.UID != "" {
+	c.createNamespace(t, "shop")
+	eventually(t, "service account", 15*time.Second, func() bool { return c.hasAccount(t, "shop") })
+	if found := c.rootCA(t, "shop"); found.UID != "" {
 		t.Errorf("a root CA nobody gave: %v", found.Data)
 	}
 }

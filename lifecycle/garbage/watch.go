@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
@@ -85,7 +84,7 @@ func (m *monitor) Update(obj any) error { return m.Add(obj) }
 // Delete implements cache.ReflectorStore.
 func (m *monitor) Delete(obj any) error {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		m.graph.deleted(types.UID(meta.UID))
+		m.graph.deleted(meta.UID)
 		m.note()
 	}
 	return nil
