@@ -96,6 +96,7 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	options.StorageConfig = config
 	options.Decorator = withBoundedHistory()
 	options.DeleteCollectionWorkers = 1
+	options.EnableGarbageCollection = true
 	options.CountMetricPollPeriod = time.Minute
 	if _, ok := example.(runtime.Unstructured); ok {
 		options.ResourcePrefix = resource.Group + "/" + resource.Resource
