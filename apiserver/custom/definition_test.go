@@ -68,8 +68,12 @@ func TestDeletedWithItsObjects(t *testing.T) {
 		got, err := shared.do("GET", definitions+"/things."+group, "")
 		return err == nil && got.code == http.StatusNotFound
 	})
-	shared.must(t, http.StatusNotFound, "GET", objectsPath(group), "")
-	shared.must(t, http.StatusNotFound, "GET", "/apis/"+group, "")
+	for _, path := range []string{objectsPath(group), "/apis/" + group} {
+		eventually(t, path+" is gone", func() bool {
+			got, err := shared.do("GET", path, "")
+			return err == nil && got.code == http.StatusNotFound
+		})
+	}
 	define(t, group, text)
 	list := shared.must(t, 200, "GET", objectsPath(group), "")
 	if items, _, _ := unstructured.NestedSlice(list.Object, "items"); len(items) > 0 {
