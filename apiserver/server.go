@@ -25,6 +25,8 @@ import (
 const (
 	// renewEvery is how often certificates are looked at while the server runs.
 	renewEvery = time.Hour
+	// settleTime is when what only a start needs is not needed any more.
+	settleTime = 5 * time.Second
 	// A shutdown takes five seconds at most, with watches open: watches are told
 	// to go within the first, requests under way have until drainTimeout, and
 	// the rest is for etcd.
@@ -193,8 +195,13 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 			return
 		}
 		ready()
-		// Building schemas and types took far more memory than serving does.
-		debug.FreeOSMemory()
+		// Building schemas and types, and the first lists of everything that
+		// watches, took far more memory than serving does.
+		select {
+		case <-ctx.Done():
+		case <-time.After(settleTime):
+			debug.FreeOSMemory()
+		}
 	}()
 	go s.renewCertificates(ctx)
 	if err := s.serve(ctx); err != nil {

@@ -29,10 +29,11 @@ type strategy struct {
 }
 
 var (
-	_ rest.RESTCreateStrategy         = strategy{}
-	_ rest.RESTUpdateStrategy         = strategy{}
-	_ rest.RESTGracefulDeleteStrategy = strategy{}
-	_ rest.ResetFieldsStrategy        = strategy{}
+	_ rest.RESTCreateStrategy              = strategy{}
+	_ rest.RESTUpdateStrategy              = strategy{}
+	_ rest.RESTGracefulDeleteStrategy      = strategy{}
+	_ rest.GarbageCollectionDeleteStrategy = strategy{}
+	_ rest.ResetFieldsStrategy             = strategy{}
 )
 
 // NamespaceScoped implements rest.RESTCreateStrategy.
@@ -126,6 +127,18 @@ func (s strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, opt
 	}
 	options.GracePeriodSeconds = &period
 	return true
+}
+
+// DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy.
+func (s strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
+	switch s.kind.Dependents {
+	case native.Orphaned:
+		return rest.OrphanDependents
+	case native.Unowned:
+		return rest.Unsupported
+	default:
+		return rest.DeleteDependents
+	}
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy: what no manager comes to

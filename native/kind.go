@@ -18,6 +18,19 @@ const (
 	Cluster
 )
 
+// Dependents is what becomes of the dependents of a deleted object when the
+// request does not say.
+type Dependents int
+
+const (
+	// Collected dependents go too.
+	Collected Dependents = iota
+	// Orphaned dependents stay, without their owner; two old kinds have it so.
+	Orphaned
+	// Unowned objects own nothing.
+	Unowned
+)
+
 // Kind is one built-in resource: its names, its Go types and what is
 // particular to it. Zero values mean "nothing particular".
 type Kind struct {
@@ -58,6 +71,9 @@ type Kind struct {
 	// the object is judged.
 	PrepareCreate func(obj runtime.Object)
 	PrepareUpdate func(newObj, oldObj runtime.Object)
+	// Dependents is what becomes, by default, of objects that name a deleted one
+	// as their owner.
+	Dependents Dependents
 	// GracePeriod gives the seconds a deletion waits for the object's
 	// keeper when the request names none; nil deletes at once.
 	GracePeriod func(obj runtime.Object) int64

@@ -82,7 +82,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"}, Views: []schema.GroupVersion{eventsv1.SchemeGroupVersion},
 			Object: &corev1.Event{}, List: &corev1.EventList{},
-			CreateOnUpdate: true, Selectable: eventFields,
+			CreateOnUpdate: true, Selectable: eventFields, Dependents: Unowned,
 		},
 		{
 			GroupVersion: gv, Resource: "endpoints", ShortNames: []string{"ep"},
@@ -105,6 +105,7 @@ func coreKinds() []Kind {
 			GroupVersion: gv, Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: all,
 			Object: &corev1.ReplicationController{}, List: &corev1.ReplicationControllerList{},
 			Status: true, Generation: true, Scale: replicationControllerScale, Selectable: replicationControllerFields,
+			Dependents: Orphaned,
 		},
 	}
 }
@@ -138,7 +139,7 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: batchv1.SchemeGroupVersion, Resource: "jobs", Categories: all,
 			Object: &batchv1.Job{}, List: &batchv1.JobList{},
-			Status: true, Generation: true, Selectable: jobFields, PrepareCreate: prepareJob,
+			Status: true, Generation: true, Selectable: jobFields, PrepareCreate: prepareJob, Dependents: Orphaned,
 		},
 		{
 			GroupVersion: batchv1.SchemeGroupVersion, Resource: "cronjobs", ShortNames: []string{"cj"}, Categories: all,

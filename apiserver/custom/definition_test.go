@@ -3,6 +3,7 @@ package custom_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestMarkersInOpenAPI(t *testing.T) {
 		"/openapi/v2":                       {"definitions"},
 	} {
 		document := shared.must(t, 200, "GET", path, "")
-		at := append(prefix, "com.example.open.v1.Thing", "properties", "spec", "properties", "a")
+		at := append(slices.Clone(prefix), "com.example.open.v1.Thing", "properties", "spec", "properties", "a")
 		a, _, err := unstructured.NestedMap(document.Object, at...)
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ const (
 	tickMs     = 10
 	electionMs = 100
 	// One connection per resource type: small buffers keep them cheap.
-	pipeBytes = 64 << 10
+	pipeBytes = 16 << 10
 	// Entries kept in memory for followers, of which there are none.
 	snapshotEvery  = 2000
 	catchUpEntries = 100
