@@ -3,24 +3,32 @@ package apiserver_test
 import (
 	"net"
 	"net/url"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
 )
 
-// startEtcd runs an etcd with ports, as a cluster outside would be.
-func startEtcd(t *testing.T) string {
+// startEtcd runs an etcd with a port, as a cluster outside would have, and with
+// TLS if it is given certificates.
+func startEtcd(t *testing.T, tls transport.TLSInfo) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	if !tls.Empty() {
+		address.Scheme = "https"
+	}
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +36,7 @@ func startEtcd(t *testing.T) string {
 	cfg.Dir = t.TempDir()
 	cfg.LogLevel = "fatal"
 	cfg.TickMs, cfg.ElectionMs = 10, 100
+	cfg.ClientTLSInfo = tls
 	cfg.ListenPeerUrls = nil
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*address}, []url.URL{*address}
 	server, err := embed.StartEtcd(cfg)
@@ -43,10 +52,50 @@ func startEtcd(t *testing.T) string {
 	return address.String()
 }
 
+// issue writes a certificate of the authority, and gives its two files.
+func issue(t *testing.T, authority *access.Authority, name string, subject access.Subject) (cert, key string) {
+	t.Helper()
+	pair, err := authority.Issue(subject, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	write(t, cert, string(pair.Cert))
+	write(t, key, string(pair.Key))
+	return cert, key
+}
+
+// An etcd that wants to see a certificate is served from, and one that is not
+// shown the right one ends the start with a line that says so.
+func TestEtcdWithTLS(t *testing.T) {
+	authority, pair, err := access.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	write(t, ca, string(pair.Cert))
+	serverCert, serverKey := issue(t, authority, "server", access.Subject{User: "etcd", Hosts: []string{"127.0.0.1"}})
+	clientCert, clientKey := issue(t, authority, "client", access.Subject{User: "holdfast"})
+	servers := []string{startEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
+
+	etcd := apiserver.EtcdConfig{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
+	client := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
+	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "over-tls"}}, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+
+	_, err = apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.EtcdConfig{Servers: servers, CAFile: ca}})
+	if err == nil || !strings.Contains(err.Error(), "etcd at "+servers[0]) {
+		t.Errorf("without a client certificate: %v", err)
+	}
+}
+
 // Two servers on one etcd serve the same objects, and each sees the other's
 // writes in its watches.
 func TestReplicasServeTheSame(t *testing.T) {
-	etcd := apiserver.EtcdConfig{Servers: []string{startEtcd(t)}}
+	etcd := apiserver.EtcdConfig{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
 	one := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
 	two := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
 

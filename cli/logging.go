@@ -54,8 +54,10 @@ type untilDone struct {
 
 // Write implements io.Writer.
 func (w untilDone) Write(data []byte) (int, error) {
-	if w.ctx.Err() != nil {
+	select {
+	case <-w.ctx.Done():
 		return len(data), nil
+	default:
+		return w.out.Write(data)
 	}
-	return w.out.Write(data)
 }
