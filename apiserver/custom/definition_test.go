@@ -48,7 +48,11 @@ func TestNamesConflict(t *testing.T) {
 	eventually(t, "the kind is free", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "Established") == "True InitialNamesAccepted"
 	})
-	shared.must(t, 200, "GET", "/apis/names.example.com/v1/namespaces/default/others", "")
+	// Nobody waits for this one: it is established by another's deletion.
+	eventually(t, "the freed kind is served", func() bool {
+		got, err := shared.do("GET", "/apis/names.example.com/v1/namespaces/default/others", "")
+		return err == nil && got.code == http.StatusOK
+	})
 }
 
 func TestDeletedWithItsObjects(t *testing.T) {
