@@ -11,7 +11,8 @@
 // [holdfast.dev/holdfast/access], which also makes the certificates and the
 // kubeconfig that a first start writes. What a request carries is one of the
 // kinds of [holdfast.dev/holdfast/native], which knows their defaults, rules,
-// frozen fields and columns. What happens later and by itself is for
+// frozen fields and columns, or of a kind that users define, for which
+// [holdfast.dev/holdfast/definition] has the rules. What happens later and by itself is for
 // [holdfast.dev/holdfast/lifecycle]: a deleted namespace is emptied, what an
 // owner leaves behind is collected.
 //

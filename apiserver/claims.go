@@ -44,11 +44,12 @@ func (c claims) take(ctx context.Context, value string, owner networkingv1.Paren
 	}
 }
 
-// release gives a value back; one that nobody has is given back already.
+// release gives a value back; one that nobody has is given back already, and
+// one whose claim is not the uid's has a new owner by now.
 func (c claims) release(ctx context.Context, value string, uid *types.UID) error {
 	err := c.storage.Delete(ctx, c.prefix+value, &networkingv1.IPAddress{},
 		&storage.Preconditions{UID: uid}, storage.ValidateAllObjectFunc, false, nil, storage.DeleteOptions{})
-	if err == nil || storage.IsNotFound(err) {
+	if err == nil || storage.IsNotFound(err) || (uid != nil && storage.IsInvalidObj(err)) {
 		return nil
 	}
 	return fmt.Errorf("release %s: %w", value, err)
@@ -82,7 +83,7 @@ func (c claims) repair(ctx context.Context, used map[string]networkingv1.ParentR
 		if _, ok := used[claim.Name]; ok || time.Since(claim.CreationTimestamp.Time) < settled {
 			continue
 		}
-		if err := c.release(ctx, claim.Name, &claim.UID); err != nil && !storage.IsInvalidObj(err) {
+		if err := c.release(ctx, claim.Name, &claim.UID); err != nil {
 			return err
 		}
 	}

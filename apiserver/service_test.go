@@ -1,14 +1,17 @@
 package apiserver_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -119,6 +122,30 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"10.96.0.1": "kubernetes"}, addresses(t, client)); diff != "" {
 		t.Errorf("claims after deletion (-want +got):\n%s", diff)
+	}
+}
+
+// A claim that got lost comes back when the server starts again.
+func TestClaimsAreRepaired(t *testing.T) {
+	dir := t.TempDir()
+	server := start(t, apiserver.Config{DataDir: dir})
+	client := server.client(t)
+	created, err := client.CoreV1().Services("default").Create(t.Context(), service("kept", nil), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.NetworkingV1().IPAddresses().Delete(t.Context(), created.Spec.ClusterIP, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	client = start(t, apiserver.Config{DataDir: dir}).client(t)
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return addresses(t, client)[created.Spec.ClusterIP] == "kept", nil
+	})
+	if err != nil {
+		t.Errorf("the address of a service is not claimed again: %v", err)
 	}
 }
 
