@@ -8,22 +8,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	restclient "k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // as is a client of the administrator who speaks for somebody else.
-func as(t *testing.T, server *running, user string) kubernetes.Interface {
+func as(t *testing.T, server *servertest.Server, user string) kubernetes.Interface {
 	t.Helper()
-	config := clientConfig(t, server.Kubeconfig())
-	config.Impersonate = restclient.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	return kubernetes.NewForConfigOrDie(config)
+	return kubernetes.NewForConfigOrDie(server.As(t, user))
 }
 
 func TestRolesDecide(t *testing.T) {
-	server := start(t, apiserver.Config{DataDir: t.TempDir()})
-	admin := server.client(t)
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	admin := server.Client(t)
 	for _, role := range []string{"view", "edit", "admin"} {
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role},
@@ -68,6 +66,9 @@ func TestRolesDecide(t *testing.T) {
 			"discover": true, "list pods": true, "list secrets": true, "create a config map": true, "bind view": true,
 		},
 	}
+	// The server decides from a watch, as Kubernetes does: a binding counts a moment after it is stored, and the last one
+	// created is seen last.
+	servertest.Eventually(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "adminer")) == nil })
 	for user, may := range want {
 		client := as(t, server, user)
 		for name, verb := range verbs {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // A server that is killed while four clients write has, when it is back, every
@@ -31,7 +32,7 @@ func TestKillLosesNothing(t *testing.T) {
 	if len(acknowledged) == 0 {
 		t.Fatal("nothing was acknowledged before the kill")
 	}
-	list, err := startChild(t, dir).client(t).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	list, err := startChild(t, dir).Client(t).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestKillLosesNothing(t *testing.T) {
 // hundred and returns what was acknowledged.
 func writeUntilKilled(t *testing.T, server *child, round int) map[string]string {
 	t.Helper()
-	client := server.client(t)
+	client := server.Client(t)
 	var mutex sync.Mutex
 	acknowledged := map[string]string{}
 	enough := make(chan struct{})
@@ -87,19 +88,19 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 func TestWatchResumesAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	first := startChild(t, dir)
-	created, err := first.client(t).CoreV1().Secrets("default").Create(t.Context(),
+	created, err := first.Client(t).CoreV1().Secrets("default").Create(t.Context(),
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	missed, err := first.client(t).CoreV1().Secrets("default").Create(t.Context(),
+	missed, err := first.Client(t).CoreV1().Secrets("default").Create(t.Context(),
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "missed"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.kill()
 
-	client := startChild(t, dir).client(t)
+	client := startChild(t, dir).Client(t)
 	name, err := firstEvent(t.Context(), client, created.ResourceVersion)
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		list, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
@@ -137,8 +138,8 @@ func firstEvent(ctx context.Context, client kubernetes.Interface, version string
 
 // The contract of a shutdown is five seconds, with watches open.
 func TestStopWithOpenWatches(t *testing.T) {
-	server := start(t, apiserver.Config{DataDir: t.TempDir()})
-	client := server.client(t)
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	client := server.Client(t)
 	for range 20 {
 		watcher, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -147,7 +148,7 @@ func TestStopWithOpenWatches(t *testing.T) {
 		defer watcher.Stop()
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- server.stop() }()
+	go func() { stopped <- server.Stop() }()
 	select {
 	case err := <-stopped:
 		if err != nil {

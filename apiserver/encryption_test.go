@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 const (
@@ -51,15 +52,15 @@ func inFiles(t *testing.T, dir, text string) bool {
 func TestSecretsAreEncrypted(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
 	write(t, file, encryption(firstKey))
-	server := start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
 	sealed := true
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "sealed"}, Immutable: &sealed, StringData: map[string]string{"password": plaintext},
 	}
-	if _, err := server.client(t).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+	if _, err := server.Client(t).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.stop(); err != nil {
+	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if inFiles(t, filepath.Join(dir, "etcd"), plaintext) {
@@ -69,8 +70,8 @@ func TestSecretsAreEncrypted(t *testing.T) {
 	rotate := func(keys ...string) *corev1.Secret {
 		t.Helper()
 		write(t, file, encryption(keys...))
-		server := start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
-		secrets := server.client(t).CoreV1().Secrets("default")
+		server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+		secrets := server.Client(t).CoreV1().Secrets("default")
 		found, err := secrets.Get(t.Context(), "sealed", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestSecretsAreEncrypted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := server.stop(); err != nil {
+		if err := server.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		return updated
@@ -95,12 +96,12 @@ func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	write(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n")
-	server := start(t, apiserver.Config{DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log}})
-	if _, err := server.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log}})
+	if _, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "audited"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.stop(); err != nil {
+	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(log)

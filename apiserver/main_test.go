@@ -12,14 +12,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // childConfig makes this test binary a server instead: the tests that kill a
@@ -92,67 +91,9 @@ func (c *child) kill() {
 	_ = c.cmd.Wait()
 }
 
-func (c *child) client(t testing.TB) kubernetes.Interface {
+func (c *child) Client(t testing.TB) kubernetes.Interface {
 	t.Helper()
-	return kubernetes.NewForConfigOrDie(clientConfig(t, c.config.Kubeconfig))
-}
-
-func clientConfig(t testing.TB, kubeconfig string) *restclient.Config {
-	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	return config
-}
-
-// running is a server in this process.
-type running struct {
-	*apiserver.Server
-	stop func() error
-}
-
-// start runs a server in this process until the test ends.
-func start(t testing.TB, config apiserver.Config) *running {
-	t.Helper()
-	// It ends before the test does, so that the end of a server is part of the test.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	server, err := apiserver.New(ctx, config)
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Run(ctx, func() { close(ready) }) }()
-	stopped := false
-	r := &running{Server: server}
-	r.stop = func() error {
-		if stopped {
-			return nil
-		}
-		stopped = true
-		cancel()
-		return <-done
-	}
-	t.Cleanup(func() {
-		if err := r.stop(); err != nil {
-			t.Errorf("server ended with %v", err)
-		}
-	})
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatalf("server ended before it was ready: %v", err)
-	case <-time.After(time.Minute):
-		t.Fatal("server is not ready after a minute")
-	}
-	return r
-}
-
-func (r *running) client(t testing.TB) kubernetes.Interface {
-	t.Helper()
-	return kubernetes.NewForConfigOrDie(clientConfig(t, r.Kubeconfig()))
+	return kubernetes.NewForConfigOrDie(servertest.Config(t, c.config.Kubeconfig))
 }
 
 func restClient(config *restclient.Config) (restclient.Interface, error) {

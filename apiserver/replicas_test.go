@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // startEtcd runs an etcd with a port, as a cluster outside would have, and with
@@ -80,7 +81,7 @@ func TestEtcdWithTLS(t *testing.T) {
 	servers := []string{startEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
 
 	etcd := apiserver.EtcdConfig{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
-	client := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "over-tls"}}, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
@@ -96,8 +97,8 @@ func TestEtcdWithTLS(t *testing.T) {
 // writes in its watches.
 func TestReplicasServeTheSame(t *testing.T) {
 	etcd := apiserver.EtcdConfig{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
-	one := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
-	two := start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).client(t)
+	one := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
+	two := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
 
 	watcher, err := two.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=shared"})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func service(name string, change func(*corev1.ServiceSpec)) *corev1.Service {
@@ -43,7 +44,7 @@ func addresses(t *testing.T, client kubernetes.Interface) map[string]string {
 }
 
 func TestServicesGetAddressesAndPorts(t *testing.T) {
-	client := start(t, apiserver.Config{DataDir: t.TempDir()}).client(t)
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	services := client.CoreV1().Services("default")
 	create := func(s *corev1.Service) (*corev1.Service, error) {
 		return services.Create(t.Context(), s, metav1.CreateOptions{})
@@ -128,8 +129,8 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 // A claim that got lost comes back when the server starts again.
 func TestClaimsAreRepaired(t *testing.T) {
 	dir := t.TempDir()
-	server := start(t, apiserver.Config{DataDir: dir})
-	client := server.client(t)
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	client := server.Client(t)
 	created, err := client.CoreV1().Services("default").Create(t.Context(), service("kept", nil), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -137,10 +138,10 @@ func TestClaimsAreRepaired(t *testing.T) {
 	if err := client.NetworkingV1().IPAddresses().Delete(t.Context(), created.Spec.ClusterIP, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.stop(); err != nil {
+	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	client = start(t, apiserver.Config{DataDir: dir}).client(t)
+	client = servertest.Start(t, apiserver.Config{DataDir: dir}).Client(t)
 	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return addresses(t, client)[created.Spec.ClusterIP] == "kept", nil
 	})
@@ -151,7 +152,7 @@ func TestClaimsAreRepaired(t *testing.T) {
 
 // Services that are created at one time never share an address or a port.
 func TestServicesAtOneTime(t *testing.T) {
-	client := start(t, apiserver.Config{DataDir: t.TempDir()}).client(t)
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	const writers, each = 8, 10
 	created := make(chan *corev1.Service, writers*each)
 	var running sync.WaitGroup

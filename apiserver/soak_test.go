@@ -50,7 +50,7 @@ func TestSoakMemory(t *testing.T) {
 	var writes atomic.Int64
 	var clients sync.WaitGroup
 	for i := range soakClients {
-		client := server.client(t)
+		client := server.Client(t)
 		clients.Go(func() {
 			if err := rewrite(ctx, client, i, &writes); err != nil {
 				t.Error(err)

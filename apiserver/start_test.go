@@ -13,12 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func TestStartFindsWhatClientsExpect(t *testing.T) {
 	dir := t.TempDir()
-	server := start(t, apiserver.Config{DataDir: dir})
-	client := server.client(t)
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	client := server.Client(t)
 
 	list, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -56,8 +57,8 @@ func TestStartFindsWhatClientsExpect(t *testing.T) {
 
 func TestStartKeepsData(t *testing.T) {
 	dir := t.TempDir()
-	server := start(t, apiserver.Config{DataDir: dir})
-	created, err := server.client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	created, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}, Data: map[string]string{"a": "b"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -66,12 +67,12 @@ func TestStartKeepsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.stop(); err != nil {
+	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
 
-	again := start(t, apiserver.Config{DataDir: dir})
-	found, err := again.client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
+	again := servertest.Start(t, apiserver.Config{DataDir: dir})
+	found, err := again.Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 	defer busy.Close()
 	used := t.TempDir()
-	start(t, apiserver.Config{DataDir: used})
+	servertest.Start(t, apiserver.Config{DataDir: used})
 
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "not a directory")
@@ -136,7 +137,7 @@ func TestStartRefusesCorruptData(t *testing.T) {
 	for _, damaged := range []string{"etcd/member/snap/db", "etcd/member/wal/0000000000000000-0000000000000000.wal"} {
 		t.Run(filepath.Base(damaged), func(t *testing.T) {
 			dir := t.TempDir()
-			if err := start(t, apiserver.Config{DataDir: dir}).stop(); err != nil {
+			if err := servertest.Start(t, apiserver.Config{DataDir: dir}).Stop(); err != nil {
 				t.Fatal(err)
 			}
 			garbage := strings.Repeat("garbage ", 4096)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func deployment(name string) *appsv1.Deployment {
@@ -28,7 +29,7 @@ func deployment(name string) *appsv1.Deployment {
 }
 
 func TestSubresources(t *testing.T) {
-	client := start(t, apiserver.Config{DataDir: t.TempDir()}).client(t)
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	t.Run("status", func(t *testing.T) {
 		deployments := client.AppsV1().Deployments("default")
 		d := deployment("status")
@@ -143,8 +144,8 @@ func TestSubresources(t *testing.T) {
 
 // Anybody may ask for health and nothing else; strangers get nothing at all.
 func TestOnlyTheAdministratorGetsIn(t *testing.T) {
-	server := start(t, apiserver.Config{DataDir: t.TempDir()})
-	config := clientConfig(t, server.Kubeconfig())
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	config := server.Config(t)
 	config.CertData, config.KeyData = nil, nil
 	anonymous, err := restClient(config)
 	if err != nil {

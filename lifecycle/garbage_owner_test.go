@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func TestWrongOwners(t *testing.T) {
@@ -107,7 +109,7 @@ func TestClusterScopedDependents(t *testing.T) {
 	}
 	create("of-namespaced", tr.ref(t, "owner"))
 	create("of-nobody", metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000000"})
-	eventually(t, "node of nobody gone", 15*time.Second, func() bool {
+	servertest.Eventually(t, "node of nobody gone", func() bool {
 		_, err := nodes.Get(t.Context(), "of-nobody", metav1.GetOptions{})
 		return gone(t, err)
 	})
@@ -151,7 +153,7 @@ func TestOwnersAcrossKinds(t *testing.T) {
 	if err := c.AppsV1().Deployments("default").Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "pod gone", 15*time.Second, func() bool {
+	servertest.Eventually(t, "pod gone", func() bool {
 		_, err := c.CoreV1().Pods("default").Get(t.Context(), "shop", metav1.GetOptions{})
 		return gone(t, err)
 	})

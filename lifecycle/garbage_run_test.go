@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
 
@@ -53,7 +53,7 @@ func BenchmarkGarbageCollection(b *testing.B) {
 		tr.fillFamily(b, size, tr.ref(b, "root"))
 		b.StartTimer()
 		tr.cut(b, "root", metav1.DeletePropagationBackground)
-		eventually(b, "family gone", time.Minute, func() bool {
+		servertest.Eventually(b, "family gone", func() bool {
 			list, err := tr.CoreV1().ConfigMaps(tr.namespace).List(b.Context(), metav1.ListOptions{
 				Limit: 1, FieldSelector: "metadata.name!=" + rootCAName,
 			})
@@ -177,7 +177,7 @@ func TestGarbageUnderWrites(t *testing.T) {
 				return nil
 			})
 		}
-		eventually(t, "writes under way", 15*time.Second, func() bool { return created.Load() > 100 })
+		servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 100 })
 		tr.cut(t, root, metav1.DeletePropagationBackground)
 		if err := writers.Wait(); err != nil {
 			t.Fatal(err)

@@ -3,11 +3,12 @@ package lifecycle_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // BenchmarkNamespaceDeletion measures the time from the deletion of a namespace
@@ -23,7 +24,7 @@ func BenchmarkNamespaceDeletion(b *testing.B) {
 				c.fill(b, name, size)
 				b.StartTimer()
 				c.deleteNamespace(b, name)
-				eventually(b, "namespace gone", 2*time.Minute, func() bool { return c.namespaceGone(b, name) })
+				servertest.Eventually(b, "namespace gone", func() bool { return c.namespaceGone(b, name) })
 			}
 		})
 	}

@@ -3,12 +3,13 @@ package lifecycle_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func TestNamespaceGoesUnderWrites(t *testing.T) {
@@ -43,7 +44,7 @@ func TestNamespaceGoesUnderWrites(t *testing.T) {
 		if err := writers.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "namespace gone", 30*time.Second, func() bool { return c.namespaceGone(t, name) })
+		servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, name) })
 		left, err := configMaps.List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

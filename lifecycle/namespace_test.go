@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
 
@@ -93,7 +94,7 @@ func (c cluster) waitConditions(t testing.TB, name, want string) {
 			t.Logf("conditions (-want +got):\n%s", cmp.Diff(want, got))
 		}
 	}()
-	eventually(t, "conditions of "+name, 15*time.Second, func() bool {
+	servertest.Eventually(t, "conditions of "+name, func() bool {
 		got = c.conditions(t, name)
 		return got == want
 	})
@@ -135,7 +136,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 func TestNamespacePodsGoFirst(t *testing.T) {
@@ -158,7 +159,7 @@ func TestNamespacePodsGoFirst(t *testing.T) {
 	if err := c.CoreV1().Pods("shop").Delete(t.Context(), "running", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
@@ -172,7 +173,7 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.deleteNamespace(t, "shop")
-	eventually(t, "our finalizer gone", 15*time.Second, func() bool {
+	servertest.Eventually(t, "our finalizer gone", func() bool {
 		var err error
 		if ns, err = c.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
@@ -186,7 +187,7 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 	if _, err := c.CoreV1().Namespaces().Finalize(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 func TestNamespaceWaitsForDiscovery(t *testing.T) {
@@ -223,5 +224,5 @@ func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	}
 
 	broken.Store(false)
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }

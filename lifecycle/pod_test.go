@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // nodeSilence is how long a node may be silent.
@@ -102,7 +104,7 @@ func TestPodIsFinished(t *testing.T) {
 			if test.after.After(earliest) {
 				earliest = test.after
 			}
-			eventually(t, "pod gone", 15*time.Second, func() bool {
+			servertest.Eventually(t, "pod gone", func() bool {
 				_, err := pods.Get(t.Context(), name, metav1.GetOptions{})
 				return gone(t, err)
 			})
@@ -121,7 +123,7 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	if err := pods.Delete(t.Context(), "held", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "grace period taken away", 15*time.Second, func() bool {
+	servertest.Eventually(t, "grace period taken away", func() bool {
 		pod, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +134,7 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	if _, err := pods.Patch(t.Context(), "held", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "pod gone", 15*time.Second, func() bool {
+	servertest.Eventually(t, "pod gone", func() bool {
 		_, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
 		return gone(t, err)
 	})

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
 
@@ -24,7 +25,7 @@ func TestOneLeads(t *testing.T) {
 
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "one") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 	if n := firstRequests.Load(); n == 0 {
 		t.Error("the leader did nothing")
 	}
@@ -39,7 +40,7 @@ func TestOneLeads(t *testing.T) {
 	before := firstRequests.Load()
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
-	eventually(t, "namespace gone by another leader", 15*time.Second, func() bool { return c.namespaceGone(t, "two") })
+	servertest.Eventually(t, "namespace gone by another leader", func() bool { return c.namespaceGone(t, "two") })
 	if n := firstRequests.Load() - before; n != 0 {
 		t.Errorf("a leader that ended made %d requests", n)
 	}
@@ -52,7 +53,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 	start(t, lifecycle.Config{Client: c.config})
 	c.createNamespace(t, "shop")
 	c.deleteNamespace(t, "shop")
-	eventually(t, "namespace gone by another leader", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone by another leader", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 func TestLostLeaseIsWonAgain(t *testing.T) {
@@ -61,17 +62,17 @@ func TestLostLeaseIsWonAgain(t *testing.T) {
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "one") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 
 	// The thief renews once and dies.
 	c.giveLease(t, "thief", 8*time.Second)
-	eventually(t, "Lease taken from the dead thief", 40*time.Second, func() bool {
+	servertest.Eventually(t, "Lease taken from the dead thief", func() bool {
 		leader := c.leader(t)
 		return leader != "" && leader != "thief"
 	})
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
-	eventually(t, "namespace gone after the Lease was lost", 15*time.Second, func() bool { return c.namespaceGone(t, "two") })
+	servertest.Eventually(t, "namespace gone after the Lease was lost", func() bool { return c.namespaceGone(t, "two") })
 }
 
 func TestRunLeavesNothing(t *testing.T) {
@@ -90,7 +91,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.deleteNamespace(t, "shop")
-	eventually(t, "namespace gone", 15*time.Second, func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 	if labeled(t) == "" {
 		t.Fatal("the label does not show what runs")
 	}
@@ -106,7 +107,7 @@ func TestRunLeavesNothing(t *testing.T) {
 		}
 	}()
 	// A connection needs a moment to close.
-	eventually(t, "no goroutine left", 5*time.Second, func() bool {
+	servertest.Eventually(t, "no goroutine left", func() bool {
 		left = labeled(t)
 		return left == ""
 	})

@@ -11,12 +11,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
 
@@ -31,36 +30,13 @@ type cluster struct {
 // startServer runs a server on a directory until the test ends or stop is called.
 func startServer(t testing.TB, dir string) (c cluster, stop func()) {
 	t.Helper()
-	// What a test started ends in the reverse order, not all at the test's end.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- server.Run(ctx, func() { close(ready) }) }()
-	stopped := false
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	stop = func() {
-		cancel()
-		if stopped {
-			return
-		}
-		stopped = true
-		if err := <-ended; err != nil {
+		if err := server.Stop(); err != nil {
 			t.Errorf("server: %v", err)
 		}
 	}
-	t.Cleanup(stop)
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("server ended before it was ready: %v", err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
+	config := server.Config(t)
 	return cluster{Clientset: kubernetes.NewForConfigOrDie(config), config: config}, stop
 }
 
@@ -92,7 +68,7 @@ func (c cluster) giveLease(t testing.TB, holder string, period time.Duration) {
 		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
 	}
 	leases := c.CoordinationV1().Leases(metav1.NamespaceSystem)
-	eventually(t, "Lease of "+holder, 5*time.Second, func() bool {
+	servertest.Eventually(t, "Lease of "+holder, func() bool {
 		lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}, Spec: spec}
@@ -139,17 +115,6 @@ func start(t testing.TB, config lifecycle.Config) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
-}
-
-// eventually fails the test if a condition does not come true in time.
-func eventually(t testing.TB, what string, limit time.Duration, condition func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, limit, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("%s: not within %s", what, limit)
-	}
 }
 
 // gone reports whether an object is not there, by the error of reading it.

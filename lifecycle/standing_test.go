@@ -3,13 +3,13 @@ package lifecycle_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
 
@@ -52,19 +52,19 @@ func TestNamespacesGetAccountAndRootCA(t *testing.T) {
 	c := newProvidedCluster(t)
 	c.createNamespace(t, "shop")
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "shop"} {
-		eventually(t, "service account in "+namespace, 15*time.Second, func() bool { return c.hasAccount(t, namespace) })
-		eventually(t, "root CA in "+namespace, 15*time.Second, func() bool { return rightCA(c.rootCA(t, namespace)) })
+		servertest.Eventually(t, "service account in "+namespace, func() bool { return c.hasAccount(t, namespace) })
+		servertest.Eventually(t, "root CA in "+namespace, func() bool { return rightCA(c.rootCA(t, namespace)) })
 	}
 	// Now that the controllers are warm, a namespace has both at once.
 	c.createNamespace(t, "store")
-	eventually(t, "both", time.Second, func() bool { return c.hasAccount(t, "store") && rightCA(c.rootCA(t, "store")) })
+	servertest.Eventually(t, "both", func() bool { return c.hasAccount(t, "store") && rightCA(c.rootCA(t, "store")) })
 }
 
 func TestAccountComesBack(t *testing.T) {
 	t.Parallel()
 	c := newProvidedCluster(t)
 	accounts := c.CoreV1().ServiceAccounts("default")
-	eventually(t, "service account", 15*time.Second, func() bool { return c.hasAccount(t, "default") })
+	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "default") })
 	patch := []byte(`{"imagePullSecrets":[{"name":"mine"}]}`)
 	changed, err := accounts.Patch(t.Context(), "default", types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestAccountComesBack(t *testing.T) {
 	if err := accounts.Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "service account again", 5*time.Second, func() bool { return c.hasAccount(t, "default") })
+	servertest.Eventually(t, "service account again", func() bool { return c.hasAccount(t, "default") })
 	again, err := accounts.Get(t.Context(), "default", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestRootCAIsPutRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.createNamespace(t, name)
-			eventually(t, "root CA", 15*time.Second, func() bool { return rightCA(c.rootCA(t, name)) })
+			servertest.Eventually(t, "root CA", func() bool { return rightCA(c.rootCA(t, name)) })
 			changed, err := c.CoreV1().ConfigMaps(name).Patch(t.Context(), rootCAName, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestRootCAIsPutRight(t *testing.T) {
 			if rightCA(changed) {
 				t.Fatal("nothing was changed")
 			}
-			eventually(t, "root CA again", 5*time.Second, func() bool { return rightCA(c.rootCA(t, name)) })
+			servertest.Eventually(t, "root CA again", func() bool { return rightCA(c.rootCA(t, name)) })
 			if anew := c.rootCA(t, name).UID != changed.UID; anew != test.anew {
 				t.Errorf("created anew: %t, want %t", anew, test.anew)
 			}
@@ -119,7 +119,7 @@ func TestTerminatingNamespaceGetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newProvidedCluster(t)
 	c.createNamespace(t, "shop")
-	eventually(t, "both", 15*time.Second, func() bool { return c.hasAccount(t, "shop") && rightCA(c.rootCA(t, "shop")) })
+	servertest.Eventually(t, "both", func() bool { return c.hasAccount(t, "shop") && rightCA(c.rootCA(t, "shop")) })
 	c.createConfigMap(t, "shop", "held", "example.com/hold")
 	c.deleteNamespace(t, "shop")
 	c.waitConditions(t, "shop", but(
@@ -141,7 +141,7 @@ func TestRootCACanBeOff(t *testing.T) {
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
 	c.createNamespace(t, "shop")
-	eventually(t, "service account", 15*time.Second, func() bool { return c.hasAccount(t, "shop") })
+	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "shop") })
 	if found := c.rootCA(t, "shop"); found.UID != "" {
 		t.Errorf("a root CA nobody gave: %v", found.Data)
 	}

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // tree is a namespace of ConfigMaps that own each other.
@@ -110,7 +111,7 @@ func (tr tree) wait(t testing.TB, want string) {
 			t.Logf("got %q, want %q", got, want)
 		}
 	}()
-	eventually(t, "tree", 15*time.Second, func() bool {
+	servertest.Eventually(t, "tree", func() bool {
 		got = tr.state(t)
 		return got == want
 	})

@@ -11,40 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access/policy"
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // startServer runs a real server until the test ends.
 func startServer(t *testing.T) kubernetes.Interface {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	server, err := apiserver.New(ctx, apiserver.Config{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- server.Run(ctx, func() { close(ready) }) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("server: %v", err)
-		}
-	})
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("server ended before it was ready: %v", err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	return kubernetes.NewForConfigOrDie(config)
+	return servertest.Start(t, apiserver.Config{}).Client(t)
 }
 
 // versions gives the resourceVersion of every role and binding.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 const text = `{type: object, properties: {a: {type: string}}}`
@@ -40,16 +42,16 @@ func TestNamesConflict(t *testing.T) {
 	shared.must(t, http.StatusCreated, "POST", definitions, other)
 	path := definitions + "/others.names.example.com"
 	t.Cleanup(func() { remove(t, path) })
-	eventually(t, "the names are taken", func() bool {
+	servertest.Eventually(t, "the names are taken", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "NamesAccepted") == "False ListKindConflict"
 	})
 	shared.must(t, http.StatusNotFound, "GET", "/apis/names.example.com/v1/namespaces/default/others", "")
 	remove(t, definitions+"/things.names.example.com")
-	eventually(t, "the kind is free", func() bool {
+	servertest.Eventually(t, "the kind is free", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "Established") == "True InitialNamesAccepted"
 	})
 	// Nobody waits for this one: it is established by another's deletion.
-	eventually(t, "the freed kind is served", func() bool {
+	servertest.Eventually(t, "the freed kind is served", func() bool {
 		got, err := shared.do("GET", "/apis/names.example.com/v1/namespaces/default/others", "")
 		return err == nil && got.code == http.StatusOK
 	})
@@ -61,7 +63,7 @@ func TestDeletedWithItsObjects(t *testing.T) {
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x}`))
 	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: [example.com/wait]}}`)
 	shared.must(t, 200, "DELETE", definitions+"/things."+group, "")
-	eventually(t, "the object is going", func() bool {
+	servertest.Eventually(t, "the object is going", func() bool {
 		return shared.must(t, 200, "GET", objectPath(group), "").GetDeletionTimestamp() != nil
 	})
 	got, err := shared.do("POST", objectsPath(group), strings.Replace(object(group, "v1", `{a: x}`), "name: o", "name: p", 1))
@@ -69,12 +71,12 @@ func TestDeletedWithItsObjects(t *testing.T) {
 		t.Errorf("create while terminating: %s, %v", got.text(), err)
 	}
 	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: null}}`)
-	eventually(t, "the definition is gone", func() bool {
+	servertest.Eventually(t, "the definition is gone", func() bool {
 		got, err := shared.do("GET", definitions+"/things."+group, "")
 		return err == nil && got.code == http.StatusNotFound
 	})
 	for _, path := range []string{objectsPath(group), "/apis/" + group} {
-		eventually(t, path+" is gone", func() bool {
+		servertest.Eventually(t, path+" is gone", func() bool {
 			got, err := shared.do("GET", path, "")
 			return err == nil && got.code == http.StatusNotFound
 		})

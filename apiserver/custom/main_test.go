@@ -2,7 +2,6 @@ package custom_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,23 +9,20 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // shared is the server that all tests use, each with definitions of its own.
 var shared *client
 
 func TestMain(m *testing.M) {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,18 +37,9 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
+	server, err := servertest.Launch(apiserver.Config{DataDir: dir})
 	if err != nil {
 		return 0, err
-	}
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Run(ctx, func() { close(ready) }) }()
-	select {
-	case <-ready:
-	case err := <-done:
-		return 0, fmt.Errorf("server ended before it was ready: %w", err)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
 	if err != nil {
@@ -62,8 +49,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	code := m.Run()
-	cancel()
-	return code, <-done
+	return code, server.Stop()
 }
 
 // client speaks HTTP, so that tests see what is on the wire.
@@ -178,20 +164,10 @@ func remove(t testing.TB, path string) {
 	if _, err := shared.do("DELETE", path, ""); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, path+" is gone", func() bool {
+	servertest.Eventually(t, path+" is gone", func() bool {
 		got, err := shared.do("GET", path, "")
 		return err == nil && got.code == http.StatusNotFound
 	})
-}
-
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if done() {
-			return
-		}
-	}
-	t.Fatalf("not within ten seconds: %s", what)
 }
 
 func conditionOf(obj *unstructured.Unstructured, kind string) string {

@@ -11,12 +11,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"holdfast.dev/holdfast/test/server"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // TestLeaderElection hands the work from one manager to another.
 func TestLeaderElection(t *testing.T) {
-	config := server.StartConfig(t)
+	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	direct := directClient(t, config)
 	retry := 100 * time.Millisecond
 	candidate := func() ctrl.Manager {

@@ -14,12 +14,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"holdfast.dev/holdfast/test/server"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // TestReconcile follows one Deployment from its creation to its end.
 func TestReconcile(t *testing.T) {
-	config := server.StartConfig(t)
+	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	direct := directClient(t, config)
 	manager := newManager(t, config, ctrl.Options{})
 

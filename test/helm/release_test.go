@@ -16,7 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/test/server"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // timeout is what Helm may take for one operation.
@@ -103,7 +104,7 @@ func load(t *testing.T) chart.Charter {
 }
 
 func TestRelease(t *testing.T) {
-	kubeconfig := server.Start(t)
+	kubeconfig := servertest.Start(t, apiserver.Config{}).Kubeconfig()
 	tests := map[string]struct {
 		serverSide bool
 		method     string

@@ -16,11 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"holdfast.dev/holdfast/test/server"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 func TestScripts(t *testing.T) {
-	kubeconfig := server.Start(t)
+	kubeconfig := servertest.Start(t, apiserver.Config{}).Kubeconfig()
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata",
 		RequireUniqueNames: true,

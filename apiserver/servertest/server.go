@@ -1,0 +1,144 @@
+// Package servertest runs the real server for tests: in this process, on a free
+// port of the loopback interface.
+//
+//	server := servertest.Start(t, apiserver.Config{})
+//	client := server.Client(t)
+//
+// A server ends before the test that started it does, so that its end is part of
+// the test; one that does not end cleanly fails the test. What it logs is
+// dropped.
+package servertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/apiserver"
+)
+
+// patience is far above what anything waited for takes, so that only what hangs
+// meets it, on a busy machine too.
+const patience = 2 * time.Minute
+
+// quiet keeps what servers log out of the output of tests, once for the process:
+// klog's own settings are not safe to change while a server logs.
+var quiet = sync.OnceFunc(func() {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+})
+
+// Server is a running server.
+type Server struct {
+	*apiserver.Server
+
+	cancel context.CancelFunc
+	ended  chan error
+	once   sync.Once
+	err    error
+}
+
+// Start runs a server, waits until it is ready, and ends it when the test ends.
+// Without a data directory it gets a temporary one.
+func Start(t testing.TB, config apiserver.Config) *Server {
+	t.Helper()
+	if config.DataDir == "" {
+		config.DataDir = t.TempDir()
+	}
+	server, err := Launch(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("server ended with %v", err)
+		}
+	})
+	return server
+}
+
+// Launch runs a server and waits until it is ready. It is for a server that
+// several tests share; whoever launches it stops it.
+func Launch(config apiserver.Config) (*Server, error) {
+	quiet()
+	ctx, cancel := context.WithCancel(context.Background())
+	server, err := apiserver.New(ctx, config)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s := &Server{Server: server, cancel: cancel, ended: make(chan error, 1)}
+	ready := make(chan struct{})
+	go func() { s.ended <- server.Run(ctx, func() { close(ready) }) }()
+	select {
+	case <-ready:
+		return s, nil
+	case err := <-s.ended:
+		cancel()
+		return nil, fmt.Errorf("server ended before it was ready: %w", err)
+	case <-time.After(patience):
+		cancel()
+		return nil, errors.Join(errors.New("server is not ready in time"), <-s.ended)
+	}
+}
+
+// Stop ends the server and tells how it ended. A second call says the same.
+func (s *Server) Stop() error {
+	s.once.Do(func() {
+		s.cancel()
+		s.err = <-s.ended
+	})
+	return s.err
+}
+
+// Config is the way in for the administrator, without client-side rate limits.
+func (s *Server) Config(t testing.TB) *rest.Config {
+	t.Helper()
+	return Config(t, s.Kubeconfig())
+}
+
+// As is the way in for the administrator who speaks for somebody else. The
+// groups are all that the person is in, but for system:authenticated.
+func (s *Server) As(t testing.TB, user string, groups ...string) *rest.Config {
+	t.Helper()
+	config := s.Config(t)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	return config
+}
+
+// Client is a typed client of the administrator.
+func (s *Server) Client(t testing.TB) kubernetes.Interface {
+	t.Helper()
+	return kubernetes.NewForConfigOrDie(s.Config(t))
+}
+
+// Config is what a kubeconfig says, without client-side rate limits.
+func Config(t testing.TB, kubeconfig string) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return config
+}
+
+// Eventually waits until something holds and fails the test if it never does.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %s", patience, what)
+}
