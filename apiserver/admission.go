@@ -33,7 +33,7 @@ func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rb
 	add(chain, "RoleEscalation", rbac.NewEscalation(roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
 
 	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
-	if err := chain.ApplyTo(config, clients.informers, clients.kube, clients.dynamic,
+	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,
 		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
 		webhookinit.NewPluginInitializer(authInfo, serviceResolver{})); err != nil {
 		return fmt.Errorf("admission: %w", err)

@@ -14,6 +14,7 @@ type clients struct {
 	kube      kubernetes.Interface
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
+	documents *openAPIDocuments
 }
 
 func newClients(loopback *restclient.Config) (*clients, error) {
@@ -25,5 +26,8 @@ func newClients(loopback *restclient.Config) (*clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loopback client: %w", err)
 	}
-	return &clients{kube: kube, dynamic: dynamicClient, informers: informers.NewSharedInformerFactory(kube, 0)}, nil
+	return &clients{
+		kube: kube, dynamic: dynamicClient, informers: informers.NewSharedInformerFactory(kube, 0),
+		documents: newOpenAPIDocuments(kube.Discovery().RESTClient()),
+	}, nil
 }

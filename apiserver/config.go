@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/etcd"
 )
 
 // Config says where the server keeps its data and where it listens.
@@ -39,16 +40,8 @@ type Config struct {
 	ImmutabilityStatus int
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
-	Etcd EtcdConfig
+	Etcd etcd.Cluster
 }
-
-// EtcdConfig names an etcd cluster and how to speak TLS to it.
-type EtcdConfig struct {
-	Servers                   []string
-	CAFile, CertFile, KeyFile string
-}
-
-func (c EtcdConfig) external() bool { return len(c.Servers) > 0 }
 
 // withDefaults fills in what was left out and refuses what cannot work.
 func (c Config) withDefaults() (Config, error) {
@@ -79,7 +72,7 @@ func (c Config) withDefaults() (Config, error) {
 	if (c.Etcd.CertFile == "") != (c.Etcd.KeyFile == "") {
 		return c, errors.New("etcd client certificate: certificate and key belong together")
 	}
-	if !c.Etcd.external() && (c.Etcd.CAFile != "" || c.Etcd.CertFile != "") {
+	if len(c.Etcd.Servers) == 0 && (c.Etcd.CAFile != "" || c.Etcd.CertFile != "") {
 		return c, errors.New("etcd certificates were given, but no etcd servers")
 	}
 	return c, nil

@@ -19,7 +19,7 @@ const minWatch = 30 * time.Minute
 
 // serveCustom serves the custom resources that the definitions define, on every
 // path below /apis that no built-in kind has.
-func (s *Server) serveCustom(config *genericapiserver.Config, i installer) error {
+func (s *Server) serveCustom(config *genericapiserver.Config, i installer, documents *openAPIDocuments) error {
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(config.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
 	if err != nil {
@@ -54,6 +54,7 @@ func (s *Server) serveCustom(config *genericapiserver.Config, i installer) error
 	}
 	return s.generic.AddPostStartHook("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
 		resources.Publish(s.generic.OpenAPIVersionedService, s.generic.OpenAPIV3VersionedService, s.generic.StaticOpenAPISpec)
+		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/names"
 
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native"
 )
@@ -33,6 +34,7 @@ type installer struct {
 	scheme  *runtime.Scheme
 	codecs  serializer.CodecFactory
 	options generic.RESTOptionsGetter
+	etcd    *etcd.Client
 	tokens  *tokens
 	// definitions and their status are opened before the rest.
 	definitions       *definitionREST
@@ -140,7 +142,7 @@ func (i installer) allot(server *genericapiserver.GenericAPIServer, stores map[s
 	if err != nil {
 		return err
 	}
-	storage, destroy, err := generic.NewRawStorage(options.StorageConfig,
+	storage, destroy, err := i.etcd.Storage(options.StorageConfig,
 		func() runtime.Object { return &networkingv1.IPAddress{} },
 		func() runtime.Object { return &networkingv1.IPAddressList{} }, "/"+ports.Resource)
 	if err != nil {

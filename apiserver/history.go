@@ -15,6 +15,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"holdfast.dev/holdfast/apiserver/etcd"
 )
 
 // historyEvents is about how many events of one resource are kept for watches
@@ -24,7 +26,7 @@ const historyEvents = 5_000
 
 // withBoundedHistory is the watch cache of upstream on a clock that also moves
 // with the number of events, so that its window holds a bounded number.
-func withBoundedHistory() generic.StorageDecorator {
+func withBoundedHistory(client *etcd.Client) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource,
 		resourcePrefix string,
@@ -34,7 +36,7 @@ func withBoundedHistory() generic.StorageDecorator {
 		triggers storage.IndexerFuncs,
 		indexers *cache.Indexers,
 	) (storage.Interface, factory.DestroyFunc, error) {
-		raw, destroyRaw, err := generic.NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
+		raw, destroyRaw, err := client.Storage(config, newFunc, newListFunc, resourcePrefix)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -80,14 +81,14 @@ func TestEtcdWithTLS(t *testing.T) {
 	clientCert, clientKey := issue(t, authority, "client", access.Subject{User: "holdfast"})
 	servers := []string{startEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
 
-	etcd := apiserver.EtcdConfig{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
-	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
+	cluster := etcd.Cluster{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "over-tls"}}, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}
 
-	_, err = apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.EtcdConfig{Servers: servers, CAFile: ca}})
+	_, err = apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: servers, CAFile: ca}})
 	if err == nil || !strings.Contains(err.Error(), "etcd at "+servers[0]) {
 		t.Errorf("without a client certificate: %v", err)
 	}
@@ -96,9 +97,9 @@ func TestEtcdWithTLS(t *testing.T) {
 // Two servers on one etcd serve the same objects, and each sees the other's
 // writes in its watches.
 func TestReplicasServeTheSame(t *testing.T) {
-	etcd := apiserver.EtcdConfig{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
-	one := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
-	two := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: etcd}).Client(t)
+	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	one := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
+	two := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
 
 	watcher, err := two.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=shared"})
 	if err != nil {

@@ -40,7 +40,9 @@ type Server struct {
 	lock     *os.File
 	listener net.Listener
 	pki      *access.PKI
+	// member is nil where etcd is a cluster outside.
 	member   *etcd.Member
+	storage  *etcd.Client
 	generic  *genericapiserver.GenericAPIServer
 	loopback *restclient.Config
 	// bootstrapped is closed when the objects are there that clients expect.
@@ -69,11 +71,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if s.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config.BindAddress)); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	if !config.Etcd.external() {
-		if s.member, err = etcd.Start(filepath.Join(config.DataDir, "etcd")); err != nil {
-			return nil, err
-		}
-	} else if err = checkEtcd(ctx, config.Etcd); err != nil {
+	if err = s.openEtcd(ctx); err != nil {
 		return nil, err
 	}
 	if err = s.build(); err != nil {
@@ -107,7 +105,6 @@ func (s *Server) build() error {
 		return err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
-	storage := storageConfig(s.config.Etcd, s.member)
 
 	config := genericapiserver.NewConfig(codecs)
 	serving, clientCA, err := newServing(s.listener, s.pki)
@@ -126,15 +123,13 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	config.RESTOptionsGetter = restOptions{config: storage, scheme: scheme, codecs: codecs, transformers: transformers}
+	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: transformers}
 	if err := applyAudit(config, s.config.Audit); err != nil {
 		return err
 	}
 	applyLimits(config)
 	applyOpenAPI(config)
-	if err := applyHealth(config, storage); err != nil {
-		return err
-	}
+	applyHealth(config, s.storage)
 	clients, err := newClients(config.LoopbackClientConfig)
 	if err != nil {
 		return err
@@ -162,13 +157,13 @@ func (s *Server) build() error {
 		return err
 	}
 	install := installer{
-		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, tokens: tokens,
+		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens,
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
 	if err := install.install(s.generic); err != nil {
 		return err
 	}
-	if err := s.serveCustom(config, install); err != nil {
+	if err := s.serveCustom(config, install, clients.documents); err != nil {
 		return err
 	}
 	if err := install.installReviews(s.generic, config.Authorization.Authorizer, roles); err != nil {
@@ -254,6 +249,9 @@ func (s *Server) renewCertificates(ctx context.Context) {
 func (s *Server) close() {
 	if s.generic != nil {
 		s.generic.Destroy()
+	}
+	if s.storage != nil {
+		s.storage.Close()
 	}
 	if s.member != nil {
 		s.member.Close()

@@ -1,7 +1,7 @@
 package apiserver
 
 import (
-	"fmt"
+	"context"
 	"net/http"
 	"time"
 
@@ -11,9 +11,9 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -50,16 +50,12 @@ func applyOpenAPI(config *genericapiserver.Config) {
 }
 
 // applyHealth makes readiness and liveness depend on etcd.
-func applyHealth(config *genericapiserver.Config, storage storagebackend.Config) error {
-	healthy, err := factory.CreateHealthCheck(storage, config.DrainedNotify())
-	if err != nil {
-		return fmt.Errorf("etcd health check: %w", err)
+func applyHealth(config *genericapiserver.Config, client *etcd.Client) {
+	asked := func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), storagebackend.DefaultHealthcheckTimeout)
+		defer cancel()
+		return client.Healthy(ctx, keyPrefix)
 	}
-	ready, err := factory.CreateReadyCheck(storage, config.DrainedNotify())
-	if err != nil {
-		return fmt.Errorf("etcd ready check: %w", err)
-	}
-	config.AddHealthChecks(healthz.NamedCheck("etcd", func(*http.Request) error { return healthy() }))
-	config.AddReadyzChecks(healthz.NamedCheck("etcd-readiness", func(*http.Request) error { return ready() }))
-	return nil
+	config.AddHealthChecks(healthz.NamedCheck("etcd", asked))
+	config.AddReadyzChecks(healthz.NamedCheck("etcd-readiness", asked))
 }

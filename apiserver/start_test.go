@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -115,9 +116,9 @@ func TestStartRefuses(t *testing.T) {
 		"port out of range":     {apiserver.Config{DataDir: t.TempDir(), Port: 65536}, "must be between 0 and 65535"},
 		"not an address":        {apiserver.Config{DataDir: t.TempDir(), BindAddress: "here"}, `bind address "here": not an IP address`},
 		"corrupt authority":     {apiserver.Config{DataDir: corruptCA}, "ca.crt: certificate: no PEM data"},
-		"unreachable etcd":      {apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.EtcdConfig{Servers: []string{"http://127.0.0.1:1"}}}, "etcd at http://127.0.0.1:1: no answer within"},
-		"half an etcd key pair": {apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.EtcdConfig{Servers: []string{"http://127.0.0.1:1"}, CertFile: "c"}}, "certificate and key belong together"},
-		"certificates, no etcd": {apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.EtcdConfig{CAFile: "c"}}, "no etcd servers"},
+		"unreachable etcd":      {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}}}, "etcd at http://127.0.0.1:1: no answer within"},
+		"half an etcd key pair": {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}, CertFile: "c"}}, "certificate and key belong together"},
+		"certificates, no etcd": {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{CAFile: "c"}}, "no etcd servers"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

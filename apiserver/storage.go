@@ -3,77 +3,39 @@ package apiserver
 import (
 	"context"
 	"fmt"
-	"strings"
+	"path/filepath"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/transport"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
 
-const (
-	// keyPrefix is where Kubernetes keeps its objects in etcd, so that tools
-	// which read an etcd of Kubernetes read ours.
-	keyPrefix = "/registry"
-	// etcdTimeout is how long a start waits for an etcd cluster to answer.
-	etcdTimeout = 5 * time.Second
-)
+// keyPrefix is where Kubernetes keeps its objects in etcd, so that tools
+// which read an etcd of Kubernetes read ours.
+const keyPrefix = "/registry"
 
-// storageConfig is the way to etcd: the member in this process, or a cluster.
-func storageConfig(config EtcdConfig, member *etcd.Member) storagebackend.Config {
-	storage := storagebackend.NewDefaultConfig(keyPrefix, nil)
-	if member == nil {
-		storage.Transport.ServerList = config.Servers
-		storage.Transport.TrustedCAFile = config.CAFile
-		storage.Transport.CertFile, storage.Transport.KeyFile = config.CertFile, config.KeyFile
-		return *storage
+// openEtcd starts the member in this process or connects to the cluster.
+func (s *Server) openEtcd(ctx context.Context) (err error) {
+	if cluster := s.config.Etcd; len(cluster.Servers) > 0 {
+		s.storage, err = etcd.Connect(ctx, cluster)
+		return err
 	}
-	storage.Transport.ServerList = []string{member.Endpoint()}
-	storage.Transport.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) {
-		return member.Dial, nil
+	if s.member, err = etcd.Start(filepath.Join(s.config.DataDir, "etcd")); err != nil {
+		return err
 	}
-	return *storage
-}
-
-// checkEtcd asks an etcd cluster for an answer, so that an unreachable one ends
-// the start with a clear line instead of minutes of retries.
-func checkEtcd(ctx context.Context, config EtcdConfig) error {
-	servers := strings.Join(config.Servers, ",")
-	settings := clientv3.Config{Endpoints: config.Servers, DialTimeout: etcdTimeout, Logger: zap.NewNop()}
-	if config.CAFile != "" || config.CertFile != "" {
-		files := transport.TLSInfo{CertFile: config.CertFile, KeyFile: config.KeyFile, TrustedCAFile: config.CAFile}
-		tls, err := files.ClientConfig()
-		if err != nil {
-			return fmt.Errorf("etcd at %s: certificates: %w", servers, err)
-		}
-		settings.TLS = tls
-	}
-	client, err := clientv3.New(settings)
-	if err != nil {
-		return fmt.Errorf("etcd at %s: %w", servers, err)
-	}
-	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
-	defer cancel()
-	if _, err := client.Get(ctx, keyPrefix); err != nil {
-		return fmt.Errorf("etcd at %s: no answer within %s: %w", servers, etcdTimeout, err)
-	}
+	s.storage = s.member.Client()
 	return nil
 }
 
 // restOptions gives each registry its storage.
 type restOptions struct {
-	config storagebackend.Config
+	client *etcd.Client
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 	// transformers encrypt what is stored; nil stores it as it is.
@@ -89,12 +51,12 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	if example == nil {
 		return options, nil
 	}
-	config := o.config.ForResource(resource)
+	config := storagebackend.NewDefaultConfig(keyPrefix, nil).ForResource(resource)
 	if o.transformers != nil {
 		config.Transformer = o.transformers.TransformerForResource(resource)
 	}
 	options.StorageConfig = config
-	options.Decorator = withBoundedHistory()
+	options.Decorator = withBoundedHistory(o.client)
 	options.DeleteCollectionWorkers = 1
 	options.EnableGarbageCollection = true
 	options.CountMetricPollPeriod = time.Minute

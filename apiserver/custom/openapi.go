@@ -25,15 +25,24 @@ type documents struct {
 	v2     *handler.OpenAPIService
 	v3     *handler3.OpenAPIService
 	static *spec.Swagger
-	// published are the paths that v3 has documents for.
-	published map[schema.GroupVersion]bool
+	// published are the paths that v3 has documents for, with the number of the
+	// change that each was last part of.
+	published map[schema.GroupVersion]uint64
 	changes   atomic.Uint64
 }
 
 // Publish says where OpenAPI documents go: v2 together with those of the built-in
 // kinds, v3 for each version of a group. It comes before Start.
 func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static *spec.Swagger) {
-	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]bool{}}
+	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
+}
+
+// Schemas are the versions of groups that there are documents for, each with a
+// number that another document of it would have another of. It builds nothing.
+func (s *Server) Schemas() map[schema.GroupVersion]uint64 {
+	s.openapi.mu.Lock()
+	defer s.openapi.mu.Unlock()
+	return maps.Clone(s.openapi.published)
 }
 
 // update publishes the definitions of a group that are served, and all of them
@@ -73,7 +82,7 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 		}
 	}
 	for gv, crds := range byVersion {
-		d.published[gv] = true
+		d.published[gv] = d.changes.Add(1)
 		d.v3.UpdateGroupVersionLazy("apis/"+gv.String(), cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
 			document, err := buildV3(gv, crds)
 			return document, d.tag(), err

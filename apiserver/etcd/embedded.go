@@ -1,33 +1,32 @@
-// Package etcd runs an etcd member inside the process, with its data on disk
-// and no port: clients reach it through an in-memory connection.
+// Package etcd is the way to etcd: a member inside the process, with its data on
+// disk and no port, or a cluster outside. Either gives one client that the storage
+// of all resources shares.
 //
 //	member, err := etcd.Start(dir)
-//	conn, err := member.Dial(ctx, "tcp", member.Endpoint())
+//	client := member.Client()
+//	objects, destroy, err := client.Storage(config, newFunc, newListFunc, "/pods")
 //
-// Writes are synced to disk before they are acknowledged, so a killed process
-// loses none. A Member is safe for concurrent use; Close it once.
+// A member's writes are synced to disk before they are acknowledged, so a killed
+// process loses none. A Member is safe for concurrent use; Close it once, after its
+// client.
 package etcd
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/test/bufconn"
+	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
 )
 
 const (
 	// A single member elects itself; short ticks only make it ready sooner.
 	tickMs     = 10
 	electionMs = 100
-	// One connection per resource type: small buffers keep them cheap.
-	pipeBytes = 16 << 10
 	// Entries kept in memory for followers, of which there are none.
 	snapshotEvery  = 2000
 	catchUpEntries = 100
@@ -39,16 +38,10 @@ const (
 	closeTimeout = 800 * time.Millisecond
 )
 
-// pings are what clients may send. Theirs come every 30 seconds; left to
-// itself gRPC would take that for an attack and cut every connection off.
-var pings = keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}
-
 // Member is a running etcd member.
 type Member struct {
-	etcd     *embed.Etcd
-	listener *bufconn.Listener
-	grpc     *grpc.Server
-	stop     chan struct{}
+	etcd *embed.Etcd
+	stop chan struct{}
 }
 
 // Start opens or creates the member whose data lies in dir and waits until it
@@ -73,13 +66,7 @@ func Start(dir string) (*Member, error) {
 		return nil, fmt.Errorf("open etcd data in %s: %w", dir, err)
 	}
 	log.started()
-	m := &Member{
-		etcd:     server,
-		listener: bufconn.Listen(pipeBytes),
-		grpc:     v3rpc.Server(server.Server, nil, nil, grpc.KeepaliveEnforcementPolicy(pings)),
-		stop:     make(chan struct{}),
-	}
-	go func() { _ = m.grpc.Serve(m.listener) }()
+	m := &Member{etcd: server, stop: make(chan struct{})}
 	go m.compact()
 	return m, nil
 }
@@ -114,12 +101,18 @@ func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
 	}
 }
 
-// Endpoint is the address that Dial answers to. It names no host.
-func (m *Member) Endpoint() string { return "http://holdfast.etcd:2379" }
+// endpoint names the member where a name is asked for. It is no address.
+const endpoint = "in-process"
 
-// Dial connects to the member, whatever the address.
-func (m *Member) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	return m.listener.DialContext(ctx)
+// Client calls the member directly: no connection, nothing is encoded. What it
+// reads is shared with the member and not to be changed, as storage of Kubernetes
+// does not.
+func (m *Member) Client() *Client {
+	shared := v3client.New(m.etcd.Server)
+	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(m.etcd.Server))
+	return newClient(shared, []string{endpoint}, func() clientv3.Watcher {
+		return clientv3.NewWatchFromWatchClient(watches, shared)
+	})
 }
 
 // Close ends the member. What it acknowledged is on disk already.
@@ -128,8 +121,6 @@ func (m *Member) Close() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.grpc.Stop()
-		_ = m.listener.Close()
 		m.etcd.Close()
 	}()
 	select {

@@ -1,0 +1,57 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+const (
+	// answerTimeout is how long Connect waits for a cluster to answer.
+	answerTimeout = 5 * time.Second
+	// A member that is gone is noticed soon, as in Kubernetes.
+	keepaliveTime    = 30 * time.Second
+	keepaliveTimeout = 10 * time.Second
+)
+
+// Cluster is an etcd cluster outside of the process.
+type Cluster struct {
+	// Servers are the URLs of the members.
+	Servers []string
+	// CAFile, CertFile and KeyFile are for TLS; empty ones are not used.
+	CAFile, CertFile, KeyFile string
+}
+
+// Connect connects to a cluster and asks it for an answer, so that an unreachable
+// one is told in a clear line instead of minutes of retries.
+func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
+	servers := strings.Join(cluster.Servers, ",")
+	settings := clientv3.Config{
+		Endpoints: cluster.Servers, DialTimeout: answerTimeout, Logger: zap.NewNop(),
+		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout,
+	}
+	if cluster.CAFile != "" || cluster.CertFile != "" {
+		files := transport.TLSInfo{CertFile: cluster.CertFile, KeyFile: cluster.KeyFile, TrustedCAFile: cluster.CAFile}
+		tls, err := files.ClientConfig()
+		if err != nil {
+			return nil, fmt.Errorf("etcd at %s: certificates: %w", servers, err)
+		}
+		settings.TLS = tls
+	}
+	client, err := clientv3.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", servers, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	if _, err := client.Get(ctx, "/health"); err != nil {
+		_ = client.Close()
+		return nil, fmt.Errorf("etcd at %s: no answer within %s: %w", servers, answerTimeout, err)
+	}
+	return newClient(client, cluster.Servers, func() clientv3.Watcher { return clientv3.NewWatcher(client) }), nil
+}

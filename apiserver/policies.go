@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/openapi"
+	restclient "k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver/custom"
+	"holdfast.dev/holdfast/native"
+)
+
+// policyClient is the client of the admission policies that users register. They
+// ask every five seconds which OpenAPI documents there are, policies or not, and
+// a server that answers has built every document anew after each change, to tell
+// its hash. This client knows which documents there are and what changed; it asks
+// the server only for a document that a policy needs.
+type policyClient struct {
+	kubernetes.Interface
+	documents *openAPIDocuments
+}
+
+// Discovery implements kubernetes.Interface.
+func (c policyClient) Discovery() discovery.DiscoveryInterfaces {
+	return policyDiscovery{c.Interface.Discovery(), c.documents}
+}
+
+type policyDiscovery struct {
+	discovery.DiscoveryInterfaces
+	documents *openAPIDocuments
+}
+
+// OpenAPIV3 implements discovery.DiscoveryInterface.
+func (d policyDiscovery) OpenAPIV3() openapi.Client { return d.documents }
+
+// OpenAPIV3WithContext implements discovery.DiscoveryInterfaceWithContext.
+func (d policyDiscovery) OpenAPIV3WithContext(context.Context) openapi.ClientWithContext {
+	return openapi.ToClientWithContext(d.documents)
+}
+
+// openAPIDocuments are those that the server publishes in version 3.
+type openAPIDocuments struct {
+	client restclient.Interface
+	native []schema.GroupVersion
+	// custom is there once custom resources are served.
+	custom atomic.Pointer[custom.Server]
+}
+
+func newOpenAPIDocuments(client restclient.Interface) *openAPIDocuments {
+	return &openAPIDocuments{client: client, native: native.NewPublishedScheme().PrioritizedVersionsAllGroups()}
+}
+
+// Paths implements openapi.Client.
+func (d *openAPIDocuments) Paths() (map[string]openapi.GroupVersion, error) {
+	paths := make(map[string]openapi.GroupVersion, len(d.native))
+	for _, gv := range d.native {
+		path := "apis/" + gv.String()
+		if gv.Group == "" {
+			path = "api/" + gv.Version
+		}
+		paths[path] = document{d.client, "/openapi/v3/" + path, 0}
+	}
+	if resources := d.custom.Load(); resources != nil {
+		for gv, change := range resources.Schemas() {
+			path := "apis/" + gv.String()
+			paths[path] = document{d.client, "/openapi/v3/" + path, change}
+		}
+	}
+	return paths, nil
+}
+
+// document is one of them, as it was after a change.
+type document struct {
+	client restclient.Interface
+	path   string
+	change uint64
+}
+
+// Schema implements openapi.GroupVersion.
+func (d document) Schema(contentType string) ([]byte, error) {
+	return d.client.Get().AbsPath(d.path).SetHeader("Accept", contentType).Do(context.Background()).Raw()
+}
+
+// ServerRelativeURL implements openapi.GroupVersion.
+func (d document) ServerRelativeURL() string { return fmt.Sprintf("%s?change=%d", d.path, d.change) }
