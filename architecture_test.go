@@ -44,6 +44,7 @@ var engineLibraries = []string{
 	"k8s.io/apimachinery/pkg/util/json",
 	"k8s.io/apimachinery/pkg/util/sets",
 	"k8s.io/apimachinery/pkg/util/validation",
+	"k8s.io/apimachinery/pkg/util/version",
 	"k8s.io/kube-openapi/pkg/validation",
 	"sigs.k8s.io/json",
 	"sigs.k8s.io/structured-merge-diff/v6",
