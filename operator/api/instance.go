@@ -1,0 +1,100 @@
+package api
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Instance is an operator version, installed.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type Instance struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   InstanceSpec   `json:"spec,omitempty"`
+	Status InstanceStatus `json:"status,omitempty"`
+}
+
+// InstanceSpec is what is wanted.
+type InstanceSpec struct {
+	// OperatorVersion that is installed, in the same namespace unless it says
+	// otherwise.
+	OperatorVersion corev1.ObjectReference `json:"operatorVersion,omitempty"`
+	// Parameters that have a value other than the default, and all that are
+	// immutable.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// PlanExecution is the plan that runs or shall run.
+	PlanExecution PlanExecution `json:"planExecution,omitempty"`
+}
+
+// PlanExecution is one run of a plan. A client sets PlanName to run a plan;
+// admission sets it for changed parameters and versions, and gives every run a
+// UID.
+type PlanExecution struct {
+	PlanName string    `json:"planName,omitempty"`
+	UID      types.UID `json:"uid,omitempty"`
+	Status   State     `json:"status,omitempty"`
+}
+
+// InstanceStatus is what has become of it.
+type InstanceStatus struct {
+	// PlanStatus by the name of the plan.
+	PlanStatus map[string]PlanStatus `json:"planStatus,omitempty"`
+	Conditions []metav1.Condition    `json:"conditions,omitempty"`
+}
+
+// State is how far a plan, phase or step is.
+type State string
+
+// The states. Error is retried, FatalError is not.
+const (
+	NeverRun   State = "NEVER_RUN"
+	Pending    State = "PENDING"
+	InProgress State = "IN_PROGRESS"
+	Error      State = "ERROR"
+	FatalError State = "FATAL_ERROR"
+	Complete   State = "COMPLETE"
+)
+
+// Ended says that nothing more happens by itself.
+func (s State) Ended() bool { return s == Complete || s == FatalError }
+
+// Running says that a plan is not through.
+func (s State) Running() bool { return s == Pending || s == InProgress || s == Error }
+
+// PlanStatus is the last run of a plan.
+type PlanStatus struct {
+	Name                 string        `json:"name,omitempty"`
+	Status               State         `json:"status,omitempty"`
+	Message              string        `json:"message,omitempty"`
+	LastUpdatedTimestamp *metav1.Time  `json:"lastUpdatedTimestamp,omitempty"`
+	Phases               []PhaseStatus `json:"phases,omitempty"`
+	// UID of the PlanExecution it is about.
+	UID types.UID `json:"uid,omitempty"`
+}
+
+// PhaseStatus is how far a phase is.
+type PhaseStatus struct {
+	Name    string       `json:"name,omitempty"`
+	Status  State        `json:"status,omitempty"`
+	Message string       `json:"message,omitempty"`
+	Steps   []StepStatus `json:"steps,omitempty"`
+}
+
+// StepStatus is how far a step is.
+type StepStatus struct {
+	Name    string `json:"name,omitempty"`
+	Status  State  `json:"status,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// InstanceList is a list of them.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type InstanceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Instance `json:"items"`
+}

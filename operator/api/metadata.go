@@ -1,0 +1,30 @@
+package api
+
+// Labels and annotations of what a package renders. Packages select on the
+// labels, so their names and values are KUDO's.
+const (
+	HeritageLabel = "heritage"
+	Heritage      = "kudo"
+	OperatorLabel = "kudo.dev/operator"
+	InstanceLabel = "kudo.dev/instance"
+
+	PlanAnnotation  = "kudo.dev/plan"
+	PhaseAnnotation = "kudo.dev/phase"
+	StepAnnotation  = "kudo.dev/step"
+)
+
+// Annotations of an Instance.
+const (
+	// GivenAnnotation is the consent of a client: see Given.
+	GivenAnnotation = "holdfast.dev/given-parameters"
+	// RollbackAnnotation asks to go back to the OperatorVersion it names, whose
+	// values are then restored. Admission removes it when it is done.
+	RollbackAnnotation = "holdfast.dev/rollback-to"
+	// RecordsAnnotation is set by admission only: see Record.
+	RecordsAnnotation = "holdfast.dev/recorded-parameters"
+	// RequesterAnnotation is set by admission only: see Requester.
+	RequesterAnnotation = "holdfast.dev/requested-by"
+
+	// CleanupFinalizer keeps an Instance until its plan cleanup has run.
+	CleanupFinalizer = "kudo.dev.instance.cleanup"
+)

@@ -1,0 +1,18 @@
+package api
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion of the kinds.
+var GroupVersion = schema.GroupVersion{Group: "kudo.dev", Version: "v1beta1"}
+
+// AddToScheme registers the kinds.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion,
+		&Operator{}, &OperatorList{}, &OperatorVersion{}, &OperatorVersionList{}, &Instance{}, &InstanceList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}
