@@ -1,0 +1,166 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// banned are sprig's functions that look at the machine, or at its files' names.
+var banned = []string{"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName"}
+
+// crypto are sprig's functions that work for long by their nature.
+var crypto = []string{
+	"bcrypt", "htpasswd", "derivePassword", "genPrivateKey", "buildCustomCert", "genCA", "genCAWithKey",
+	"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+}
+
+// functions are those of one rendering.
+func functions(b *budget) template.FuncMap {
+	all := sprig.TxtFuncMap()
+	for _, name := range banned {
+		delete(all, name)
+	}
+	all["toYaml"] = toYaml
+	// The built-in ones that make text, which have no limits of their own.
+	all["print"], all["println"], all["printf"] = fmt.Sprint, fmt.Sprintln, fmt.Sprintf
+	all["html"], all["js"], all["urlquery"] = template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
+
+	checks := checks(b)
+	for name, function := range all {
+		all[name] = b.metered(function, checks[name])
+	}
+	all[tickFunction] = b.tick
+	all[printFunction] = b.print
+	return all
+}
+
+func toYaml(value any) (string, error) {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("toYaml: %w", err)
+	}
+	return strings.TrimSuffix(string(text), "\n"), nil
+}
+
+// checks refuse calls whose result is far larger than their arguments.
+func checks(b *budget) map[string]func([]reflect.Value) error {
+	all := map[string]func([]reflect.Value) error{
+		"until": func(args []reflect.Value) error { return count("until", args[0].Int()) },
+		"untilStep": func(args []reflect.Value) error {
+			return steps("untilStep", args[0].Int(), args[1].Int(), args[2].Int())
+		},
+		"seq": seq,
+		"repeat": func(args []reflect.Value) error {
+			if err := count("repeat", args[0].Int()); err != nil {
+				return err
+			}
+			return size("repeat", int(args[0].Int()), args[1].Len())
+		},
+		"replace": func(args []reflect.Value) error {
+			return size("replace", strings.Count(args[2].String(), args[0].String())+1, args[1].Len())
+		},
+		"join": func(args []reflect.Value) error { return size("join", items(args[1]), args[0].Len()) },
+		"wrapWith": func(args []reflect.Value) error {
+			return size("wrapWith", args[2].Len(), args[1].Len()+1)
+		},
+		"printf": func(args []reflect.Value) error { return printfSize(args[0].String(), args[1]) },
+	}
+	for _, name := range []string{"indent", "nindent"} {
+		all[name] = func(args []reflect.Value) error {
+			if args[0].Int() > maxCount {
+				return count(name, args[0].Int())
+			}
+			return size(name, strings.Count(args[1].String(), "\n")+1, int(args[0].Int()))
+		}
+	}
+	for _, name := range []string{"regexReplaceAll", "mustRegexReplaceAll", "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"} {
+		all[name] = func(args []reflect.Value) error { return size(name, args[1].Len()+1, args[2].Len()+1) }
+	}
+	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"} {
+		all[name] = func(args []reflect.Value) error { return count(name, args[0].Int()) }
+	}
+	for _, name := range crypto {
+		all[name] = func([]reflect.Value) error { return b.spend(cryptoWork) }
+	}
+	return all
+}
+
+func count(function string, n int64) error {
+	if n > maxCount || n < -maxCount {
+		return fmt.Errorf("%s: %d is more than %d", function, n, maxCount)
+	}
+	return nil
+}
+
+func size(function string, times, each int) error {
+	if times > 0 && each > MaxOutput/times {
+		return fmt.Errorf("%s: the result would be larger than 4 MiB", function)
+	}
+	return nil
+}
+
+func steps(function string, start, stop, step int64) error {
+	if step == 0 {
+		return nil
+	}
+	// Far ends are refused by themselves, so that no difference overflows.
+	const far = 1 << 40
+	if max(start, stop) > far || min(start, stop) < -far || max(step, -step) > far {
+		return fmt.Errorf("%s: numbers from %d to %d are out of range", function, start, stop)
+	}
+	return count(function, (stop-start)/step)
+}
+
+// seq has the arguments of the shell's: last; first, last; first, step, last.
+func seq(args []reflect.Value) error {
+	numbers := args[0]
+	switch numbers.Len() {
+	case 1:
+		return steps("seq", 1, numbers.Index(0).Int(), 1)
+	case 2:
+		return steps("seq", numbers.Index(0).Int(), numbers.Index(1).Int(), 1)
+	case 3:
+		return steps("seq", numbers.Index(0).Int(), numbers.Index(2).Int(), numbers.Index(1).Int())
+	}
+	return nil
+}
+
+func items(value reflect.Value) int {
+	for value.Kind() == reflect.Interface && !value.IsNil() {
+		value = value.Elem()
+	}
+	switch value.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return value.Len()
+	}
+	return 1
+}
+
+// printfSize bounds a format by its verbs: each may print the longest argument,
+// padded to any width.
+func printfSize(format string, args reflect.Value) error {
+	longest, width, number := 0, 0, 0
+	for i := range args.Len() {
+		longest = max(longest, len(printed(args.Index(i).Interface())))
+	}
+	for _, char := range format {
+		switch {
+		case char >= '0' && char <= '9':
+			number = min(number*10+int(char-'0'), MaxOutput)
+			continue
+		case char == '*':
+			// fmt itself takes no more.
+			number = 1_000_000
+		}
+		width, number = min(width+number, 2*MaxOutput), 0
+	}
+	if width+number > MaxOutput {
+		return fmt.Errorf("printf: the result would be larger than 4 MiB")
+	}
+	return size("printf", strings.Count(format, "%"), longest)
+}

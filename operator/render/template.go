@@ -1,0 +1,190 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// MaxOutput is how much one template may produce.
+const MaxOutput = 4 << 20
+
+// Values are what a template sees.
+type Values struct {
+	Name, Namespace                           string
+	OperatorName, OperatorVersion, AppVersion string
+	PlanName, PhaseName, StepName             string
+	// Params are the effective values, by name.
+	Params map[string]any
+	// Pipes are the names of what Pipe tasks stored, by key.
+	Pipes map[string]string
+}
+
+func (v Values) data() map[string]any {
+	pipes := map[string]any{}
+	for key, name := range v.Pipes {
+		pipes[key] = name
+	}
+	params := v.Params
+	if params == nil {
+		params = map[string]any{}
+	}
+	return map[string]any{
+		"Name": v.Name, "Namespace": v.Namespace,
+		"OperatorName": v.OperatorName, "OperatorVersion": v.OperatorVersion, "AppVersion": v.AppVersion,
+		"PlanName": v.PlanName, "PhaseName": v.PhaseName, "StepName": v.StepName,
+		"Params": params, "Pipes": pipes,
+	}
+}
+
+// Template renders one template. The error names the template and the line.
+func Template(ctx context.Context, name, source string, values Values) (string, error) {
+	b := &budget{ctx: ctx, left: maxWork}
+	parsed, err := parseWith(name, source, b)
+	if err != nil {
+		return "", err
+	}
+	for _, part := range parsed.Templates() {
+		meter(part.Tree)
+	}
+	out := &limitedWriter{}
+	// A template may change what it is given, with sprig's set.
+	err = parsed.Execute(out, copied(values.data()))
+	if err != nil {
+		return "", readable(name, err)
+	}
+	return out.String(), nil
+}
+
+// Parse says what is wrong with the syntax of a template and gives its trees,
+// those of the templates it defines included.
+func Parse(name, source string) ([]*parse.Tree, error) {
+	parsed, err := parseWith(name, source, &budget{ctx: context.Background(), left: maxWork})
+	if err != nil {
+		return nil, err
+	}
+	var trees []*parse.Tree
+	for _, part := range parsed.Templates() {
+		trees = append(trees, part.Tree)
+	}
+	return trees, nil
+}
+
+func parseWith(name, source string, b *budget) (*template.Template, error) {
+	parsed, err := template.New(name).Option("missingkey=error").Funcs(functions(b)).Parse(source)
+	if err != nil {
+		return nil, readable(name, err)
+	}
+	if parsed.Tree == nil {
+		// A file of nothing, or of definitions only, renders to nothing.
+		return parsed.Parse("{{/* */}}")
+	}
+	return parsed, nil
+}
+
+// readable is an error that begins with the name of the template, once.
+func readable(name string, err error) error {
+	message := strings.TrimPrefix(err.Error(), "template: ")
+	if strings.HasPrefix(message, name+":") {
+		return errors.New(message)
+	}
+	return errors.New(name + ": " + message)
+}
+
+// limitedWriter fails a template that produces too much.
+type limitedWriter struct{ bytes.Buffer }
+
+func (w *limitedWriter) Write(text []byte) (int, error) {
+	if w.Len()+len(text) > MaxOutput {
+		return 0, errors.New("the output is larger than 4 MiB")
+	}
+	return w.Buffer.Write(text)
+}
+
+// copied is a value of its own, deeply.
+func copied(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for key, item := range value {
+			object[key] = copied(item)
+		}
+		return object
+	case []any:
+		list := make([]any, len(value))
+		for i, item := range value {
+			list[i] = copied(item)
+		}
+		return list
+	}
+	return value
+}
+
+// meter puts the counters into a template: one call at the start of it and of
+// every loop body, and one around everything that is printed.
+func meter(tree *parse.Tree) {
+	if tree == nil || tree.Root == nil {
+		return
+	}
+	meterList(tree, tree.Root)
+	tick(tree, tree.Root)
+}
+
+func meterList(tree *parse.Tree, list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for _, node := range list.Nodes {
+		switch node := node.(type) {
+		case *parse.ActionNode:
+			if len(node.Pipe.Decl) == 0 {
+				node.Pipe.Cmds = append(node.Pipe.Cmds, call(tree, printFunction, node.Pos))
+			}
+		case *parse.IfNode:
+			meterBranch(tree, &node.BranchNode)
+		case *parse.WithNode:
+			meterBranch(tree, &node.BranchNode)
+		case *parse.RangeNode:
+			meterBranch(tree, &node.BranchNode)
+			tick(tree, node.List)
+		}
+	}
+}
+
+func meterBranch(tree *parse.Tree, branch *parse.BranchNode) {
+	meterList(tree, branch.List)
+	meterList(tree, branch.ElseList)
+}
+
+func tick(tree *parse.Tree, list *parse.ListNode) {
+	action := &parse.ActionNode{NodeType: parse.NodeAction, Pos: list.Pos, Pipe: &parse.PipeNode{
+		NodeType: parse.NodePipe, Pos: list.Pos, Cmds: []*parse.CommandNode{call(tree, tickFunction, list.Pos)},
+	}}
+	list.Nodes = append([]parse.Node{action}, list.Nodes...)
+}
+
+func call(tree *parse.Tree, function string, pos parse.Pos) *parse.CommandNode {
+	name := parse.NewIdentifier(function).SetTree(tree).SetPos(pos)
+	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{name}}
+}
+
+// The functions that meter calls; no template can define others of these names.
+const (
+	tickFunction  = "_tick"
+	printFunction = "_print"
+)
+
+// printed is a value as a template prints it.
+func printed(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "<no value>"
+	case string:
+		return value
+	}
+	return fmt.Sprint(value)
+}
