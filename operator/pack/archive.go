@@ -1,0 +1,102 @@
+package pack
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// maxUnpacked bounds what is unpacked to look for the files of a package, and
+// maxEntries how many there may be.
+const (
+	maxUnpacked = 32 << 20
+	maxEntries  = 10_000
+)
+
+// ReadArchive reads a .tgz. Files that belong to no package are passed over;
+// paths that leave it, and links, are refused wherever they are.
+func ReadArchive(archive io.Reader) (Files, error) {
+	unzipped, err := gzip.NewReader(archive)
+	if err != nil {
+		return nil, fmt.Errorf("not a .tgz: %w", err)
+	}
+	defer unzipped.Close()
+	limited := &io.LimitedReader{R: unzipped, N: maxUnpacked}
+	entries := tar.NewReader(limited)
+	files := Files{}
+	for number := 0; ; number++ {
+		entry, err := entries.Next()
+		switch {
+		case limited.N <= 0:
+			return nil, errors.New("unpacks to more than 32 MiB")
+		case errors.Is(err, io.EOF):
+			return files, nil
+		case err != nil:
+			return nil, fmt.Errorf("not a .tgz: %w", err)
+		case number >= maxEntries:
+			return nil, fmt.Errorf("more than %d entries", maxEntries)
+		}
+		name, err := inside(entry)
+		if err != nil {
+			return nil, err
+		}
+		if entry.Typeflag == tar.TypeDir || !belongs(name) {
+			continue
+		}
+		err = files.add(name, entries)
+		if limited.N <= 0 {
+			return nil, errors.New("unpacks to more than 32 MiB")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// inside is the path of an entry in the package.
+func inside(entry *tar.Header) (string, error) {
+	switch entry.Typeflag {
+	case tar.TypeReg, tar.TypeDir:
+	default:
+		return "", fmt.Errorf("%q: neither a file nor a folder", entry.Name)
+	}
+	if path.IsAbs(entry.Name) || strings.Contains(entry.Name, `\`) {
+		return "", fmt.Errorf("%q: not a path in the package", entry.Name)
+	}
+	for _, part := range strings.Split(entry.Name, "/") {
+		if part == ".." {
+			return "", fmt.Errorf("%q: leads out of the package", entry.Name)
+		}
+	}
+	return path.Clean(entry.Name), nil
+}
+
+// Archive writes a .tgz. The same files give the same bytes, whoever writes
+// them and when.
+func (f Files) Archive(out io.Writer) error {
+	zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	entries := tar.NewWriter(zipped)
+	for _, name := range f.names() {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(f[name])), Format: tar.FormatUSTAR}
+		if len(name) > 100 {
+			header.Format = tar.FormatPAX
+		}
+		if err := entries.WriteHeader(header); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if _, err := entries.Write(f[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := entries.Close(); err != nil {
+		return err
+	}
+	return zipped.Close()
+}

@@ -1,0 +1,99 @@
+package pack
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"holdfast.dev/holdfast/operator/api"
+)
+
+func (v *verifier) tasksOf() {
+	names := map[string]bool{}
+	for i := range v.Operator.Tasks {
+		task := &v.Operator.Tasks[i]
+		path := fmt.Sprintf("tasks[%d]", i)
+		v.named(path, task.Name, names)
+		v.task(path, task)
+		if task.Name != "" && !v.tasks[task.Name] {
+			v.findings.warn(OperatorFileName+": "+path, fmt.Sprintf("no plan uses task %q", task.Name))
+		}
+	}
+}
+
+func (v *verifier) task(path string, task *api.Task) {
+	spec := task.Spec
+	for i, resource := range spec.Resources {
+		v.template(fmt.Sprintf("%s.spec.resources[%d]", path, i), resource)
+	}
+	switch task.Kind {
+	case api.ApplyTask, api.DeleteTask, api.ToggleTask:
+		if len(spec.Resources) == 0 {
+			v.operatorf(path+".spec.resources", "required for %s", task.Kind)
+		}
+	case api.PipeTask:
+		v.pipe(path+".spec", spec)
+	case api.KudoOperatorTask:
+		if spec.Package == "" {
+			v.operatorf(path+".spec.package", "required for %s", task.Kind)
+		}
+		if spec.ParameterFile != "" {
+			v.template(path+".spec.parameterFile", spec.ParameterFile)
+		}
+	case api.DummyTask:
+	case "":
+		v.operatorf(path+".kind", "required")
+	default:
+		v.operatorf(path+".kind", "%q is not one of Apply, Delete, Toggle, Pipe, KudoOperator, Dummy", task.Kind)
+	}
+	if task.Kind == api.ToggleTask {
+		v.toggle(path+".spec.parameter", spec.Parameter)
+	}
+}
+
+func (v *verifier) toggle(path, parameter string) {
+	v.used[parameter] = true
+	switch {
+	case parameter == "":
+		v.operatorf(path, "required for Toggle")
+	case !v.defined(parameter):
+		v.operatorf(path, "there is no parameter %q", parameter)
+	}
+}
+
+func (v *verifier) defined(parameter string) bool {
+	return slices.ContainsFunc(v.Params.Parameters, func(p Param) bool { return p.Name == parameter })
+}
+
+// template notes that a template is used, which must be there.
+func (v *verifier) template(path, name string) {
+	v.templates[name] = true
+	if _, found := v.Templates[name]; !found {
+		v.operatorf(path, "there is no file %s/%s", templatesFolder, name)
+	}
+}
+
+var pipeKey = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+func (v *verifier) pipe(path string, spec api.TaskSpec) {
+	if spec.Pod == "" {
+		v.operatorf(path+".pod", "required for Pipe")
+	} else {
+		v.template(path+".pod", spec.Pod)
+	}
+	if len(spec.Pipe) == 0 {
+		v.operatorf(path+".pipe", "required for Pipe")
+	}
+	for i, file := range spec.Pipe {
+		path := fmt.Sprintf("%s.pipe[%d]", path, i)
+		if (file.File == "") == (file.EnvFile == "") {
+			v.operatorf(path, "either file or envFile is needed")
+		}
+		if file.Kind != "Secret" && file.Kind != "ConfigMap" {
+			v.operatorf(path+".kind", "%q is neither Secret nor ConfigMap", file.Kind)
+		}
+		if !pipeKey.MatchString(file.Key) {
+			v.operatorf(path+".key", "%q is not made of letters, digits, _ and -", file.Key)
+		}
+	}
+}

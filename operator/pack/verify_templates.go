@@ -1,0 +1,131 @@
+package pack
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"text/template/parse"
+
+	"holdfast.dev/holdfast/operator/render"
+)
+
+func (v *verifier) templateFiles() {
+	for _, name := range slices.Sorted(maps.Keys(v.Templates)) {
+		path := templatesFolder + "/" + name
+		if !v.templates[name] && v.Operator.NamespaceManifest != name {
+			v.findings.warn(path, "no task uses this template")
+		}
+		trees, err := render.Parse(name, v.Templates[name])
+		if err != nil {
+			v.findings.fail(templatesFolder, err.Error())
+			continue
+		}
+		refs := references{parameters: map[string]bool{}}
+		for _, tree := range trees {
+			refs.node(tree.Root)
+		}
+		v.dynamic = v.dynamic || refs.dynamic
+		for _, parameter := range slices.Sorted(maps.Keys(refs.parameters)) {
+			v.used[parameter] = true
+			if !v.defined(parameter) {
+				v.findings.fail(path, fmt.Sprintf("there is no parameter %q", parameter))
+			}
+		}
+	}
+}
+
+// references are the parameters that a template names.
+type references struct {
+	parameters map[string]bool
+	// dynamic means that it uses .Params as a whole.
+	dynamic bool
+}
+
+func (r *references) nodes(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for _, node := range list.Nodes {
+		r.node(node)
+	}
+}
+
+func (r *references) node(node parse.Node) {
+	switch node := node.(type) {
+	case *parse.ListNode:
+		r.nodes(node)
+	case *parse.ActionNode:
+		r.pipe(node.Pipe)
+	case *parse.IfNode:
+		r.branch(&node.BranchNode)
+	case *parse.RangeNode:
+		r.branch(&node.BranchNode)
+	case *parse.WithNode:
+		r.branch(&node.BranchNode)
+	case *parse.TemplateNode:
+		r.pipe(node.Pipe)
+	case *parse.PipeNode:
+		r.pipe(node)
+	case *parse.ChainNode:
+		r.node(node.Node)
+	case *parse.FieldNode:
+		r.path(node.Ident)
+	case *parse.VariableNode:
+		// $ is what the template was given; other variables may be anything.
+		if node.Ident[0] == "$" {
+			r.path(node.Ident[1:])
+		}
+	}
+}
+
+func (r *references) branch(branch *parse.BranchNode) {
+	r.pipe(branch.Pipe)
+	r.nodes(branch.List)
+	r.nodes(branch.ElseList)
+}
+
+func (r *references) pipe(pipe *parse.PipeNode) {
+	if pipe == nil {
+		return
+	}
+	for _, command := range pipe.Cmds {
+		args := command.Args
+		// index .Params "NAME", and get of sprig.
+		if name, isName := literal(args); isName {
+			r.parameters[name] = true
+			args = args[3:]
+		}
+		for _, arg := range args {
+			r.node(arg)
+		}
+	}
+}
+
+func literal(args []parse.Node) (string, bool) {
+	if len(args) < 3 {
+		return "", false
+	}
+	function, isFunction := args[0].(*parse.IdentifierNode)
+	name, isText := args[2].(*parse.StringNode)
+	if !isFunction || !isText || function.Ident != "index" && function.Ident != "get" {
+		return "", false
+	}
+	switch from := args[1].(type) {
+	case *parse.FieldNode:
+		return name.Text, slices.Equal(from.Ident, []string{"Params"})
+	case *parse.VariableNode:
+		return name.Text, slices.Equal(from.Ident, []string{"$", "Params"})
+	}
+	return "", false
+}
+
+func (r *references) path(names []string) {
+	if len(names) == 0 || names[0] != "Params" {
+		return
+	}
+	if len(names) == 1 {
+		r.dynamic = true
+		return
+	}
+	r.parameters[names[1]] = true
+}
