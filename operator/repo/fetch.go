@@ -1,0 +1,135 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast.dev/holdfast/operator/pack"
+)
+
+// What is fetched at most.
+const (
+	maxIndex   = 8 << 20
+	maxPackage = 8 << 20
+)
+
+// Load reads the index of a repository, a URL or a folder.
+func Load(ctx context.Context, client *http.Client, location string) (*Index, error) {
+	text, err := fetch(ctx, client, join(location, IndexFileName), maxIndex)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", location, err)
+	}
+	index, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", location, err)
+	}
+	index.location = location
+	return index, nil
+}
+
+// Load fetches the package of an entry from the first of its URLs that has it,
+// and compares it with the digest.
+func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, error) {
+	var failed []error
+	for _, location := range e.URLs {
+		if !isURL(location) {
+			location = join(e.location, location)
+		}
+		text, err := fetch(ctx, client, location, maxPackage)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if digest := Digest(text); e.Digest != "" && !strings.EqualFold(digest, e.Digest) {
+			return nil, fmt.Errorf("package %s: the digest is %s, the index says %s", location, digest, e.Digest)
+		}
+		return read(location, text)
+	}
+	return nil, fmt.Errorf("package %s: %w", e.VersionName(), errors.Join(failed...))
+}
+
+// LoadURL fetches a package by its URL.
+func LoadURL(ctx context.Context, client *http.Client, location string) (*pack.Package, error) {
+	text, err := fetch(ctx, client, location, maxPackage)
+	if err != nil {
+		return nil, fmt.Errorf("package: %w", err)
+	}
+	return read(location, text)
+}
+
+func read(location string, text []byte) (*pack.Package, error) {
+	files, err := pack.ReadArchive(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read package %s: %w", location, err)
+	}
+	p, err := files.Parse()
+	if err != nil {
+		return nil, fmt.Errorf("read package %s: %w", location, err)
+	}
+	return p, nil
+}
+
+// Digest is the SHA-256 of a package, as an index has it.
+func Digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func isURL(location string) bool {
+	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
+}
+
+func join(location, name string) string {
+	if !isURL(location) {
+		return filepath.Join(location, filepath.FromSlash(name))
+	}
+	if joined, err := url.JoinPath(location, name); err == nil {
+		return joined
+	}
+	return strings.TrimSuffix(location, "/") + "/" + name
+}
+
+func fetch(ctx context.Context, client *http.Client, location string, limit int64) ([]byte, error) {
+	if !isURL(location) {
+		file, err := os.Open(location)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return bounded(location, file, limit)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, location, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", location, response.Status)
+	}
+	return bounded(location, response.Body, limit)
+}
+
+func bounded(location string, content io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(content, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", location, err)
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s: larger than %d MiB", location, limit>>20)
+	}
+	return text, nil
+}
