@@ -11,7 +11,13 @@ import (
 
 // isSwitch says that a parameter chooses between a few ways to render.
 func isSwitch(definition *parameters.Definition) bool {
-	if len(definition.Enum) > 0 || definition.Type == parameters.Boolean {
+	switch definition.Type {
+	case parameters.Boolean:
+		return true
+	case parameters.Integer, parameters.Number:
+		return false
+	}
+	if len(definition.Enum) > 0 {
 		return true
 	}
 	return definition.Default != nil && (*definition.Default == "true" || *definition.Default == "false")

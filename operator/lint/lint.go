@@ -20,22 +20,21 @@ import (
 // Frozen finds the parameters. The error names a template that cannot be
 // rendered with the defaults.
 func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
-	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme()}
-	bases, err := l.bases(ctx)
-	if err != nil {
-		return nil, err
+	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme(), plain: map[string]string{}}
+	for i := range l.version.Definitions {
+		if definition := &l.version.Definitions[i]; definition.Default == nil {
+			l.plain[definition.Name] = candidates(definition)[0]
+		}
+	}
+	places := map[string]map[string]bool{}
+	for _, template := range l.templates() {
+		if err := l.template(ctx, template, places); err != nil {
+			return nil, err
+		}
 	}
 	var findings pack.Findings
-	for i := range l.version.Definitions {
-		definition := &l.version.Definitions[i]
-		if definition.Immutable {
-			continue
-		}
-		places := map[string]bool{}
-		for _, base := range bases {
-			l.places(ctx, definition, base, places)
-		}
-		for _, place := range slices.Sorted(maps.Keys(places)) {
+	for i, definition := range l.version.Definitions {
+		for _, place := range slices.Sorted(maps.Keys(places[definition.Name])) {
 			findings = append(findings, pack.Finding{
 				Severity: pack.Warning,
 				Path:     fmt.Sprintf("%s: parameters[%d]", pack.ParamsFileName, i),
@@ -50,46 +49,64 @@ type linter struct {
 	pkg     *pack.Package
 	version *parameters.Version
 	scheme  *runtime.Scheme
+	// plain are examples for the parameters that have no default.
+	plain map[string]string
+}
+
+// template adds the frozen fields that the parameters of one template flow into,
+// by parameter.
+func (l *linter) template(ctx context.Context, name string, places map[string]map[string]bool) error {
+	if _, err := l.render(ctx, name, l.plain); err != nil {
+		return err
+	}
+	refs, err := l.pkg.References(name)
+	if err != nil {
+		return fmt.Errorf("templates/%w", err)
+	}
+	bases := l.bases(refs)
+	for i := range l.version.Definitions {
+		definition := &l.version.Definitions[i]
+		if definition.Immutable || !refs.All && !slices.Contains(refs.Names, definition.Name) {
+			continue
+		}
+		found := map[string]bool{}
+		for _, base := range bases {
+			l.places(ctx, name, definition, base, found)
+		}
+		if places[definition.Name] == nil {
+			places[definition.Name] = map[string]bool{}
+		}
+		maps.Copy(places[definition.Name], found)
+	}
+	return nil
 }
 
 // bases are values to start from: the defaults, and the defaults with one switch
-// turned, for what is only rendered then.
-func (l *linter) bases(ctx context.Context) ([]map[string]string, error) {
-	plain := map[string]string{}
+// turned that the template names, for what is only rendered then.
+func (l *linter) bases(refs pack.References) []map[string]string {
+	all := []map[string]string{l.plain}
 	for i := range l.version.Definitions {
 		definition := &l.version.Definitions[i]
-		if definition.Default == nil {
-			plain[definition.Name] = candidates(definition)[0]
-		}
-	}
-	if _, err := l.render(ctx, plain); err != nil {
-		return nil, err
-	}
-	all := []map[string]string{plain}
-	for i := range l.version.Definitions {
-		definition := &l.version.Definitions[i]
-		if !isSwitch(definition) {
+		if !isSwitch(definition) || !slices.Contains(refs.Names, definition.Name) {
 			continue
 		}
 		for _, value := range candidates(definition)[1:] {
-			turned := maps.Clone(plain)
+			turned := maps.Clone(l.plain)
 			turned[definition.Name] = value
-			if _, err := l.render(ctx, turned); err == nil {
-				all = append(all, turned)
-			}
+			all = append(all, turned)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// places adds the frozen fields that change with a parameter.
-func (l *linter) places(ctx context.Context, definition *parameters.Definition, base map[string]string, places map[string]bool) {
+// places adds the frozen fields of a template that change with a parameter.
+func (l *linter) places(ctx context.Context, name string, definition *parameters.Definition, base map[string]string, places map[string]bool) {
 	var rendered []map[string]runtime.Object
 	for _, value := range candidates(definition) {
 		values := maps.Clone(base)
 		values[definition.Name] = value
 		// A value that is no good for the template says nothing.
-		if objects, err := l.render(ctx, values); err == nil {
+		if objects, err := l.render(ctx, name, values); err == nil {
 			rendered = append(rendered, objects)
 		}
 	}
@@ -120,37 +137,35 @@ func fields(newObj, oldObj runtime.Object) map[string]bool {
 	return found
 }
 
-// render gives the built-in objects of the package, as the server would store
+// render gives the built-in objects of a template, as the server would store
 // them, by a name for people.
-func (l *linter) render(ctx context.Context, values map[string]string) (map[string]runtime.Object, error) {
+func (l *linter) render(ctx context.Context, name string, values map[string]string) (map[string]runtime.Object, error) {
+	text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
+		Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
+		OperatorVersion: l.pkg.Operator.OperatorVersion, AppVersion: l.pkg.Operator.AppVersion,
+		PlanName: parameters.DeployPlan, PhaseName: "phase", StepName: "step",
+		Params: l.version.Effective(values), Pipes: l.pipes(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("templates/%w", err)
+	}
+	found, err := render.Objects(text)
+	if err != nil {
+		return nil, fmt.Errorf("templates/%s: %w", name, err)
+	}
 	objects := map[string]runtime.Object{}
-	for _, name := range l.templates() {
-		text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
-			Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
-			OperatorVersion: l.pkg.Operator.OperatorVersion, AppVersion: l.pkg.Operator.AppVersion,
-			PlanName: parameters.DeployPlan, PhaseName: "phase", StepName: "step",
-			Params: l.version.Effective(values), Pipes: l.pipes(),
-		})
+	for _, object := range found {
+		typed, err := l.scheme.New(object.GroupVersionKind())
 		if err != nil {
-			return nil, fmt.Errorf("templates/%w", err)
+			// Not a built-in kind: nothing is known of its fields.
+			continue
 		}
-		found, err := render.Objects(text)
-		if err != nil {
-			return nil, fmt.Errorf("templates/%s: %w", name, err)
+		key := fmt.Sprintf("%s %s (templates/%s)", object.GetKind(), object.GetName(), name)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		for _, object := range found {
-			typed, err := l.scheme.New(object.GroupVersionKind())
-			if err != nil {
-				// Not a built-in kind: nothing is known of its fields.
-				continue
-			}
-			key := fmt.Sprintf("%s %s (templates/%s)", object.GetKind(), object.GetName(), name)
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
-				return nil, fmt.Errorf("%s: %w", key, err)
-			}
-			l.scheme.Default(typed)
-			objects[key] = typed
-		}
+		l.scheme.Default(typed)
+		objects[key] = typed
 	}
 	return objects, nil
 }

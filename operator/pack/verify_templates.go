@@ -15,17 +15,13 @@ func (v *verifier) templateFiles() {
 		if !v.templates[name] && v.Operator.NamespaceManifest != name {
 			v.findings.warn(path, "no task uses this template")
 		}
-		trees, err := render.Parse(name, v.Templates[name])
+		refs, err := v.References(name)
 		if err != nil {
 			v.findings.fail(templatesFolder, err.Error())
 			continue
 		}
-		refs := references{parameters: map[string]bool{}}
-		for _, tree := range trees {
-			refs.node(tree.Root)
-		}
-		v.dynamic = v.dynamic || refs.dynamic
-		for _, parameter := range slices.Sorted(maps.Keys(refs.parameters)) {
+		v.dynamic = v.dynamic || refs.All
+		for _, parameter := range refs.Names {
 			v.used[parameter] = true
 			if !v.defined(parameter) {
 				v.findings.fail(path, fmt.Sprintf("there is no parameter %q", parameter))
@@ -34,11 +30,31 @@ func (v *verifier) templateFiles() {
 	}
 }
 
-// references are the parameters that a template names.
+// References are the parameters that a template uses.
+type References struct {
+	// Names that stand in the template, in order.
+	Names []string
+	// All means that it takes the parameters as a whole too.
+	All bool
+}
+
+// References finds the parameters that a template of the package uses.
+func (p *Package) References(template string) (References, error) {
+	trees, err := render.Parse(template, p.Templates[template])
+	if err != nil {
+		return References{}, err
+	}
+	refs := references{parameters: map[string]bool{}}
+	for _, tree := range trees {
+		refs.node(tree.Root)
+	}
+	return References{Names: slices.Sorted(maps.Keys(refs.parameters)), All: refs.dynamic}, nil
+}
+
+// references collects them.
 type references struct {
 	parameters map[string]bool
-	// dynamic means that it uses .Params as a whole.
-	dynamic bool
+	dynamic    bool
 }
 
 func (r *references) nodes(list *parse.ListNode) {

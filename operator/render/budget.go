@@ -95,21 +95,29 @@ func (b *budget) measure(value reflect.Value, depth int) error {
 
 var errorType = reflect.TypeFor[error]()
 
+// signature is a function and the type it has when metered.
+type signature struct {
+	inner         reflect.Value
+	outer, result reflect.Type
+}
+
+func signatureOf(function any) signature {
+	inner := reflect.ValueOf(function)
+	in := make([]reflect.Type, inner.Type().NumIn())
+	for i := range in {
+		in[i] = inner.Type().In(i)
+	}
+	result := inner.Type().Out(0)
+	return signature{inner, reflect.FuncOf(in, []reflect.Type{result, errorType}, inner.Type().IsVariadic()), result}
+}
+
 // metered is a function that pays for its arguments and its result, and is not
 // called where a check says that the result would be too much.
-func (b *budget) metered(function any, check func(args []reflect.Value) error) any {
-	inner := reflect.ValueOf(function)
-	signature := inner.Type()
-	in := make([]reflect.Type, signature.NumIn())
-	for i := range in {
-		in[i] = signature.In(i)
-	}
-	result := signature.Out(0)
-	outer := reflect.FuncOf(in, []reflect.Type{result, errorType}, signature.IsVariadic())
+func (b *budget) metered(function signature, check func(args []reflect.Value) error) any {
 	refuse := func(err error) []reflect.Value {
-		return []reflect.Value{reflect.Zero(result), reflect.ValueOf(&err).Elem()}
+		return []reflect.Value{reflect.Zero(function.result), reflect.ValueOf(&err).Elem()}
 	}
-	return reflect.MakeFunc(outer, func(args []reflect.Value) []reflect.Value {
+	return reflect.MakeFunc(function.outer, func(args []reflect.Value) []reflect.Value {
 		for _, arg := range args {
 			if err := b.measure(arg, 0); err != nil {
 				return refuse(err)
@@ -121,10 +129,10 @@ func (b *budget) metered(function any, check func(args []reflect.Value) error) a
 			}
 		}
 		var results []reflect.Value
-		if signature.IsVariadic() {
-			results = inner.CallSlice(args)
+		if function.outer.IsVariadic() {
+			results = function.inner.CallSlice(args)
 		} else {
-			results = inner.Call(args)
+			results = function.inner.Call(args)
 		}
 		if len(results) == 2 && !results[1].IsNil() {
 			return results

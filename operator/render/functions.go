@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
@@ -19,8 +20,8 @@ var crypto = []string{
 	"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
 }
 
-// functions are those of one rendering.
-func functions(b *budget) template.FuncMap {
+// library is what a template may call; it is made once and only read.
+var library = sync.OnceValue(func() map[string]signature {
 	all := sprig.TxtFuncMap()
 	for _, name := range banned {
 		delete(all, name)
@@ -29,13 +30,20 @@ func functions(b *budget) template.FuncMap {
 	// The built-in ones that make text, which have no limits of their own.
 	all["print"], all["println"], all["printf"] = fmt.Sprint, fmt.Sprintln, fmt.Sprintf
 	all["html"], all["js"], all["urlquery"] = template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
-
-	checks := checks(b)
+	signatures := map[string]signature{}
 	for name, function := range all {
+		signatures[name] = signatureOf(function)
+	}
+	return signatures
+})
+
+// functions are those of one rendering.
+func functions(b *budget) template.FuncMap {
+	checks := checks(b)
+	all := template.FuncMap{tickFunction: b.tick, printFunction: b.print}
+	for name, function := range library() {
 		all[name] = b.metered(function, checks[name])
 	}
-	all[tickFunction] = b.tick
-	all[printFunction] = b.print
 	return all
 }
 
