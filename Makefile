@@ -46,7 +46,7 @@ test: ## everything a change must pass
 	@tools/step.sh unit       $(SUBMAKE) test-unit
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
 	@tools/step.sh soak       $(SUBMAKE) soak SOAKTIME=5s
-	@tools/step.sh fuzz       $(SUBMAKE) fuzz FUZZTIME=3s FUZZDIRS="schema skeleton immutability"
+	@tools/step.sh fuzz       $(SUBMAKE) fuzz FUZZTIME=3s FUZZDIRS="schema skeleton immutability parameters"
 	@tools/step.sh bench      $(SUBMAKE) bench BENCHTIME=1x
 	@echo "make test: every step passed"
 

@@ -42,6 +42,15 @@ func Check(newObj, oldObj runtime.Object) field.ErrorList {
 	return check(newObj, oldObj)
 }
 
+// Holds says whether some update of an object would be refused: its kind has
+// frozen fields, or it is a ConfigMap that is sealed.
+func Holds(obj runtime.Object) bool {
+	if configMap, ok := obj.(*corev1.ConfigMap); ok {
+		return isTrue(configMap.Immutable)
+	}
+	return policies()[reflect.TypeOf(obj).Elem()] != nil
+}
+
 func check(newObj, oldObj runtime.Object) field.ErrorList {
 	policy := policies()[reflect.TypeOf(newObj).Elem()]
 	if policy == nil {

@@ -293,3 +293,24 @@ func BenchmarkCheckDeployment(b *testing.B) {
 		}
 	}
 }
+
+func TestHolds(t *testing.T) {
+	sealed := true
+	tests := map[string]struct {
+		object runtime.Object
+		want   bool
+	}{
+		"stateful set":      {&appsv1.StatefulSet{}, true},
+		"secret":            {&corev1.Secret{}, true},
+		"config map":        {&corev1.ConfigMap{}, false},
+		"sealed config map": {&corev1.ConfigMap{Immutable: &sealed}, true},
+		"service account":   {&corev1.ServiceAccount{}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := frozen.Holds(test.object); got != test.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

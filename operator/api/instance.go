@@ -19,8 +19,7 @@ type Instance struct {
 
 // InstanceSpec is what is wanted.
 type InstanceSpec struct {
-	// OperatorVersion that is installed, in the same namespace unless it says
-	// otherwise.
+	// OperatorVersion that is installed, of the same namespace.
 	OperatorVersion corev1.ObjectReference `json:"operatorVersion,omitempty"`
 	// Parameters that have a value other than the default, and all that are
 	// immutable.

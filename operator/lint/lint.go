@@ -63,7 +63,10 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 	if err != nil {
 		return fmt.Errorf("templates/%w", err)
 	}
-	bases := l.bases(refs)
+	bases := slices.DeleteFunc(l.bases(refs), func(base map[string]string) bool {
+		objects, err := l.render(ctx, name, base)
+		return err != nil || len(objects) == 0
+	})
 	for i := range l.version.Definitions {
 		definition := &l.version.Definitions[i]
 		if definition.Immutable || !refs.All && !slices.Contains(refs.Names, definition.Name) {
@@ -137,8 +140,8 @@ func fields(newObj, oldObj runtime.Object) map[string]bool {
 	return found
 }
 
-// render gives the built-in objects of a template, as the server would store
-// them, by a name for people.
+// render gives the objects of a template that have frozen fields, as the server
+// would store them, by a name for people.
 func (l *linter) render(ctx context.Context, name string, values map[string]string) (map[string]runtime.Object, error) {
 	text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
 		Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
@@ -165,7 +168,9 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		l.scheme.Default(typed)
-		objects[key] = typed
+		if frozen.Holds(typed) {
+			objects[key] = typed
+		}
 	}
 	return objects, nil
 }

@@ -128,8 +128,10 @@ func TestHostileArchives(t *testing.T) {
 		"10 MB of parameters":   {archive(t, entry("operator.yaml", small), entry("params.yaml", big)), `params.yaml: larger than 1 MiB`},
 		"twice":                 {archive(t, entry("operator.yaml", small), entry("./operator.yaml", small)), `operator.yaml: more than once in the package`},
 		"bomb beside it":        {archive(t, entry("big", strings.Repeat("\x00", 33<<20))), `unpacks to more than 32 MiB`},
-		"many templates": {archive(t, entry("templates/1.yaml", big[:1<<20]), entry("templates/2.yaml", big[:1<<20]), entry("templates/3.yaml", big[:1<<20]), entry("templates/4.yaml", "a")),
-			`more than 3 MiB in all`},
+		"many templates": {
+			archive(t, entry("templates/1.yaml", big[:1<<20]), entry("templates/2.yaml", big[:1<<20]), entry("templates/3.yaml", big[:1<<20]), entry("templates/4.yaml", "a")),
+			`more than 3 MiB in all`,
+		},
 		"not text":       {archive(t, entry("params.yaml", "\xff\xfe")), `params.yaml: not UTF-8 text`},
 		"not an archive": {[]byte("hello"), `not a .tgz: unexpected EOF`},
 		"cut":            {archive(t, entry("operator.yaml", small))[:40], `not a .tgz: unexpected EOF`},
