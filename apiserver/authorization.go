@@ -18,12 +18,8 @@ import (
 
 // applyAuthorization asks, in this order: is it an administrator, is it about
 // health, is it a node's own business, do the roles allow it.
-func applyAuthorization(config *genericapiserver.Config, factory informers.SharedInformerFactory) (*rbac.Authorizer, error) {
+func applyAuthorization(config *genericapiserver.Config, factory informers.SharedInformerFactory, usage *node.Index) (*rbac.Authorizer, error) {
 	roles, err := rbac.New(factory.Rbac().V1())
-	if err != nil {
-		return nil, fmt.Errorf("authorization: %w", err)
-	}
-	used, err := node.NewIndex(factory.Core().V1().Pods().Informer())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
@@ -35,7 +31,7 @@ func applyAuthorization(config *genericapiserver.Config, factory informers.Share
 	all, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
-		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: node.NewAuthorizer(used)},
+		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: node.NewAuthorizer(usage)},
 		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},
 	)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/selection"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native"
 )
@@ -36,6 +37,8 @@ type installer struct {
 	options generic.RESTOptionsGetter
 	etcd    *etcd.Client
 	tokens  *tokens
+	// used are the objects that each node uses.
+	used *selection.Selection
 	// definitions and their status are opened before the rest.
 	definitions       *definitionREST
 	definitionsStatus *statusREST
@@ -62,6 +65,13 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 		}
 	}
 	if err := i.allot(server, stores); err != nil {
+		return err
+	}
+	err := server.AddPostStartHook("bookmark-used-objects", func(hook genericapiserver.PostStartHookContext) error {
+		go i.used.Run(hook)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	order = append(order, i.definitionGroup())
@@ -115,6 +125,8 @@ func (i installer) serve(base *kindREST) resources {
 	case "namespaces":
 		served["namespaces"] = newNamespaceREST(base)
 		served["namespaces/finalize"] = newFinalizeREST(base, s)
+	case "configmaps", "secrets":
+		served[kind.Resource] = &usedREST{kindREST: base, used: i.used}
 	case "serviceaccounts":
 		served["serviceaccounts/token"] = i.tokens.requests
 	case "pods":

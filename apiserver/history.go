@@ -25,8 +25,9 @@ import (
 const historyEvents = 5_000
 
 // withBoundedHistory is the watch cache of upstream on a clock that also moves
-// with the number of events, so that its window holds a bounded number.
-func withBoundedHistory(client *etcd.Client) generic.StorageDecorator {
+// with the number of events, so that its window holds a bounded number. The
+// observer, if there is one, sees what the cache sees.
+func withBoundedHistory(client *etcd.Client, o observer) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource,
 		resourcePrefix string,
@@ -40,9 +41,13 @@ func withBoundedHistory(client *etcd.Client) generic.StorageDecorator {
 		if err != nil {
 			return nil, nil, err
 		}
+		var source storage.Interface = undatedStorage{raw}
+		if o != nil {
+			source = newObservedStorage(source, o)
+		}
 		events := &eventClock{step: config.EventsHistoryWindow / historyEvents}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             undatedStorage{raw},
+			Storage:             source,
 			Versioner:           storage.APIObjectVersioner{},
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,

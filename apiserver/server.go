@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/native"
 )
@@ -104,6 +105,11 @@ func (s *Server) build() error {
 	if err := addDefinitions(scheme); err != nil {
 		return err
 	}
+	if err := addUsedSelectors(scheme); err != nil {
+		return err
+	}
+	usage := &node.Index{}
+	used, observers := newUsed(usage)
 	codecs := serializer.NewCodecFactory(scheme)
 
 	config := genericapiserver.NewConfig(codecs)
@@ -123,7 +129,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: transformers}
+	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: transformers, observers: observers}
 	if err := applyAudit(config, s.config.Audit); err != nil {
 		return err
 	}
@@ -142,7 +148,7 @@ func (s *Server) build() error {
 	if err := applyAuthentication(config, clientCA, in); err != nil {
 		return err
 	}
-	roles, err := applyAuthorization(config, clients.informers)
+	roles, err := applyAuthorization(config, clients.informers, usage)
 	if err != nil {
 		return err
 	}
@@ -157,7 +163,7 @@ func (s *Server) build() error {
 		return err
 	}
 	install := installer{
-		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens,
+		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens, used: used,
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
 	if err := install.install(s.generic); err != nil {

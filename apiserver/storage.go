@@ -40,6 +40,8 @@ type restOptions struct {
 	codecs serializer.CodecFactory
 	// transformers encrypt what is stored; nil stores it as it is.
 	transformers value.ResourceTransformers
+	// observers see all changes of a resource.
+	observers map[schema.GroupResource]observer
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored in the
@@ -56,7 +58,7 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 		config.Transformer = o.transformers.TransformerForResource(resource)
 	}
 	options.StorageConfig = config
-	options.Decorator = withBoundedHistory(o.client)
+	options.Decorator = withBoundedHistory(o.client, o.observers[resource])
 	options.DeleteCollectionWorkers = 1
 	options.EnableGarbageCollection = true
 	options.CountMetricPollPeriod = time.Minute

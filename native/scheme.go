@@ -46,7 +46,7 @@ func NewScheme() *runtime.Scheme {
 	for _, kind := range Kinds() {
 		// A kind without fields of its own has the library's, and its words.
 		if kind.Selectable != nil {
-			utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), selectableLabels(kind)))
+			utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), kind.FieldLabel))
 		}
 	}
 	return s
@@ -92,16 +92,14 @@ func mustNew(s *runtime.Scheme, gvk schema.GroupVersionKind) runtime.Object {
 	return obj
 }
 
-// selectableLabels accepts the field labels that the kind can be selected by.
-func selectableLabels(kind Kind) runtime.FieldLabelConversionFunc {
-	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
-	for label := range kind.Selectable(kind.Object) {
-		known[label] = true
+// FieldLabel accepts the field labels that the kind can be selected by. It is a
+// runtime.FieldLabelConversionFunc.
+func (k Kind) FieldLabel(label, value string) (outLabel, outValue string, err error) {
+	if k.Selectable == nil {
+		return runtime.DefaultMetaV1FieldSelectorConversion(label, value)
 	}
-	return func(label, value string) (string, string, error) {
-		if !known[label] {
-			return "", "", fmt.Errorf("field label not supported: %s", label)
-		}
-		return label, value, nil
+	if _, known := k.Selectable(k.Object)[label]; !known && label != "metadata.name" && label != "metadata.namespace" {
+		return "", "", fmt.Errorf("field label not supported: %s", label)
 	}
+	return label, value, nil
 }

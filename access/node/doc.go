@@ -2,7 +2,7 @@
 // to it, read the ConfigMaps and Secrets that they use, get tokens for them,
 // report on them, and keep its own Node and Lease.
 //
-//	index, err := node.NewIndex(factory.Core().V1().Pods().Informer())
+//	index := &node.Index{} // whoever follows pods keeps it
 //	authorizer := node.NewAuthorizer(index)
 //	plugin := node.NewAdmission(pods, client.CoreV1(), audiences)
 //
@@ -12,7 +12,7 @@
 // is written and by what was there before.
 //
 // Promises: the index changes with each pod by what that pod names, and answers
-// with one look-up, however many pods there are. It is as old as its informer:
-// a node that learns of a pod before the server's own informer does is refused
-// for that moment, and asks again.
+// with one look-up, however many pods there are. It is as old as what keeps it:
+// a node that learns of a pod from one server may be refused by another, that
+// has not heard of it yet, for that moment, and asks again.
 package node

@@ -1,23 +1,26 @@
 package node
 
 import (
-	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Index knows which node uses what. The zero value is empty and ready.
+// Index knows which node uses what. The zero value is empty and ready; whoever
+// follows pods keeps it, by Set, Remove and Replace. It is safe for concurrent
+// use.
 type Index struct {
 	mu sync.RWMutex
 	// pods are those that are bound, by namespace and name.
 	pods map[cache.ObjectName]bound
 	// used counts, for a node and an object, the times that pods name it;
 	// service accounts are objects here too.
-	used map[usage]int
-
-	synced cache.InformerSynced
+	used map[string]map[Object]int
+	// users are the nodes that use an object, in order. A list is never changed,
+	// but replaced, so that it can be handed out.
+	users map[Object][]string
 }
 
 // bound is what a pod added to the index.
@@ -26,90 +29,153 @@ type bound struct {
 	objects []Object
 }
 
-type usage struct {
-	node   string
-	object Object
+// Change says that a node came to use an object, or does not use it any more.
+type Change struct {
+	Node   string
+	Object Object
+	Used   bool
 }
 
-// NewIndex keeps an index from the informer of pods.
-func NewIndex(pods cache.SharedIndexInformer) (*Index, error) {
-	i := &Index{}
-	registration, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { i.changed(obj) },
-		UpdateFunc: func(_, obj any) { i.changed(obj) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			if pod, ok := obj.(*corev1.Pod); ok {
-				i.Remove(pod)
-			}
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("watch pods: %w", err)
+// Set puts a pod, as it is now, in the place of what it was, and returns what
+// changed by that.
+func (i *Index) Set(pod *corev1.Pod) []Change {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.set(nameOf(pod), use(pod))
+}
+
+// Remove takes a pod out and returns what changed by that.
+func (i *Index) Remove(pod *corev1.Pod) []Change {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.set(nameOf(pod), bound{})
+}
+
+// Replace makes these the pods that there are and returns what changed by that.
+func (i *Index) Replace(pods []*corev1.Pod) []Change {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	stay := make(map[cache.ObjectName]bool, len(pods))
+	var changes []Change
+	for _, pod := range pods {
+		stay[nameOf(pod)] = true
+		changes = append(changes, i.set(nameOf(pod), use(pod))...)
 	}
-	i.synced = registration.HasSynced
-	return i, nil
-}
-
-// HasSynced reports whether every pod that is stored is in the index.
-func (i *Index) HasSynced() bool { return i.synced == nil || i.synced() }
-
-func (i *Index) changed(obj any) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		i.Set(pod)
+	for name := range i.pods {
+		if !stay[name] {
+			changes = append(changes, i.set(name, bound{})...)
+		}
 	}
+	return changes
 }
 
-// Set puts a pod, as it is now, in the place of what it was.
-func (i *Index) Set(pod *corev1.Pod) {
+// use is what a pod adds to the index: nothing, until it is bound.
+func use(pod *corev1.Pod) bound {
 	if pod.Spec.NodeName == "" {
-		i.Remove(pod)
-		return
+		return bound{}
 	}
 	objects := References(pod)
 	if account := pod.Spec.ServiceAccountName; account != "" {
 		objects = append(objects, Object{Resource: "serviceaccounts", Namespace: pod.Namespace, Name: account})
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.remove(nameOf(pod))
-	if i.pods == nil {
-		i.pods, i.used = map[cache.ObjectName]bound{}, map[usage]int{}
-	}
-	i.pods[nameOf(pod)] = bound{node: pod.Spec.NodeName, objects: objects}
-	for _, object := range objects {
-		i.used[usage{pod.Spec.NodeName, object}]++
-	}
+	return bound{node: pod.Spec.NodeName, objects: objects}
 }
 
-// Remove takes a pod out.
-func (i *Index) Remove(pod *corev1.Pod) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.remove(nameOf(pod))
-}
-
-func (i *Index) remove(name cache.ObjectName) {
-	pod, ok := i.pods[name]
-	if !ok {
-		return
+// set puts what a pod uses in the place of what it used.
+func (i *Index) set(name cache.ObjectName, after bound) []Change {
+	before := i.pods[name]
+	// Nearly every change of a pod is one of its status.
+	if before.node == after.node && slices.Equal(before.objects, after.objects) {
+		return nil
 	}
-	delete(i.pods, name)
-	for _, object := range pod.objects {
-		u := usage{pod.node, object}
-		if i.used[u]--; i.used[u] == 0 {
-			delete(i.used, u)
+	// What is used before and after is counted up first, and so never not used.
+	var changes []Change
+	for _, object := range after.objects {
+		if i.count(after.node, object, 1) == 1 {
+			i.users[object] = with(i.users[object], after.node)
+			changes = append(changes, Change{Node: after.node, Object: object, Used: true})
 		}
 	}
+	for _, object := range before.objects {
+		if i.count(before.node, object, -1) == 0 {
+			i.forget(before.node, object)
+			changes = append(changes, Change{Node: before.node, Object: object})
+		}
+	}
+	if after.node == "" {
+		delete(i.pods, name)
+	} else {
+		if i.pods == nil {
+			i.pods = map[cache.ObjectName]bound{}
+		}
+		i.pods[name] = after
+	}
+	return changes
+}
+
+// count counts uses of an object up or down, and returns how many there are.
+func (i *Index) count(node string, object Object, by int) int {
+	if i.used == nil {
+		i.used, i.users = map[string]map[Object]int{}, map[Object][]string{}
+	}
+	if i.used[node] == nil {
+		i.used[node] = map[Object]int{}
+	}
+	i.used[node][object] += by
+	return i.used[node][object]
+}
+
+func (i *Index) forget(node string, object Object) {
+	delete(i.used[node], object)
+	if len(i.used[node]) == 0 {
+		delete(i.used, node)
+	}
+	if left := without(i.users[object], node); len(left) > 0 {
+		i.users[object] = left
+	} else {
+		delete(i.users, object)
+	}
+}
+
+func with(nodes []string, node string) []string {
+	at, _ := slices.BinarySearch(nodes, node)
+	return slices.Concat(nodes[:at], []string{node}, nodes[at:])
+}
+
+func without(nodes []string, node string) []string {
+	at, found := slices.BinarySearch(nodes, node)
+	if !found {
+		return nodes
+	}
+	return slices.Concat(nodes[:at], nodes[at+1:])
 }
 
 // Uses reports whether a pod bound to the node names the object.
 func (i *Index) Uses(node string, object Object) bool {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
-	return i.used[usage{node, object}] > 0
+	return i.used[node][object] > 0
+}
+
+// UsedBy returns the objects of a resource that a node uses, in no order.
+func (i *Index) UsedBy(node, resource string) []Object {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	var objects []Object
+	for object := range i.used[node] {
+		if object.Resource == resource {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// Users returns the nodes that use an object, in order. The list is not to be
+// changed, and does not change.
+func (i *Index) Users(object Object) []string {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.users[object]
 }
 
 // NodeOf is the node that a pod is bound to; false means that no such pod is

@@ -1,0 +1,96 @@
+package selection
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// slack is how many events a watch may be behind before it is ended.
+const slack = 100
+
+// watcher is one open watch. Its channel is sent to and closed with the lock of
+// the selection held.
+type watcher struct {
+	s         *Selection
+	k         *selected
+	node      string
+	namespace string
+	bookmarks bool
+	result    chan watch.Event
+}
+
+// ResultChan implements watch.Interface.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop implements watch.Interface.
+func (w *watcher) Stop() {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.k.end(w)
+}
+
+// open adds a watch that begins with some events.
+func (k *selected) open(w *watcher, first []watch.Event) {
+	w.result = make(chan watch.Event, len(first)+slack)
+	if k.watches[w.node] == nil {
+		k.watches[w.node] = map[*watcher]struct{}{}
+	}
+	k.watches[w.node][w] = struct{}{}
+	for _, event := range first {
+		k.send(w, event)
+	}
+}
+
+// end closes a watch, unless it is closed. What was sent can still be read.
+func (k *selected) end(w *watcher) {
+	if _, open := k.watches[w.node][w]; !open {
+		return
+	}
+	delete(k.watches[w.node], w)
+	if len(k.watches[w.node]) == 0 {
+		delete(k.watches, w.node)
+	}
+	close(w.result)
+}
+
+// send sends an event that concerns the watch, or ends it if it is too far
+// behind.
+func (k *selected) send(w *watcher, event watch.Event) {
+	if w.namespace != "" && event.Type != watch.Bookmark && event.Type != watch.Error {
+		accessor, err := meta.Accessor(event.Object)
+		if err != nil || accessor.GetNamespace() != w.namespace {
+			return
+		}
+	}
+	select {
+	case w.result <- event:
+	default:
+		k.end(w)
+	}
+}
+
+// bookmark is an event that says how far a watch is, with annotations.
+func (k *selected) bookmark(version uint64, annotations map[string]string) watch.Event {
+	obj := k.New()
+	obj.SetResourceVersion(strconv.FormatUint(version, 10))
+	obj.SetAnnotations(annotations)
+	return watch.Event{Type: watch.Bookmark, Object: &shared{object: obj}}
+}
+
+// failed is a watch that says why there is none, and ends.
+type failed struct{ result chan watch.Event }
+
+func newFailed(event watch.Event) watch.Interface {
+	f := failed{result: make(chan watch.Event, 1)}
+	f.result <- event
+	close(f.result)
+	return f
+}
+
+// ResultChan implements watch.Interface.
+func (f failed) ResultChan() <-chan watch.Event { return f.result }
+
+// Stop implements watch.Interface.
+func (f failed) Stop() {}
