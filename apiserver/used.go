@@ -118,7 +118,7 @@ func (r *usedREST) Watch(ctx context.Context, options *internalversion.ListOptio
 	} else {
 		request.Initial = options.ResourceVersion == "" || options.ResourceVersion == "0"
 	}
-	return r.used.Watch(ctx, r.kind.Resource, request)
+	return r.used.Watch(ctx, r.kind.Resource, request), nil
 }
 
 // DeleteCollection implements rest.CollectionDeleter. What a node uses changes

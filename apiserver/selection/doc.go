@@ -4,7 +4,7 @@
 //
 //	all := selection.New(index, selection.Kind{Resource: "configmaps", New: newConfigMap, Fixed: isImmutable})
 //	items, version, err := all.List(ctx, "configmaps", selection.Request{Node: "n1"})
-//	events, err := all.Watch(ctx, "configmaps", selection.Request{Node: "n1", Initial: true})
+//	events := all.Watch(ctx, "configmaps", selection.Request{Node: "n1", Initial: true})
 //
 // Its words: a stream is all changes of one resource, in order, as storage
 // reports them; a Selection follows that of pods and one for each kind. An

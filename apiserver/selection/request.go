@@ -57,11 +57,11 @@ func (s *Selection) current(k *selected, r Request) []Object {
 }
 
 // Watch follows the objects of a kind that a node uses. A version that is too
-// old is told in an event, as Kubernetes does.
-func (s *Selection) Watch(ctx context.Context, resource string, r Request) (watch.Interface, error) {
+// old, or not there yet, is told in an event, as Kubernetes does.
+func (s *Selection) Watch(ctx context.Context, resource string, r Request) watch.Interface {
 	k := s.kinds[resource]
 	if err := s.wait(ctx, k, r.Version); err != nil {
-		return nil, err
+		return newFailed(err)
 	}
 	defer s.mu.Unlock()
 	var first []watch.Event
@@ -71,8 +71,7 @@ func (s *Selection) Watch(ctx context.Context, resource string, r Request) (watc
 			first = append(first, (&entry{event: watch.Added, object: obj}).shared())
 		}
 	case r.Version != 0 && r.Version < k.history.horizon:
-		expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", r.Version, k.history.horizon))
-		return newFailed(watch.Event{Type: watch.Error, Object: &expired.ErrStatus}), nil
+		return newFailed(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", r.Version, k.history.horizon)))
 	case r.Version != 0:
 		first = k.history.since(r.Version, r.Node)
 	}
@@ -81,5 +80,5 @@ func (s *Selection) Watch(ctx context.Context, resource string, r Request) (watc
 	}
 	w := &watcher{s: s, k: k, node: r.Node, namespace: r.Namespace, bookmarks: r.Bookmarks}
 	k.open(w, first)
-	return w, nil
+	return w
 }

@@ -1,8 +1,10 @@
 package selection
 
 import (
+	"errors"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -82,9 +84,13 @@ func (k *selected) bookmark(version uint64, annotations map[string]string) watch
 // failed is a watch that says why there is none, and ends.
 type failed struct{ result chan watch.Event }
 
-func newFailed(event watch.Event) watch.Interface {
+func newFailed(err error) watch.Interface {
+	status := apierrors.NewInternalError(err).ErrStatus
+	if answer := apierrors.APIStatus(nil); errors.As(err, &answer) {
+		status = answer.Status()
+	}
 	f := failed{result: make(chan watch.Event, 1)}
-	f.result <- event
+	f.result <- watch.Event{Type: watch.Error, Object: &status}
 	close(f.result)
 	return f
 }
