@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/native"
 )
@@ -45,7 +46,11 @@ func newKindREST(kind native.Kind, typer runtime.ObjectTyper, options generic.RE
 		DefaultQualifiedResource:  resource,
 		SingularQualifiedResource: schema.GroupResource{Group: resource.Group, Resource: strings.ToLower(kind.Name())},
 		PredicateFunc: func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes(kind)}
+			predicate := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes(kind)}
+			if kind.Indexed != "" {
+				predicate.IndexFields = []string{kind.Indexed}
+			}
+			return predicate
 		},
 		CreateStrategy:      s,
 		UpdateStrategy:      s,
@@ -54,7 +59,19 @@ func newKindREST(kind native.Kind, typer runtime.ObjectTyper, options generic.RE
 		TableConvertor:      newTableConvertor(kind),
 		ReturnDeletedObject: kind.ReturnDeleted,
 	}
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: attributes(kind)}); err != nil {
+	storeOptions := &generic.StoreOptions{RESTOptions: options, AttrFunc: attributes(kind)}
+	if kind.Indexed != "" {
+		valueOf := func(obj runtime.Object) string { return kind.Selectable(obj)[kind.Indexed] }
+		storeOptions.TriggerFunc = storage.IndexerFuncs{kind.Indexed: valueOf}
+		storeOptions.Indexers = &cache.Indexers{storage.FieldIndex(kind.Indexed): func(obj any) ([]string, error) {
+			object, ok := obj.(runtime.Object)
+			if !ok {
+				return nil, fmt.Errorf("index %s: not an object: %T", resource, obj)
+			}
+			return []string{valueOf(object)}, nil
+		}}
+	}
+	if err := store.CompleteWithOptions(storeOptions); err != nil {
 		return nil, fmt.Errorf("open registry of %s: %w", resource, err)
 	}
 	return &kindREST{Store: store, kind: kind}, nil

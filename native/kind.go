@@ -67,6 +67,9 @@ type Kind struct {
 	// Selectable gives the fields, beyond metadata.name and
 	// metadata.namespace, that a field selector may name.
 	Selectable func(obj runtime.Object) fields.Set
+	// Indexed is the one of those fields that many clients select by, each one
+	// value of it: a list or watch of that costs what it selects.
+	Indexed string
 	// PrepareCreate and PrepareUpdate set what only the server may set, before
 	// the object is judged.
 	PrepareCreate func(obj runtime.Object)

@@ -52,7 +52,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "pods", ShortNames: []string{"po"}, Categories: all,
 			Object: &corev1.Pod{}, List: &corev1.PodList{},
-			Status: true, Generation: true, Selectable: podFields, PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
+			Status: true, Generation: true, Selectable: podFields, Indexed: "spec.nodeName", PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
 			GracePeriod: podGracePeriod, ReturnDeleted: true,
 		},
 		{
