@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"k8s.io/component-base/featuregate"
+
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/native"
 )
 
 // Config says where the server keeps its data and where it listens.
@@ -38,6 +41,9 @@ type Config struct {
 	// resource forbids: 400, which is also the meaning of 0, or 422 for tools that
 	// recreate an object on that.
 	ImmutabilityStatus int
+	// Features are those of the built-in kinds, by native.NewFeatures; nil is as
+	// they are by default.
+	Features featuregate.FeatureGate
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd etcd.Cluster
@@ -62,6 +68,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.ImmutabilityStatus != http.StatusBadRequest && c.ImmutabilityStatus != http.StatusUnprocessableEntity {
 		return c, fmt.Errorf("immutability status %d: must be 400 or 422", c.ImmutabilityStatus)
+	}
+	if c.Features == nil {
+		c.Features = native.NewFeatures()
 	}
 	if c.Kubeconfig == "" {
 		c.Kubeconfig = filepath.Join(c.DataDir, "admin.kubeconfig")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/selection"
@@ -37,6 +38,8 @@ type installer struct {
 	options generic.RESTOptionsGetter
 	etcd    *etcd.Client
 	tokens  *tokens
+	// features are those of the kinds.
+	features featuregate.FeatureGate
 	// used are the objects that each node uses.
 	used *selection.Selection
 	// definitions and their status are opened before the rest.
@@ -50,7 +53,7 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 	groups := map[string]*genericapiserver.APIGroupInfo{}
 	var order []*genericapiserver.APIGroupInfo
 	for _, kind := range native.Kinds() {
-		base, err := newKindREST(kind, i.scheme, i.options)
+		base, err := newKindREST(kind.Under(i.features), i.scheme, i.options)
 		if err != nil {
 			return err
 		}

@@ -163,7 +163,8 @@ func (s *Server) build() error {
 		return err
 	}
 	install := installer{
-		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens, used: used,
+		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens,
+		used: used, features: s.config.Features,
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
 	if err := install.install(s.generic); err != nil {

@@ -67,6 +67,8 @@ func TestWrongCommandLines(t *testing.T) {
 		"node and user":    {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
 		"anonymous":        {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
 		"unknown gate":     {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
+		"gate of no bool":  {[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes=maybe"}, "invalid value of ImmutableEphemeralVolumes=maybe"},
+		"gate without one": {[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes"}, "missing bool value for ImmutableEphemeralVolumes"},
 		"unwritable place": {[]string{"serve", "--data-dir", filepath.Join(os.DevNull, "data")}, "data directory:"},
 	}
 	for name, c := range cases {

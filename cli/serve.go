@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/native"
 )
 
 const serveHelp = `Serve the Kubernetes API.
@@ -78,8 +78,9 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
 	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource forbids: 400, or 422 for tools that recreate an object on Invalid")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
-	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
-	flags.Lookup("feature-gates").Usage = "features of the Kubernetes libraries to switch, Name=true or Name=false, comma separated"
+	features := native.NewFeatures()
+	config.Features = features
+	addFeatureGates(flags, features)
 	return cmd
 }
 
