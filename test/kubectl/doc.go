@@ -15,5 +15,6 @@
 //	eventually PATTERN kubectl ARGS  run it until it succeeds and its output matches
 //	table FILE                       compare the last output with a table; ages may differ, and the width of columns
 //	includes FILE                    every line of FILE is in the last output; the width of columns may differ
+//	server DIR [FEATURE=BOOL...]     start another server, with features switched, and have kubectl speak to it
 //	webhook                          start an admission webhook, found in WEBHOOK_URL and WEBHOOK_CA
 package kubectl

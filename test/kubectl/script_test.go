@@ -34,12 +34,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("KUBECONFIG", own)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NAMESPACE", namespace)
+			env.Values[ownServer{}] = &ownServer{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"kubectl":    runKubectl,
 			"eventually": eventually,
 			"includes":   compareLines,
+			"server":     startServer,
 			"table":      compareTable,
 			"webhook":    startWebhook,
 		},
