@@ -124,7 +124,7 @@ func (p *pods) nodeSilentIn(ctx context.Context, node string) (time.Duration, er
 	if lease.Spec.RenewTime == nil {
 		return 0, nil
 	}
-	left := nodeSilence - time.Since(lease.Spec.RenewTime.Time)
+	left := time.Until(lease.Spec.RenewTime.Add(nodeSilence))
 	if left <= 0 {
 		return 0, nil
 	}
