@@ -50,7 +50,7 @@ func foldStringDataUpdate(newObj, oldObj runtime.Object) {
 
 func preparePod(obj runtime.Object) {
 	pod := obj.(*corev1.Pod)
-	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOfService(&pod.Spec)}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: QualityOfService(&pod.Spec)}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type:    corev1.PodScheduled,

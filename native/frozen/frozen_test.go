@@ -35,6 +35,17 @@ func TestCheck(t *testing.T) {
 			old:  `{spec: {replicas: 1, template: {metadata: {labels: {a: b}}}}}`,
 			new:  `{spec: {replicas: 2, template: {metadata: {labels: {a: c}}}}}`,
 		},
+		"quota scopes": {
+			kind: &corev1.ResourceQuota{},
+			old:  `{spec: {hard: {pods: 1}, scopes: [BestEffort]}}`,
+			new:  `{spec: {hard: {pods: 2}, scopes: [NotBestEffort]}}`,
+			want: []string{`spec.scopes: Invalid value: ["NotBestEffort"]: field is immutable`},
+		},
+		"quota scopes in another order": {
+			kind: &corev1.ResourceQuota{},
+			old:  `{spec: {hard: {pods: 1}, scopes: [NotTerminating, NotBestEffort]}}`,
+			new:  `{spec: {hard: {pods: 2}, scopes: [NotBestEffort, NotTerminating]}}`,
+		},
 		"replica set selector": {
 			kind: &appsv1.ReplicaSet{},
 			old:  `{spec: {selector: {matchLabels: {a: b}}}}`,

@@ -24,6 +24,7 @@ func table() map[reflect.Type][]immutability.Rule {
 		reflect.TypeFor[corev1.Secret]():                {held("type", nil)},
 		reflect.TypeFor[corev1.PersistentVolumeClaim](): claimRules(),
 		reflect.TypeFor[corev1.PersistentVolume]():      volumeRules(),
+		reflect.TypeFor[corev1.ResourceQuota]():         {{Path: "spec.scopes", Marker: immutability.Immutable, Set: true}},
 
 		reflect.TypeFor[appsv1.Deployment]():         {held("spec.selector", nil)},
 		reflect.TypeFor[appsv1.ReplicaSet]():         {held("spec.selector", nil)},

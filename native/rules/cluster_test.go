@@ -75,20 +75,35 @@ func TestCluster(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	edits{
-		"hard": {"spec/hard = {-a: 1, disk: 1, requests.storage: 1Gi, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
+		"hard": {"spec/scopes =\nspec/scopeSelector =\nspec/hard = {-a: 1, disk: 1, requests.storage: 1Gi, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
 			spec.hard[-a]: Invalid value: "-a": ` + qualified + `
 			spec.hard[count/jobs.batch]: Invalid value: "500m": must be an integer
 			spec.hard[cpu]: Invalid value: "-1": must be greater than or equal to 0
 			spec.hard[disk]: Invalid value: "disk": must be a standard resource for quota
 			spec.hard[pods]: Invalid value: "500m": must be an integer`},
 		"scope":       {"spec/scopes = [X]", `spec.scopes: Invalid value: ["X"]: unsupported scope`},
-		"conflict":    {"spec/scopes = [BestEffort, NotBestEffort]", `spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes`},
+		"conflict":    {"spec/hard = {pods: 1}\nspec/scopes = [BestEffort, NotBestEffort]", `spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes`},
 		"terminating": {"spec/scopes = [Terminating, NotTerminating]", `spec.scopes: Invalid value: ["Terminating","NotTerminating"]: conflicting scopes`},
 		"selector": {"spec/scopeSelector/matchExpressions = [{scopeName: X, operator: In, values: [a]}, {scopeName: PriorityClass, operator: In}, {scopeName: PriorityClass, operator: Exists, values: [a]}, {scopeName: PriorityClass, operator: X}]", `
 			spec.scopeSelector.matchExpressions[0].scopeName: Invalid value: "X": unsupported scope
 			spec.scopeSelector.matchExpressions[1].values: Required value: must be at least one value when ` + "`operator`" + ` is 'In' or 'NotIn' for scope selector
 			spec.scopeSelector.matchExpressions[2].values: Invalid value: ["a"]: must be no value when ` + "`operator`" + ` is 'Exists' or 'DoesNotExist' for scope selector
 			spec.scopeSelector.matchExpressions[3].operator: Invalid value: "X": not a valid selector operator`},
+		"names that need no domain": {"spec/scopes =\nspec/scopeSelector =\nspec/hard = {hugepages-2Mi: 1, requests.hugepages-2Mi: 1, limits.ephemeral-storage: 1, services.nodeports: 1, limits.hugepages-2Mi: 1, limits.storage: 1, storage: 1, requests.limits.cpu: 1}", `
+			spec.hard[limits.hugepages-2Mi]: Invalid value: "limits.hugepages-2Mi": must be a standard resource for quota
+			spec.hard[limits.storage]: Invalid value: "limits.storage": must be a standard resource for quota
+			spec.hard[requests.limits.cpu]: Invalid value: "requests.limits.cpu": must be a standard resource for quota
+			spec.hard[storage]: Invalid value: "storage": must be a standard resource for quota`},
+		"resources of a scope": {"spec/hard = {pods: 1, cpu: 1, secrets: 1, count/secrets: 1}\nspec/scopes = [BestEffort]", `
+			spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource
+			spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource
+			spec.scopeSelector.matchExpressions[0].scopeName: Invalid value: "PriorityClass": unsupported scope applied to resource`},
+		"resources of claims": {"spec/hard = {persistentvolumeclaims: 1, requests.storage: 1, pods: 1}\nspec/scopes = [VolumeAttributesClass]\nspec/scopeSelector =", `
+			spec.scopes: Invalid value: ["VolumeAttributesClass"]: unsupported scope applied to resource`},
+		"selector without classes": {"spec/scopeSelector/matchExpressions = [{scopeName: Terminating, operator: DoesNotExist}]", `
+			spec.scopeSelector.matchExpressions[0].operator: Invalid value: "DoesNotExist": must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity`},
+		"conflict in the selector": {"spec/scopes =\nspec/scopeSelector/matchExpressions = [{scopeName: Terminating, operator: Exists}, {scopeName: NotTerminating, operator: Exists}]", `
+			spec.scopeSelector.matchExpressions: Invalid value: ["Terminating","NotTerminating"]: conflicting scopes`},
 	}.run(t, "ResourceQuota")
 	edits{
 		"order": {"spec/limits/0 = {type: Container, min: {cpu: 4}, defaultRequest: {cpu: 3}, default: {cpu: 2}, max: {cpu: 1}}", `
@@ -105,6 +120,15 @@ func TestQuotas(t *testing.T) {
 		"type":        {"spec/limits/1/type = -a", `spec.limits[1].type: Invalid value: "-a": ` + qualified},
 		"resource":    {"spec/limits/1/max = {-a: 1}", `spec.limits[1].max[-a]: Invalid value: "-a": ` + qualified},
 		"no limits":   {"spec/limits = []", ``},
+
+		"type without a domain": {"spec/limits/1 = {type: Node}", `spec.limits[1].type: Invalid value: "Node": must be a standard limit type or fully qualified`},
+		"type of others":        {"spec/limits/1 = {type: example.com/Widget, max: {example.com/size: 1}}", ``},
+		"resource of pods":      {"spec/limits/1/max = {storage: 1, example.com/gpu: 1}", `spec.limits[1].max[storage]: Invalid value: "storage": must be a standard resource for containers`},
+		"resource of claims":    {"spec/limits/2/max = {disk: 1, storage: 10Gi}", `spec.limits[2].max[disk]: Invalid value: "disk": must be a standard resource type or fully qualified`},
+		"ratio out of reach":    {"spec/limits/0 = {type: Container, min: {cpu: 1}, max: {cpu: 2}, maxLimitRequestRatio: {cpu: 3}}", `spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000`},
+		"ratio just in reach":   {"spec/limits/0 = {type: Container, min: {cpu: 200m}, max: {cpu: 600m}, maxLimitRequestRatio: {cpu: 3}}", ``},
+		"defaults that must be equal": {"spec/limits/0 = {type: Container, default: {example.com/gpu: 2}, defaultRequest: {example.com/gpu: 1}}", `
+			spec.limits[0].defaultRequest[example.com/gpu]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in Container`},
 	}.run(t, "LimitRange")
 }
 

@@ -1,41 +1,32 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func quotaRules() []rule {
 	return []rule{
-		on[corev1.ResourceQuotaSpec]("hard", func(r *report, list corev1.ResourceList) {
-			for _, name := range sortedNames(list) {
-				r.under(func() { quotaResource(r, name); quantity(r, list[name]) }, key(name))
-				if countsObjects(name) && !whole(list[name]) {
-					r.invalid(list[name], "must be an integer", key(name))
-				}
-			}
-		}),
+		on[corev1.ResourceQuotaSpec]("hard", quotaList),
 		oneOf[corev1.ResourceQuotaSpec]("scopes"),
 		on[corev1.ResourceQuotaSpec]("scopes", quotaScopes),
 		oneOf[corev1.ScopedResourceSelectorRequirement]("scopeName"),
 		oneOf[corev1.ScopedResourceSelectorRequirement]("operator"),
 		each(scopeRequirement),
+		each(quotaScopesOfResources),
+	}
+}
 
-		free[corev1.LimitRangeSpec]("limits"),
-		on[corev1.LimitRangeSpec]("limits", func(r *report, limits []corev1.LimitRangeItem) {
-			for i, l := range limits {
-				if slices.ContainsFunc(limits[:i], func(o corev1.LimitRangeItem) bool { return o.Type == l.Type }) {
-					r.duplicate(string(l.Type), i, "type")
-				}
-			}
-		}),
-		on[corev1.LimitRangeItem]("type", text[corev1.LimitType](validation.IsQualifiedName)),
-		each(limitRange),
+// quotaList holds the limits of a quota, and what is used of them.
+func quotaList(r *report, list corev1.ResourceList) {
+	for _, name := range sortedNames(list) {
+		r.under(func() { quotaResource(r, name); quantity(r, list[name]) }, key(name))
+		if countsObjects(name) && !whole(list[name]) {
+			r.invalid(list[name], "must be an integer", key(name))
+		}
 	}
 }
 
@@ -46,11 +37,20 @@ func quotaResource(r *report, name corev1.ResourceName) {
 		r.says(s, messages)
 		return
 	}
-	base := strings.TrimPrefix(strings.TrimPrefix(s, "requests."), "limits.")
-	storage := name == corev1.ResourceRequestsStorage
-	if !strings.Contains(s, "/") && !storage && !standardContainerResource(corev1.ResourceName(base)) && !countsObjects(name) {
+	if !strings.Contains(s, "/") && !standardQuotaResource(name) {
 		r.invalid(s, "must be a standard resource for quota")
 	}
+}
+
+// standardQuotaResource tells the resources that need no domain. Huge pages have requests, and no limits.
+func standardQuotaResource(name corev1.ResourceName) bool {
+	if name == corev1.ResourceRequestsStorage || countsObjects(name) {
+		return true
+	}
+	if limited, ok := strings.CutPrefix(string(name), "limits."); ok {
+		return standardContainerResource(corev1.ResourceName(limited)) && !strings.HasPrefix(limited, corev1.ResourceHugePagesPrefix)
+	}
+	return standardContainerResource(corev1.ResourceName(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix)))
 }
 
 var knownScopes = []corev1.ResourceQuotaScope{
@@ -66,6 +66,10 @@ func quotaScopes(r *report, scopes []corev1.ResourceQuotaScope) {
 			r.invalid(scopes, "unsupported scope")
 		}
 	}
+	conflictingScopes(r, scopes)
+}
+
+func conflictingScopes(r *report, scopes []corev1.ResourceQuotaScope) {
 	both := func(a, b corev1.ResourceQuotaScope) bool {
 		return slices.Contains(scopes, a) && slices.Contains(scopes, b)
 	}
@@ -75,9 +79,67 @@ func quotaScopes(r *report, scopes []corev1.ResourceQuotaScope) {
 	}
 }
 
+// podResources and computeResources are what a scope of pods can be about, claimResources what one of claims can.
+var (
+	podResources     = []corev1.ResourceName{corev1.ResourcePods}
+	computeResources = []corev1.ResourceName{
+		corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU,
+		corev1.ResourceMemory, corev1.ResourceRequestsMemory, corev1.ResourceLimitsMemory,
+	}
+	claimResources = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
+)
+
+// scopeCovers tells whether a standard resource can be limited within a scope.
+func scopeCovers(scope corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
+	switch scope {
+	case corev1.ResourceQuotaScopeBestEffort:
+		return slices.Contains(podResources, name)
+	case corev1.ResourceQuotaScopeVolumeAttributesClass:
+		return slices.Contains(claimResources, name)
+	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeNotBestEffort,
+		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return slices.Contains(podResources, name) || slices.Contains(computeResources, name)
+	default:
+		return true
+	}
+}
+
+func quotaScopesOfResources(r *report, q *corev1.ResourceQuotaSpec) {
+	var selected []corev1.ScopedResourceSelectorRequirement
+	if q.ScopeSelector != nil {
+		selected = q.ScopeSelector.MatchExpressions
+	}
+	for _, name := range sortedNames(q.Hard) {
+		if strings.Contains(string(name), "/") || !standardQuotaResource(name) {
+			continue
+		}
+		for _, scope := range q.Scopes {
+			if !scopeCovers(scope, name) {
+				r.invalid(q.Scopes, "unsupported scope applied to resource", "scopes")
+			}
+		}
+		for i, requirement := range selected {
+			if !scopeCovers(requirement.ScopeName, name) {
+				r.invalid(requirement.ScopeName, "unsupported scope applied to resource", "scopeSelector", "matchExpressions", i, "scopeName")
+			}
+		}
+	}
+	var scopes []corev1.ResourceQuotaScope
+	for _, requirement := range selected {
+		scopes = append(scopes, requirement.ScopeName)
+	}
+	r.under(func() { conflictingScopes(r, scopes) }, "scopeSelector", "matchExpressions")
+}
+
 func scopeRequirement(r *report, q *corev1.ScopedResourceSelectorRequirement) {
 	if q.ScopeName != "" && !slices.Contains(knownScopes, q.ScopeName) {
 		r.invalid(q.ScopeName, "unsupported scope", "scopeName")
+	}
+	// Only classes have names to choose from.
+	classes := q.ScopeName == corev1.ResourceQuotaScopePriorityClass || q.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
+	if slices.Contains(knownScopes, q.ScopeName) && !classes && q.Operator != corev1.ScopeSelectorOpExists {
+		r.invalid(q.Operator, "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
+			"ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity", "operator")
 	}
 	switch q.Operator {
 	case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
@@ -103,60 +165,5 @@ func countsObjects(name corev1.ResourceName) bool {
 		return true
 	default:
 		return strings.HasPrefix(string(name), "count/")
-	}
-}
-
-// limitOrder is what must not be greater than what, where it is said, and in which words.
-var limitOrder = []struct{ lower, upper, at, detail string }{
-	{"min", "max", "min", "min value %s is greater than max value %s"},
-	{"min", "defaultRequest", "defaultRequest", "min value %s is greater than default request value %s"},
-	{"defaultRequest", "max", "defaultRequest", "default request value %s is greater than max value %s"},
-	{"defaultRequest", "default", "defaultRequest", "default request value %s is greater than default limit value %s"},
-	{"min", "default", "default", "min value %s is greater than default value %s"},
-	{"default", "max", "max", "default value %s is greater than max value %s"},
-}
-
-func limitRange(r *report, l *corev1.LimitRangeItem) {
-	limitType(r, l)
-	names := map[corev1.ResourceName]bool{}
-	lists := map[string]corev1.ResourceList{
-		"max": l.Max, "min": l.Min, "default": l.Default, "defaultRequest": l.DefaultRequest, "maxLimitRequestRatio": l.MaxLimitRequestRatio,
-	}
-	for _, field := range sortedKeys(lists) {
-		for _, name := range sortedNames(lists[field]) {
-			r.says(string(name), validation.IsQualifiedName(string(name)), field, key(name))
-			names[name] = true
-		}
-	}
-	for _, name := range sortedNames(names) {
-		for _, o := range limitOrder {
-			low, hasLow := lists[o.lower][name]
-			high, hasHigh := lists[o.upper][name]
-			if hasLow && hasHigh && low.Cmp(high) > 0 {
-				r.invalid(lists[o.at][name], fmt.Sprintf(o.detail, low.String(), high.String()), o.at, key(name))
-			}
-		}
-		ratio, ok := l.MaxLimitRequestRatio[name]
-		if ok && ratio.Cmp(resource.MustParse("1")) < 0 {
-			r.invalid(ratio, fmt.Sprintf("ratio %s is less than 1", ratio.String()), "maxLimitRequestRatio", key(name))
-		}
-	}
-}
-
-func limitType(r *report, l *corev1.LimitRangeItem) {
-	switch l.Type {
-	case corev1.LimitTypePod:
-		if len(l.Default) > 0 {
-			r.forbidden("may not be specified when `type` is 'Pod'", "default")
-		}
-		if len(l.DefaultRequest) > 0 {
-			r.forbidden("may not be specified when `type` is 'Pod'", "defaultRequest")
-		}
-	case corev1.LimitTypePersistentVolumeClaim:
-		_, low := l.Min[corev1.ResourceStorage]
-		_, high := l.Max[corev1.ResourceStorage]
-		if !low && !high {
-			r.required("either minimum or maximum storage value is required, but neither was provided", "limits")
-		}
 	}
 }

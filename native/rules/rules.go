@@ -7,7 +7,7 @@ func kindRules() [][]rule {
 		podRules(), containerRules(), envRules(), probeRules(), resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(),
-		clusterRules(), eventRules(), quotaRules(), autoscalingRules(), disruptionRules(),
+		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(),
 	}
 }

@@ -64,6 +64,9 @@ func statusRules() []rule {
 		on[batchv1.JobStatus]("succeeded", nonNegative[int32]),
 		on[batchv1.JobStatus]("failed", nonNegative[int32]),
 
+		on[corev1.ResourceQuotaStatus]("hard", quotaList),
+		on[corev1.ResourceQuotaStatus]("used", quotaList),
+
 		each(podStatus),
 		on[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {
 			r.add(metavalidation.ValidateConditions(conditions, r.path()))

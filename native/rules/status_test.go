@@ -28,6 +28,10 @@ func TestStatus(t *testing.T) {
 			status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas`},
+		"quota": {"ResourceQuota", "", "status = {hard: {disk: 1, pods: 1}, used: {pods: -1, secrets: 500m}}", `
+			status.hard[disk]: Invalid value: "disk": must be a standard resource for quota
+			status.used[pods]: Invalid value: "-1": ` + negative + `
+			status.used[secrets]: Invalid value: "500m": must be an integer`},
 		"replica set": {"ReplicaSet", "", "status = {observedGeneration: -1, replicas: -1, fullyLabeledReplicas: -1, readyReplicas: -1, availableReplicas: -1}", `
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.fullyLabeledReplicas: Invalid value: -1: ` + negative + `

@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func limitRangeRules() []rule {
+	return []rule{
+		free[corev1.LimitRangeSpec]("limits"),
+		on[corev1.LimitRangeSpec]("limits", func(r *report, limits []corev1.LimitRangeItem) {
+			for i, l := range limits {
+				if slices.ContainsFunc(limits[:i], func(o corev1.LimitRangeItem) bool { return o.Type == l.Type }) {
+					r.duplicate(string(l.Type), i, "type")
+				}
+			}
+		}),
+		on[corev1.LimitRangeItem]("type", limitName),
+		each(limitRange),
+	}
+}
+
+// limitName is a type of limit: one of Kubernetes', or one with a domain.
+func limitName(r *report, name corev1.LimitType) {
+	switch name {
+	case "", corev1.LimitTypePod, corev1.LimitTypeContainer, corev1.LimitTypePersistentVolumeClaim:
+		return
+	}
+	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
+		r.says(string(name), messages)
+	} else if !strings.Contains(string(name), "/") {
+		r.invalid(string(name), "must be a standard limit type or fully qualified")
+	}
+}
+
+// limitResource is a resource that a limit of its type can be about.
+func limitResource(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName) {
+	if l.Type == corev1.LimitTypePod || l.Type == corev1.LimitTypeContainer {
+		containerResource(r, name)
+		return
+	}
+	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
+		r.says(string(name), messages)
+	} else if !strings.Contains(string(name), "/") && name != corev1.ResourceStorage && !standardQuotaResource(name) {
+		r.invalid(string(name), "must be a standard resource type or fully qualified")
+	}
+}
+
+// limitOrder is what must not be greater than what, where it is said, and in which words.
+var limitOrder = []struct{ lower, upper, at, detail string }{
+	{"min", "max", "min", "min value %s is greater than max value %s"},
+	{"min", "defaultRequest", "defaultRequest", "min value %s is greater than default request value %s"},
+	{"defaultRequest", "max", "defaultRequest", "default request value %s is greater than max value %s"},
+	{"defaultRequest", "default", "defaultRequest", "default request value %s is greater than default limit value %s"},
+	{"min", "default", "default", "min value %s is greater than default value %s"},
+	{"default", "max", "max", "default value %s is greater than max value %s"},
+}
+
+func limitRange(r *report, l *corev1.LimitRangeItem) {
+	limitType(r, l)
+	names := map[corev1.ResourceName]bool{}
+	lists := map[string]corev1.ResourceList{
+		"max": l.Max, "min": l.Min, "default": l.Default, "defaultRequest": l.DefaultRequest, "maxLimitRequestRatio": l.MaxLimitRequestRatio,
+	}
+	for _, field := range sortedKeys(lists) {
+		for _, name := range sortedNames(lists[field]) {
+			r.under(func() { limitResource(r, l, name) }, field, key(name))
+			names[name] = true
+		}
+	}
+	for _, name := range sortedNames(names) {
+		for _, o := range limitOrder {
+			low, hasLow := lists[o.lower][name]
+			high, hasHigh := lists[o.upper][name]
+			if hasLow && hasHigh && low.Cmp(high) > 0 {
+				r.invalid(lists[o.at][name], fmt.Sprintf(o.detail, low.String(), high.String()), o.at, key(name))
+			}
+		}
+		ratio, ok := l.MaxLimitRequestRatio[name]
+		if ok && ratio.Cmp(resource.MustParse("1")) < 0 {
+			r.invalid(ratio, fmt.Sprintf("ratio %s is less than 1", ratio.String()), "maxLimitRequestRatio", key(name))
+		}
+		limitRatio(r, l, name)
+		limit, request := l.Default[name], l.DefaultRequest[name]
+		_, hasLimit := l.Default[name]
+		_, hasRequest := l.DefaultRequest[name]
+		if !overcommits(name) && hasLimit && hasRequest && limit.Cmp(request) != 0 {
+			r.invalid(request, fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", limit.String(), request.String(), l.Type),
+				"defaultRequest", key(name))
+		}
+	}
+}
+
+func limitType(r *report, l *corev1.LimitRangeItem) {
+	switch l.Type {
+	case corev1.LimitTypePod:
+		if len(l.Default) > 0 {
+			r.forbidden("may not be specified when `type` is 'Pod'", "default")
+		}
+		if len(l.DefaultRequest) > 0 {
+			r.forbidden("may not be specified when `type` is 'Pod'", "defaultRequest")
+		}
+	case corev1.LimitTypePersistentVolumeClaim:
+		_, low := l.Min[corev1.ResourceStorage]
+		_, high := l.Max[corev1.ResourceStorage]
+		if !low && !high {
+			r.required("either minimum or maximum storage value is required, but neither was provided", "limits")
+		}
+	}
+}
+
+// limitRatio refuses a ratio that minimum and maximum leave no room for.
+func limitRatio(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName) {
+	ratio, hasRatio := l.MaxLimitRequestRatio[name]
+	low, hasLow := l.Min[name]
+	high, hasHigh := l.Max[name]
+	if !hasRatio || !hasLow || !hasHigh || low.IsZero() {
+		return
+	}
+	// In thousandths, if they are not too many: what divides evenly does then.
+	most := float64(high.MilliValue()) / float64(low.MilliValue())
+	if high.Value() > resource.MaxMilliValue || low.Value() > resource.MaxMilliValue {
+		most = float64(high.Value()) / float64(low.Value())
+	}
+	if float64(ratio.MilliValue())/1000 > most {
+		r.invalid(ratio, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio.String(), most), "maxLimitRequestRatio", key(name))
+	}
+}
