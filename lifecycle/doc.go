@@ -1,8 +1,8 @@
 // Package lifecycle holds the controllers that run inside the server so that
 // nothing is left behind: terminating namespaces are emptied and removed, pods
 // whose node is gone are finished, objects whose owners are gone are collected
-// (package garbage), and every active namespace has its default ServiceAccount
-// and the server's CA.
+// (package garbage), what quotas were charged is given back (package quota), and
+// every active namespace has its default ServiceAccount and the server's CA.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
@@ -38,40 +37,21 @@ func (*pods) name() string { return "pods" }
 // watch takes pods up when their deletion begins or its deadline moves. Pods
 // without a node need no finishing: their deletion waits for nobody.
 func (p *pods) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
-	informer := factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, cache.Indexers{}, func(options *metav1.ListOptions) {
-			options.FieldSelector = "spec.nodeName!="
-		})
-	})
-	if err := informer.SetTransform(shrinkPod); err != nil {
+	informer, err := podInformer(factory)
+	if err != nil {
 		return err
 	}
 	p.store = informer.GetStore()
 	take := func(obj any) {
-		if pod, ok := obj.(*corev1.Pod); ok && unfinished(pod) {
+		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && unfinished(pod) {
 			enqueue(cache.MetaObjectToName(pod))
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    take,
 		UpdateFunc: func(_, newObj any) { take(newObj) },
 	})
 	return err
-}
-
-// shrinkPod keeps of a pod what reconcile reads, a fraction of its size.
-func shrinkPod(obj any) (any, error) {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return obj, nil
-	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
-		},
-		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName},
-	}, nil
 }
 
 // unfinished reports whether a pod is being deleted and a grace period was

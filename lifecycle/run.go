@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/lifecycle/garbage"
+	"holdfast.dev/holdfast/lifecycle/quota"
 )
 
 // userAgent is the name under which the controllers write, in audit logs and
@@ -122,10 +123,12 @@ func (c *clients) lead(ctx context.Context, rootCA []byte) error {
 		factory.Shutdown()
 		collecting.Wait()
 	}()
+	// Who collects garbage watches every kind, and so counts for the quotas too.
+	ledger := quota.NewLedger()
 	collecting.Go(func() {
-		garbage.Run(ctx, garbage.Config{Metadata: c.metadata, Discovery: c.discovery})
+		garbage.Run(ctx, garbage.Config{Metadata: c.metadata, Discovery: c.discovery, Census: ledger})
 	})
-	controllers := []controller{newNamespaces(c), newPods(c), newAccounts(c)}
+	controllers := []controller{newNamespaces(c), newPods(c), newAccounts(c), newQuotas(c, ledger)}
 	if len(rootCA) > 0 {
 		controllers = append(controllers, newRootCAs(c, rootCA))
 	}

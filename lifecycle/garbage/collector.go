@@ -36,6 +36,8 @@ type Config struct {
 	Metadata metadata.Interface
 	// Discovery tells which kinds there are.
 	Discovery discovery.DiscoveryInterfaceWithContext
+	// Census is told of every object in a namespace; nil is nobody.
+	Census Census
 }
 
 // collector is one run of the garbage collection.
@@ -67,7 +69,10 @@ func Run(ctx context.Context, config Config) {
 		discovered: make(chan struct{}),
 		monitors:   map[*kind]*monitor{},
 	}
-	c.graph = newGraph(c.queue.Add)
+	if config.Census == nil {
+		c.config.Census = nobody{}
+	}
+	c.graph = newGraph(c.queue.Add, c.config.Census)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer c.queue.ShutDown()

@@ -16,5 +16,6 @@
 // time in proportion to the family, never to the number of objects. Nothing is
 // deleted on the word of a watch that is behind: every deletion names the UID
 // and the version it was decided on, and an owner that was not seen is read from
-// the server before it counts as gone.
+// the server before it counts as gone. A Census hears of every object, so that
+// others who count need no watches of their own.
 package garbage

@@ -79,6 +79,7 @@ func (c *collector) refresh(ctx context.Context) error {
 	for _, uid := range c.kinds.set(found) {
 		c.queue.Add(uid)
 	}
+	c.config.Census.Discovered()
 	c.refreshed.Do(func() { close(c.discovered) })
 	return nil
 }

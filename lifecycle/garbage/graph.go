@@ -14,6 +14,7 @@ import (
 // be called at the same time.
 type graph struct {
 	enqueue func(types.UID)
+	census  Census
 
 	mu       sync.Mutex
 	objects  map[types.UID]*object
@@ -28,8 +29,8 @@ type family struct {
 	absent map[place]struct{}
 }
 
-func newGraph(enqueue func(types.UID)) *graph {
-	return &graph{enqueue: enqueue, objects: map[types.UID]*object{}, families: map[types.UID]*family{}}
+func newGraph(enqueue func(types.UID), census Census) *graph {
+	return &graph{enqueue: enqueue, census: census, objects: map[types.UID]*object{}, families: map[types.UID]*family{}}
 }
 
 // observe takes in an object as a watch shows it.
@@ -40,6 +41,7 @@ func (g *graph) observe(o *object) {
 	g.objects[o.uid] = o
 	if old == nil {
 		old = &object{}
+		g.count(o, 1)
 		// Whoever names the object by its UID, and otherwise wrongly, is looked
 		// at; whoever names it rightly has nothing to fear any more.
 		for member := range g.members(o.uid) {
@@ -59,6 +61,12 @@ func (g *graph) observe(o *object) {
 	}
 	if o.orphan || o.foreground {
 		g.enqueue(o.uid)
+	}
+}
+
+func (g *graph) count(o *object, change int64) {
+	if o.namespace != "" {
+		g.census.Count(o.kind.GroupResource(), o.namespace, change)
 	}
 }
 
@@ -136,6 +144,7 @@ func (g *graph) deleted(uid types.UID) {
 // forget takes out an object and has those looked at that depended on it.
 func (g *graph) forget(o *object) {
 	delete(g.objects, o.uid)
+	g.count(o, -1)
 	for member := range g.members(o.uid) {
 		g.enqueue(member)
 	}

@@ -26,6 +26,7 @@ type monitor struct {
 }
 
 func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
+	m.graph.census.Begin(m.kind.GroupResource())
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.ended, m.listed = make(chan struct{}), make(chan struct{})
 	objects := client.Resource(m.kind.GroupVersionResource)
@@ -51,6 +52,7 @@ func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
 func (m *monitor) stop() {
 	m.cancel()
 	<-m.ended
+	m.graph.census.End(m.kind.GroupResource())
 	m.graph.replace(m.kind, nil)
 }
 
@@ -99,7 +101,10 @@ func (m *monitor) Replace(list []any, _ string) error {
 		}
 	}
 	m.graph.replace(m.kind, objects)
-	m.once.Do(func() { close(m.listed) })
+	m.once.Do(func() {
+		close(m.listed)
+		m.graph.census.Listed(m.kind.GroupResource())
+	})
 	m.note()
 	return nil
 }

@@ -1,0 +1,136 @@
+package limit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/admission"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Admission is the plugin that puts LimitRanges in force.
+type Admission struct {
+	*admission.Handler
+	lister corelisters.LimitRangeLister
+	synced cache.InformerSynced
+	client coreclient.LimitRangesGetter
+}
+
+var (
+	_ admission.MutationInterface   = &Admission{}
+	_ admission.ValidationInterface = &Admission{}
+)
+
+// NewAdmission looks LimitRanges up in the informer and, until that has read
+// them, through the client.
+func NewAdmission(ranges coreinformers.LimitRangeInformer, client coreclient.LimitRangesGetter) *Admission {
+	return &Admission{
+		Handler: admission.NewHandler(admission.Create, admission.Update),
+		lister:  ranges.Lister(), synced: ranges.Informer().HasSynced, client: client,
+	}
+}
+
+// Admit implements admission.MutationInterface: containers get what they leave
+// out. Resources of a pod never change, so this is done once.
+func (p *Admission) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod := newPod(a)
+	if pod == nil {
+		return nil
+	}
+	ranges, err := p.ranges(ctx, a)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		setDefaults(pod, r)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, claim := newPod(a), changedClaim(a)
+	if pod == nil && claim == nil {
+		return nil
+	}
+	ranges, err := p.ranges(ctx, a)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range ranges {
+		for _, item := range r.Spec.Limits {
+			if pod != nil {
+				errs = append(errs, checkPod(pod, item)...)
+			} else {
+				errs = append(errs, checkClaim(claim, item)...)
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return admission.NewForbidden(a, utilerrors.NewAggregate(errs))
+	}
+	return nil
+}
+
+// newPod is the pod that a request creates.
+func newPod(a admission.Attributes) *corev1.Pod {
+	if a.GetResource().GroupResource() != corev1.Resource("pods") || a.GetSubresource() != "" || a.GetOperation() != admission.Create {
+		return nil
+	}
+	pod, _ := a.GetObject().(*corev1.Pod)
+	return pod
+}
+
+// changedClaim is the claim that a request creates or changes. One that is being
+// deleted is left alone, or it could never lose its finalizers.
+func changedClaim(a admission.Attributes) *corev1.PersistentVolumeClaim {
+	if a.GetResource().GroupResource() != corev1.Resource("persistentvolumeclaims") || a.GetSubresource() != "" {
+		return nil
+	}
+	if old, ok := a.GetOldObject().(*corev1.PersistentVolumeClaim); ok && old != nil && old.DeletionTimestamp != nil {
+		return nil
+	}
+	claim, _ := a.GetObject().(*corev1.PersistentVolumeClaim)
+	return claim
+}
+
+// ranges are the LimitRanges of the namespace of a request, by name.
+func (p *Admission) ranges(ctx context.Context, a admission.Attributes) ([]*corev1.LimitRange, error) {
+	if !p.synced() {
+		return p.read(ctx, a)
+	}
+	ranges, err := p.lister.LimitRanges(a.GetNamespace()).List(labels.Everything())
+	if err != nil {
+		return nil, refusal(a, err)
+	}
+	slices.SortFunc(ranges, func(a, b *corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
+	return ranges, nil
+}
+
+func (p *Admission) read(ctx context.Context, a admission.Attributes) ([]*corev1.LimitRange, error) {
+	list, err := p.client.LimitRanges(a.GetNamespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, refusal(a, err)
+	}
+	ranges := make([]*corev1.LimitRange, len(list.Items))
+	for i := range list.Items {
+		ranges[i] = &list.Items[i]
+	}
+	return ranges, nil
+}
+
+// refusal is the answer when LimitRanges cannot be read, in Kubernetes' words.
+func refusal(a admission.Attributes, err error) error {
+	return admission.NewForbidden(a, fmt.Errorf("unable to %s %v at this time because there was an error enforcing limit ranges: %w",
+		a.GetOperation(), a.GetResource(), err))
+}

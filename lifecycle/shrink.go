@@ -1,0 +1,91 @@
+package lifecycle
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// podInformer is the one watch of pods that the controllers share.
+func podInformer(factory informers.SharedInformerFactory) (cache.SharedIndexInformer, error) {
+	informer := factory.Core().V1().Pods().Informer()
+	return informer, informer.SetTransform(shrinkPod)
+}
+
+// shrinkMeta keeps of metadata what controllers read.
+func shrinkMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		DeletionTimestamp: meta.DeletionTimestamp, DeletionGracePeriodSeconds: meta.DeletionGracePeriodSeconds,
+	}
+}
+
+// shrinkPod keeps of a pod what its end and its quotas depend on, a fraction of
+// its size.
+func shrinkPod(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: shrinkMeta(pod.ObjectMeta),
+		Spec: corev1.PodSpec{
+			NodeName:              pod.Spec.NodeName,
+			InitContainers:        shrinkContainers(pod.Spec.InitContainers),
+			Containers:            shrinkContainers(pod.Spec.Containers),
+			Resources:             pod.Spec.Resources,
+			Overhead:              pod.Spec.Overhead,
+			ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds,
+			PriorityClassName:     pod.Spec.PriorityClassName,
+			Affinity:              pod.Spec.Affinity,
+		},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}, nil
+}
+
+func shrinkContainers(containers []corev1.Container) []corev1.Container {
+	if len(containers) == 0 {
+		return nil
+	}
+	small := make([]corev1.Container, len(containers))
+	for i := range containers {
+		small[i] = corev1.Container{Resources: containers[i].Resources, RestartPolicy: containers[i].RestartPolicy}
+	}
+	return small
+}
+
+// shrinkService keeps of a service what quotas depend on.
+func shrinkService(obj any) (any, error) {
+	service, ok := obj.(*corev1.Service)
+	if !ok {
+		return obj, nil
+	}
+	small := &corev1.Service{ObjectMeta: shrinkMeta(service.ObjectMeta)}
+	small.Spec.Type = service.Spec.Type
+	small.Spec.AllocateLoadBalancerNodePorts = service.Spec.AllocateLoadBalancerNodePorts
+	small.Spec.Ports = make([]corev1.ServicePort, len(service.Spec.Ports))
+	for i, port := range service.Spec.Ports {
+		small.Spec.Ports[i].NodePort = port.NodePort
+	}
+	return small, nil
+}
+
+// shrinkClaim keeps of a claim what quotas depend on.
+func shrinkClaim(obj any) (any, error) {
+	claim, ok := obj.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return obj, nil
+	}
+	small := &corev1.PersistentVolumeClaim{ObjectMeta: shrinkMeta(claim.ObjectMeta)}
+	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		small.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: class}
+	}
+	small.Spec.Resources = claim.Spec.Resources
+	small.Spec.StorageClassName = claim.Spec.StorageClassName
+	small.Spec.VolumeAttributesClassName = claim.Spec.VolumeAttributesClassName
+	small.Status.AllocatedResources = claim.Status.AllocatedResources
+	small.Status.CurrentVolumeAttributesClassName = claim.Status.CurrentVolumeAttributesClassName
+	small.Status.ModifyVolumeStatus = claim.Status.ModifyVolumeStatus
+	return small, nil
+}
