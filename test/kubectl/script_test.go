@@ -112,7 +112,12 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for deadline := time.Now().Add(patience); ; {
 		err := ts.Exec(args[1], args[2:]...)
-		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+		// A refusal is waited for like any other answer.
+		said := ts.ReadFile("stdout")
+		if err != nil {
+			said = ts.ReadFile("stderr")
+		}
+		if pattern.MatchString(said) {
 			return
 		}
 		time.Sleep(pause)
