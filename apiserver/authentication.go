@@ -60,3 +60,19 @@ func applyAuthentication(config *genericapiserver.Config, clientCA dynamiccertif
 	}
 	return nil
 }
+
+// serveIssuer publishes the documents by which others check the tokens of
+// service accounts. Roles say who reads them.
+func (s *Server) serveIssuer(tokens *tokens) error {
+	configuration, err := tokens.requests.Issuer.Configuration(s.URL() + token.KeysPath)
+	if err != nil {
+		return fmt.Errorf("service-account issuer: %w", err)
+	}
+	keys, err := tokens.requests.Issuer.Keys()
+	if err != nil {
+		return fmt.Errorf("service-account issuer: %w", err)
+	}
+	s.generic.Handler.NonGoRestfulMux.Handle(token.ConfigurationPath, configuration)
+	s.generic.Handler.NonGoRestfulMux.Handle(token.KeysPath, keys)
+	return nil
+}

@@ -27,17 +27,18 @@ func applyAuthorization(config *genericapiserver.Config, factory informers.Share
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
+	nodes := node.NewAuthorizer(usage)
 	var all authorizer.Authorizer
 	all, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
-		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: node.NewAuthorizer(usage)},
+		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: nodes},
 		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
 	config.Authorization.Authorizer = all
-	config.RuleResolver = roles
+	config.RuleResolver = union.NewRuleResolvers(nodes, roles)
 	return roles, nil
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 
@@ -29,12 +30,13 @@ var systemNamespaces = []string{
 
 // addHooks registers what happens once the server listens; it reports ready
 // when all of it is done.
-func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer) error {
+func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authorizer.Authorizer) error {
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
-	signer, err := certificate.NewSigner(s.pki.Authority(), clients.kube.CertificatesV1(), clients.informers.Certificates().V1().CertificateSigningRequests())
+	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
+	signer, err := certificate.NewSigner(s.pki.Authority(), all, clients.kube.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}

@@ -9,19 +9,18 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/access"
-	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/access/review"
 )
 
 // installReviews serves the questions about access and identity that clients
 // ask: kubectl auth can-i and whoami are made of them.
-func (i installer) installReviews(server *genericapiserver.GenericAPIServer, all authorizer.Authorizer, roles *rbac.Authorizer) error {
+func (i installer) installReviews(server *genericapiserver.GenericAPIServer, all authorizer.Authorizer, rules authorizer.RuleResolver) error {
 	authorization := i.newGroup(authorizationv1.GroupName)
 	addTo(authorization, authorizationv1.SchemeGroupVersion, resources{
 		"subjectaccessreviews":      review.SubjectAccess(all),
 		"localsubjectaccessreviews": review.LocalSubjectAccess(all),
 		"selfsubjectaccessreviews":  review.SelfSubjectAccess(all),
-		"selfsubjectrulesreviews":   review.SelfSubjectRules(roles),
+		"selfsubjectrulesreviews":   review.SelfSubjectRules(rules),
 	})
 	authentication := i.newGroup(authenticationv1.GroupName)
 	addTo(authentication, authenticationv1.SchemeGroupVersion, resources{

@@ -173,10 +173,13 @@ func (s *Server) build() error {
 	if err := s.serveCustom(config, install, clients.documents); err != nil {
 		return err
 	}
-	if err := install.installReviews(s.generic, config.Authorization.Authorizer, roles); err != nil {
+	if err := install.installReviews(s.generic, config.Authorization.Authorizer, config.RuleResolver); err != nil {
 		return err
 	}
-	if err := s.addHooks(clients, roles); err != nil {
+	if err := s.serveIssuer(tokens); err != nil {
+		return err
+	}
+	if err := s.addHooks(clients, roles, config.Authorization.Authorizer); err != nil {
 		return err
 	}
 	return s.addControllers()

@@ -217,7 +217,7 @@ func TestSigner(t *testing.T) {
 	old.Status.Conditions[0].LastUpdateTime = old.CreationTimestamp
 	clientset := fake.NewClientset(fresh, old)
 	factory := informers.NewSharedInformerFactory(clientset, 0)
-	signer, err := certificate.NewSigner(newAuthority(t), clientset.CertificatesV1(), factory.Certificates().V1().CertificateSigningRequests())
+	signer, err := certificate.NewSigner(newAuthority(t), nobody{}, clientset.CertificatesV1(), factory.Certificates().V1().CertificateSigningRequests())
 	if err != nil {
 		t.Fatal(err)
 	}

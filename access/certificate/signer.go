@@ -34,18 +34,20 @@ type Authority interface {
 // with.
 type Signer struct {
 	authority Authority
+	approver  Approver
 	client    certificatesclient.CertificateSigningRequestInterface
 	requests  certificateslisters.CertificateSigningRequestLister
 	synced    cache.InformerSynced
 	queue     workqueue.TypedRateLimitingInterface[string]
 }
 
-// NewSigner watches through the informer and writes through the client. It is
-// made before the informer's factory starts, and runs once.
-func NewSigner(authority Authority, client certificatesclient.CertificateSigningRequestsGetter, informer certificatesinformers.CertificateSigningRequestInformer) (*Signer, error) {
+// NewSigner watches through the informer and writes through the client; the
+// approver says which nodes need nobody's approval. It is made before the
+// informer's factory starts, and runs once.
+func NewSigner(authority Authority, approver Approver, client certificatesclient.CertificateSigningRequestsGetter, informer certificatesinformers.CertificateSigningRequestInformer) (*Signer, error) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	s := &Signer{
-		authority: authority, client: client.CertificateSigningRequests(),
+		authority: authority, approver: approver, client: client.CertificateSigningRequests(),
 		requests: informer.Lister(), queue: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
 	enqueue := func(obj any) {
@@ -117,6 +119,18 @@ func (s *Signer) reconcile(ctx context.Context, name string, now time.Time) (tim
 			return 0, nil
 		}
 		return 0, err
+	}
+	renewal, err := Approve(ctx, s.approver, csr)
+	if err != nil {
+		return 0, err
+	}
+	if renewal != nil {
+		_, err = s.client.UpdateApproval(ctx, name, renewal, metav1.UpdateOptions{})
+		return 0, err
+	}
+	if renews(csr) {
+		// The role that allows it may be on its way.
+		return lastRetry, nil
 	}
 	answered, err := Answer(s.authority, csr, now)
 	if err != nil {

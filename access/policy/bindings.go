@@ -17,6 +17,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:basic-user", user.AllAuthenticated),
 		bind("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
 		bind("system:service-account-issuer-discovery", serviceaccount.AllServiceAccountsGroup),
+		bind(selfNodeClient, user.NodesGroup),
 		// To nobody: nodes have an authorizer of their own.
 		bind("system:node"),
 	}

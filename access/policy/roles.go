@@ -23,6 +23,10 @@ const (
 	rbac           = "rbac.authorization.k8s.io"
 )
 
+// selfNodeClient is the role of who renews a node's certificate with that
+// certificate, without a person's approval.
+const selfNodeClient = "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient"
+
 // aggregateTo is the label of roles whose rules another one collects.
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
@@ -50,6 +54,7 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 			on(authorization, "subjectaccessreviews").may("create")),
 		role("system:node", NodeRules()...),
 		role("system:node-bootstrapper", on(certificates, "certificatesigningrequests").may("create", "get", "list", "watch")),
+		role(selfNodeClient, on(certificates, "certificatesigningrequests/selfnodeclient").may("create")),
 		role("system:node-problem-detector",
 			on(core, "nodes").may("get"), on(core, "nodes/status").may("patch"),
 			on(core, "events").may("create", "patch", "update"), on(events, "events").may("create", "patch", "update")),
