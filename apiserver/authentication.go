@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/access/token"
 )
 
@@ -21,9 +23,8 @@ type tokens struct {
 	known    []authenticator.Token
 }
 
-// newTokens opens the key that signs service-account tokens, and the file of
-// static ones if there is one.
-func newTokens(pki *access.PKI, clients *clients, staticFile string) (*tokens, error) {
+// newTokens opens the key that signs service-account tokens.
+func newTokens(pki *access.PKI, clients *clients) (*tokens, error) {
 	key, err := pki.ServiceAccountKey()
 	if err != nil {
 		return nil, fmt.Errorf("service-account key: %w", err)
@@ -35,19 +36,29 @@ func newTokens(pki *access.PKI, clients *clients, staticFile string) (*tokens, e
 	audiences := authenticator.Audiences{issuerName}
 	core := clients.informers.Core().V1()
 	objects := token.Objects{ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1()}
-	t := &tokens{
+	return &tokens{
 		requests: &token.Requests{Issuer: issuer, Objects: objects, Audiences: audiences},
 		known:    []authenticator.Token{token.NewAuthenticator(issuer, objects, audiences)},
+	}, nil
+}
+
+// addOthers knows the tokens of the static file before those of service
+// accounts, and those of OpenID providers after them, as Kubernetes asks.
+func (t *tokens) addOthers(ctx context.Context, config Config, serverID string) error {
+	audiences := t.requests.Audiences
+	if config.TokenFile != "" {
+		static, err := token.NewStatic(config.TokenFile, audiences)
+		if err != nil {
+			return fmt.Errorf("token file: %w", err)
+		}
+		t.known = append([]authenticator.Token{static}, t.known...)
 	}
-	if staticFile == "" {
-		return t, nil
-	}
-	static, err := token.NewStatic(staticFile, audiences)
+	people, err := openid.New(ctx, config.OpenID, openid.Server{Audiences: audiences, Issuer: issuerName, ID: serverID})
 	if err != nil {
-		return nil, fmt.Errorf("token file: %w", err)
+		return err
 	}
-	t.known = append([]authenticator.Token{static}, t.known...)
-	return t, nil
+	t.known = append(t.known, people...)
+	return nil
 }
 
 // applyAuthentication knows who shows a certificate of the authority, or a token.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/native"
 )
@@ -32,6 +33,8 @@ type Config struct {
 	// TokenFile holds bearer tokens that never expire, a line
 	// token,user,uid,"group1,group2" each; empty is none.
 	TokenFile string
+	// OpenID lets in who has a token of an OpenID Connect provider.
+	OpenID openid.Config
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; empty
 	// stores objects as they are.
 	EncryptionConfig string

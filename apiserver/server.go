@@ -125,7 +125,8 @@ func (s *Server) build() error {
 	config.EffectiveVersion = newEffectiveVersion()
 	config.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
 	config.EnableMetrics, config.EnableProfiling = true, false
-	transformers, err := loadEncryption(wait.ContextForChannel(config.DrainedNotify()), config, s.config.EncryptionConfig)
+	running := wait.ContextForChannel(config.DrainedNotify())
+	transformers, err := loadEncryption(running, config, s.config.EncryptionConfig)
 	if err != nil {
 		return err
 	}
@@ -140,8 +141,11 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	tokens, err := newTokens(s.pki, clients, s.config.TokenFile)
+	tokens, err := newTokens(s.pki, clients)
 	if err != nil {
+		return err
+	}
+	if err := tokens.addOthers(running, s.config, config.APIServerID); err != nil {
 		return err
 	}
 	in := access.Authentication{ClientCA: clientCA.VerifyOptions, Tokens: tokens.known, Anonymous: s.config.Anonymous}

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/native"
 )
@@ -72,6 +74,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
 	flags.Var(&config.Anonymous, "anonymous-auth", "what requests without a credential may reach: health, false (nothing) or true (what roles allow system:anonymous)")
 	flags.StringVar(&config.TokenFile, "token-auth-file", "", "file with bearer tokens, a line token,user,uid,\"group1,group2\" each")
+	addOpenIDFlags(flags, &config.OpenID)
 	flags.StringVar(&config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
 	flags.StringVar(&config.Audit.PolicyFile, "audit-policy-file", "", "file with the policy of what is logged of requests")
 	flags.StringVar(&config.Audit.LogPath, "audit-log-path", "-", "file the audit log goes to; - is stdout")
@@ -94,4 +97,19 @@ func defaultDataDir() (string, error) {
 		return "", errors.New("no home directory to keep data in: name one with --data-dir")
 	}
 	return filepath.Join(home, ".local", "share", "holdfast"), nil
+}
+
+// addOpenIDFlags adds the flags of kube-apiserver for people who log in with an
+// OpenID Connect provider.
+func addOpenIDFlags(flags *pflag.FlagSet, config *openid.Config) {
+	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration: whose tokens are accepted, instead of the oidc flags")
+	flags.StringVar(&config.IssuerURL, "oidc-issuer-url", "", "URL of the OpenID provider whose tokens are accepted; https only")
+	flags.StringVar(&config.ClientID, "oidc-client-id", "", "audience that tokens of the OpenID provider must have")
+	flags.StringVar(&config.CAFile, "oidc-ca-file", "", "certificate authority of the OpenID provider (default: those of the host)")
+	flags.StringVar(&config.UsernameClaim, "oidc-username-claim", "sub", "claim that names the user")
+	flags.StringVar(&config.UsernamePrefix, "oidc-username-prefix", "", "put before the user's name; - is nothing (default: the issuer's URL and #, but for the claim email)")
+	flags.StringVar(&config.GroupsClaim, "oidc-groups-claim", "", "claim that names the user's groups, a string or a list")
+	flags.StringVar(&config.GroupsPrefix, "oidc-groups-prefix", "", "put before each group")
+	flags.StringToStringVar(&config.RequiredClaims, "oidc-required-claim", nil, "claims that tokens must have, key=value, comma separated")
+	flags.StringSliceVar(&config.SigningAlgs, "oidc-signing-algs", []string{"RS256"}, "signing algorithms that are accepted, comma separated")
 }
