@@ -1,0 +1,244 @@
+package matrix_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// expected is the answer to every request for every user. Writes are dry runs,
+// so that the next user finds the same. A request ends with the name of its
+// body; $ is /api/v1/namespaces/shop, and @GROUP the same for a group's v1.
+const expected = `
+                                                              root anonymous nobody view edit admin node robot
+
+GET    /healthz                                               200  200       200    200  200  200   200  200
+GET    /livez                                                 200  200       200    200  200  200   200  200
+GET    /readyz                                                200  200       200    200  200  200   200  200
+GET    /readyz/etcd                                           200  401       403    403  403  403   403  403
+GET    /version                                               200  401       200    200  200  200   200  200
+GET    /api                                                   200  401       200    200  200  200   200  200
+GET    /apis/apps/v1                                          200  401       200    200  200  200   200  200
+GET    /openapi/v3                                            200  401       200    200  200  200   200  200
+GET    /metrics                                               200  401       403    403  403  403   403  403
+GET    /.well-known/openid-configuration                      200  401       403    403  403  403   403  200
+GET    /openid/v1/jwks                                        200  401       403    403  403  403   403  200
+GET    /nowhere                                               404  401       403    403  403  403   403  403
+
+GET    $/configmaps                                           200  401       403    200  200  200   403  200
+GET    $/configmaps?watch=true                                200  401       403    200  200  200   403  200
+GET    $/configmaps/settings                                  200  401       403    200  200  200   200  200
+GET    $/configmaps/unused                                    200  401       403    200  200  200   403  200
+GET    $/configmaps/missing                                   404  401       403    404  404  404   403  404
+POST   $/configmaps configmap                                 201  401       403    403  201  201   403  403
+PUT    $/configmaps/settings settings                         200  401       403    403  200  200   403  403
+PATCH  $/configmaps/settings label                            200  401       403    403  200  200   403  403
+DELETE $/configmaps/settings                                  200  401       403    403  200  200   403  403
+DELETE $/configmaps                                           200  401       403    403  200  200   403  403
+GET    /api/v1/configmaps                                     200  401       403    403  403  403   403  403
+GET    /api/v1/namespaces/office/configmaps                   200  401       403    403  403  403   403  403
+POST   /api/v1/namespaces/office/configmaps configmap         201  401       403    403  403  403   403  403
+
+GET    $/secrets                                              200  401       403    403  200  200   403  403
+GET    $/secrets?watch=true                                   200  401       403    403  200  200   403  403
+GET    $/secrets/password                                     200  401       403    403  200  200   200  403
+GET    $/secrets/foreign                                      200  401       403    403  200  200   403  403
+GET    $/secrets?fieldSelector=metadata.name%3Dpassword       200  401       403    403  200  200   200  403
+GET    $/secrets?fieldSelector=metadata.name%3Dforeign        200  401       403    403  200  200   403  403
+PATCH  $/secrets/password label                               200  401       403    403  200  200   403  403
+
+GET    $/pods                                                 200  401       403    200  200  200   403  403
+GET    /api/v1/pods?fieldSelector=spec.nodeName%3Dn1          200  401       403    403  403  403   200  403
+GET    /api/v1/pods?fieldSelector=spec.nodeName%3Dn2          200  401       403    403  403  403   403  403
+GET    $/pods/mine                                            200  401       403    200  200  200   200  403
+GET    $/pods/theirs                                          200  401       403    200  200  200   403  403
+POST   $/pods pod                                             201  401       403    403  201  201   403  403
+PATCH  $/pods/mine label                                      200  401       403    403  200  200   403  403
+DELETE $/pods/mine                                            200  401       403    403  200  200   200  403
+DELETE $/pods/theirs                                          200  401       403    403  200  200   403  403
+GET    $/pods/mine/status                                     200  401       403    200  200  200   403  403
+PATCH  $/pods/mine/status podstatus                           200  401       403    403  403  403   200  403
+PATCH  $/pods/theirs/status podstatus                         200  401       403    403  403  403   403  403
+
+GET    @apps/deployments/web                                  200  401       403    200  200  200   403  403
+GET    @apps/deployments/web/scale                            200  401       403    200  200  200   403  403
+PATCH  @apps/deployments/web/scale scale                      200  401       403    403  200  200   403  403
+PATCH  @apps/deployments/web/status label                     200  401       403    403  403  403   403  403
+
+GET    @example.com/widgets                                   200  401       403    200  200  200   403  403
+GET    @example.com/widgets?watch=true                        200  401       403    200  200  200   403  403
+GET    @example.com/widgets/w                                 200  401       403    200  200  200   403  403
+POST   @example.com/widgets widget                            201  401       403    403  201  201   403  403
+PATCH  @example.com/widgets/w label                           200  401       403    403  200  200   403  403
+DELETE @example.com/widgets/w                                 200  401       403    403  200  200   403  403
+DELETE @example.com/widgets                                   200  401       403    403  200  200   403  403
+GET    @example.com/widgets/w/status                          200  401       403    403  403  403   403  403
+PATCH  @example.com/widgets/w/status widgetstatus             200  401       403    403  403  403   403  403
+GET    @example.com/widgets/w/scale                           200  401       403    200  200  200   403  403
+PATCH  @example.com/widgets/w/scale scale                     200  401       403    403  200  200   403  403
+GET    /apis/example.com/v1/widgets                           200  401       403    403  403  403   403  403
+
+GET    $/serviceaccounts                                      200  401       403    200  200  200   403  403
+POST   $/serviceaccounts/robot/token token                    201  401       403    403  201  201   403  403
+POST   $/serviceaccounts/default/token minetoken              201  401       403    403  201  201   201  403
+GET    @rbac.authorization.k8s.io/roles                       200  401       403    403  403  200   403  403
+POST   @rbac.authorization.k8s.io/roles role                  201  401       403    403  403  201   403  403
+POST   @rbac.authorization.k8s.io/rolebindings bindview       201  401       403    403  403  201   403  403
+POST   $/resourcequotas quota                                 201  401       403    403  403  403   403  403
+GET    $/resourcequotas                                       200  401       403    200  200  200   403  403
+
+GET    /api/v1/namespaces                                     200  401       403    403  403  403   403  403
+GET    /api/v1/namespaces/shop                                200  401       403    200  200  200   403  403
+DELETE /api/v1/namespaces/shop                                200  401       403    403  403  403   403  403
+GET    /api/v1/nodes                                          200  401       403    403  403  403   403  403
+GET    /api/v1/nodes/n1                                       200  401       403    403  403  403   200  403
+GET    /api/v1/nodes/n2                                       200  401       403    403  403  403   403  403
+PATCH  /api/v1/nodes/n1 label                                 200  401       403    403  403  403   200  403
+PATCH  /api/v1/nodes/n2 label                                 200  401       403    403  403  403   403  403
+PATCH  /api/v1/nodes/n1/status nodestatus                     200  401       403    403  403  403   200  403
+DELETE /api/v1/nodes/n1                                       200  401       403    403  403  403   403  403
+GET    /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1
+                                                              200  401       403    403  403  403   200  403
+GET    /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n2
+                                                              200  401       403    403  403  403   403  403
+PATCH  /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1 lease
+                                                              200  401       403    403  403  403   200  403
+GET    /apis/rbac.authorization.k8s.io/v1/clusterroles        200  401       403    403  403  403   403  403
+POST   /apis/rbac.authorization.k8s.io/v1/clusterroles role   201  401       403    403  403  403   403  403
+GET    /apis/apiextensions.k8s.io/v1/customresourcedefinitions
+                                                              200  401       403    403  403  403   403  403
+
+POST   /apis/authorization.k8s.io/v1/selfsubjectaccessreviews self
+                                                              201  401       201    201  201  201   201  201
+POST   /apis/authorization.k8s.io/v1/selfsubjectrulesreviews rules
+                                                              201  401       201    201  201  201   201  201
+POST   /apis/authentication.k8s.io/v1/selfsubjectreviews empty
+                                                              201  401       201    201  201  201   201  201
+POST   /apis/authorization.k8s.io/v1/subjectaccessreviews other
+                                                              201  401       403    403  403  403   403  403
+POST   @authorization.k8s.io/localsubjectaccessreviews other  201  401       403    403  403  201   403  403
+POST   /apis/authentication.k8s.io/v1/tokenreviews review     201  401       403    403  403  403   403  403
+`
+
+// bodies are what requests send, as YAML.
+func (s *shop) bodies() map[string]string {
+	return map[string]string{
+		"empty":        "{}",
+		"configmap":    "{metadata: {generateName: new-}, data: {a: b}}",
+		"settings":     "{metadata: {name: settings}, data: {a: c}}",
+		"label":        "{metadata: {labels: {a: b}}}",
+		"pod":          "{metadata: {generateName: new-}, spec: {containers: [{name: c, image: i}]}}",
+		"podstatus":    "{status: {phase: Running}}",
+		"nodestatus":   "{status: {conditions: [{type: Ready, status: 'True'}]}}",
+		"lease":        "{spec: {holderIdentity: n1}}",
+		"scale":        "{spec: {replicas: 2}}",
+		"widget":       "{apiVersion: example.com/v1, kind: Widget, metadata: {generateName: new-}, spec: {color: red}}",
+		"widgetstatus": "{status: {replicas: 1}}",
+		"token":        "{spec: {audiences: []}}",
+		"minetoken":    "{spec: {audiences: [], boundObjectRef: {apiVersion: v1, kind: Pod, name: mine, uid: " + s.uids["mine"] + "}}}",
+		"role":         "{metadata: {generateName: new-}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
+		"bindview":     "{metadata: {generateName: new-}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{kind: User, name: friend}]}",
+		"quota":        "{metadata: {generateName: new-}, spec: {hard: {pods: '10'}}}",
+		"self":         "{spec: {resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
+		"rules":        "{spec: {namespace: shop}}",
+		"other":        "{metadata: {namespace: shop}, spec: {user: vera, resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
+		"review":       "{spec: {token: abc}}",
+	}
+}
+
+// cell is one request of one user.
+type cell struct {
+	user, method, path, body string
+	want                     int
+}
+
+func (c cell) String() string { return fmt.Sprintf("%s: %s %s", c.user, c.method, c.path) }
+
+func (s *shop) cells(t *testing.T, table string) []cell {
+	t.Helper()
+	bodies := s.bodies()
+	var cells []cell
+	var users, request []string
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0:
+			continue
+		case users == nil:
+			users = words
+			continue
+		}
+		numbers := len(words)
+		for numbers > 0 {
+			if _, err := strconv.Atoi(words[numbers-1]); err != nil {
+				break
+			}
+			numbers--
+		}
+		// A long request has its answers in the next line.
+		request = append(request, words[:numbers]...)
+		if numbers == len(words) {
+			continue
+		}
+		if answers := words[numbers:]; len(answers) != len(users) || len(request) < 2 {
+			t.Fatalf("line %q has %d answers for %d users", line, len(answers), len(users))
+		}
+		c := cell{method: request[0], path: expand(request[1])}
+		if len(request) > 2 {
+			text, ok := bodies[request[2]]
+			if !ok {
+				t.Fatalf("line %q: no body %s", line, request[2])
+			}
+			c.body = toJSON(t, text)
+		}
+		if c.method != http.MethodGet {
+			c.path += "?dryRun=All"
+		}
+		for i, name := range users {
+			c.user = name
+			c.want, _ = strconv.Atoi(words[numbers+i])
+			cells = append(cells, c)
+		}
+		request = nil
+	}
+	return cells
+}
+
+func expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "$"); ok {
+		return "/api/v1/namespaces/shop" + rest
+	}
+	if rest, ok := strings.CutPrefix(path, "@"); ok {
+		group, resource, _ := strings.Cut(rest, "/")
+		return "/apis/" + group + "/v1/namespaces/shop/" + resource
+	}
+	return path
+}
+
+func (s *shop) check(t *testing.T, table string) {
+	t.Helper()
+	cells := s.cells(t, table)
+	// What is allowed follows from watches, a moment after it was granted. What
+	// is refused was never granted.
+	for _, c := range cells {
+		if c.want < http.StatusBadRequest {
+			servertest.Eventually(t, fmt.Sprintf("%s is answered %d", c, c.want), func() bool {
+				return s.users[c.user].ask(t, c.method, c.path, c.body).status == c.want
+			})
+		}
+	}
+	for _, c := range cells {
+		if got := s.users[c.user].ask(t, c.method, c.path, c.body); got.status != c.want {
+			t.Errorf("%s: got %d, want %d: %s", c, got.status, c.want, got.body)
+		}
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	newShop(t, apiserver.Config{}).check(t, expected)
+}
