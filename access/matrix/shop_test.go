@@ -20,7 +20,8 @@ type shop struct {
 	server *servertest.Server
 	root   *user
 	users  map[string]*user
-	uids   map[string]string
+	// uids are those of the first object of each name.
+	uids map[string]string
 }
 
 // objects are created in this order, a path each.
@@ -107,7 +108,9 @@ func newShop(t *testing.T, config apiserver.Config) *shop {
 		if err := json.Unmarshal([]byte(s.root.must(t, http.MethodPost, o.path, toJSON(t, o.object))), &created); err != nil {
 			t.Fatal(err)
 		}
-		s.uids[created.Name] = string(created.UID)
+		if s.uids[created.Name] == "" {
+			s.uids[created.Name] = string(created.UID)
+		}
 	}
 	servertest.Eventually(t, "the custom kind is served", func() bool {
 		got := s.root.ask(t, http.MethodPost, "/apis/example.com/v1/namespaces/shop/widgets",

@@ -23,6 +23,8 @@ type user struct {
 	name   string
 	config *rest.Config
 	http   *http.Client
+	// headers are sent with every request.
+	headers map[string]string
 }
 
 func newUser(t *testing.T, name string, config *rest.Config) *user {
@@ -68,6 +70,13 @@ func anonymous(t *testing.T, server *servertest.Server) *user {
 	return newUser(t, "anonymous", rest.AnonymousClientConfig(server.Config(t)))
 }
 
+// with is the same user who sends headers too.
+func (u *user) with(headers map[string]string) *user {
+	other := *u
+	other.headers = headers
+	return &other
+}
+
 func (u *user) client() kubernetes.Interface { return kubernetes.NewForConfigOrDie(u.config) }
 
 // answer is a response to a request.
@@ -87,6 +96,9 @@ func (u *user) do(ctx context.Context, method, path, body string) (answer, error
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	for name, value := range u.headers {
+		request.Header.Set(name, value)
 	}
 	response, err := u.http.Do(request)
 	if err != nil {
@@ -130,4 +142,3 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, account strin
 	}
 	return request.Status.Token
 }
-

@@ -1,0 +1,197 @@
+package matrix_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/access/token"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+const (
+	issuer = "https://kubernetes.default.svc.cluster.local"
+	whoami = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+)
+
+// signingKey is the key of service-account tokens in a data directory.
+func signingKey(t *testing.T, dir string) *ecdsa.PrivateKey {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "pki", "sa.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(data)
+	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+		return key
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok {
+		t.Fatalf("the key is a %T", parsed)
+	}
+	return key
+}
+
+// A token is good until it expires, for its audience, and as long as what it
+// stands for exists; then it is answered 401.
+func TestTokens(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(file, []byte("sesame,ali,1,\"dev,ops\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newShop(t, apiserver.Config{DataDir: dir, TokenFile: file})
+	client := s.root.client()
+	status := func(bearerToken string) int {
+		return bearer(t, s.server, "bearer", bearerToken).ask(t, http.MethodPost, whoami, "{}").status
+	}
+	bound := func(kind, name string) string {
+		return tokenOf(t, client, "shop", "default", authenticationv1.TokenRequestSpec{
+			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID(s.uids[name])},
+		})
+	}
+	good := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
+	other := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}})
+	podBound, secretBound, nodeBound := bound("Pod", "mine"), bound("Secret", "password"), bound("Node", "n2")
+
+	// Tokens as this server signed them two hours ago, and as another would.
+	holder := token.Holder{Namespace: "shop", ServiceAccount: token.Ref{Name: "robot", UID: types.UID(s.uids["robot"])}}
+	earlier := func(key *ecdsa.PrivateKey, life time.Duration) string {
+		t.Helper()
+		signer, err := token.NewIssuer(issuer, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		issued, err := signer.WithClock(func() time.Time { return time.Now().Add(-2 * time.Hour) }).Issue(holder, []string{issuer}, life)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issued.Token
+	}
+	_, stranger := request(t, clientSigner, "any")
+	for name, test := range map[string]struct {
+		token string
+		want  int
+	}{
+		"good":                     {good, http.StatusCreated},
+		"for another audience":     {other, http.StatusUnauthorized},
+		"bound to a pod":           {podBound, http.StatusCreated},
+		"bound to a secret":        {secretBound, http.StatusCreated},
+		"bound to a node":          {nodeBound, http.StatusCreated},
+		"of two hours ago":         {earlier(signingKey(t, dir), 3*time.Hour), http.StatusCreated},
+		"expired":                  {earlier(signingKey(t, dir), time.Hour), http.StatusUnauthorized},
+		"of another key":           {earlier(stranger, 3*time.Hour), http.StatusUnauthorized},
+		"cut off":                  {good[:len(good)-4], http.StatusUnauthorized},
+		"of the file":              {"sesame", http.StatusCreated},
+		"of no file":               {"sesam", http.StatusUnauthorized},
+		"as long as it may not be": {good + good, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := status(test.token); got != test.want {
+				t.Errorf("got %d, want %d", got, test.want)
+			}
+		})
+	}
+
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	core := client.CoreV1()
+	for name, gone := range map[string]struct {
+		token  string
+		remove func() error
+	}{
+		"pod":    {podBound, func() error { return core.Pods("shop").Delete(t.Context(), "mine", now) }},
+		"secret": {secretBound, func() error { return core.Secrets("shop").Delete(t.Context(), "password", now) }},
+		"node":   {nodeBound, func() error { return core.Nodes().Delete(t.Context(), "n2", now) }},
+	} {
+		if err := gone.remove(); err != nil {
+			t.Fatal(err)
+		}
+		servertest.Eventually(t, "the token ends with the "+name, func() bool { return status(gone.token) == http.StatusUnauthorized })
+	}
+	if got := status(good); got != http.StatusCreated {
+		t.Errorf("a token that is bound to nothing of this: %d", got)
+	}
+	if err := core.ServiceAccounts("shop").Delete(t.Context(), "robot", now); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the token ends with its account", func() bool { return status(good) == http.StatusUnauthorized })
+	s.root.must(t, http.MethodPost, expand("$/serviceaccounts"), toJSON(t, "metadata: {name: robot}"))
+	anew := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
+	servertest.Eventually(t, "an account of the same name has tokens", func() bool { return status(anew) == http.StatusCreated })
+	if got := status(good); got != http.StatusUnauthorized {
+		t.Errorf("the token of the account before: %d", got)
+	}
+}
+
+// A stock OpenID client that knows the issuer's name, and reaches the server
+// under it, finds the keys and verifies tokens.
+func TestIssuerIsDiscovered(t *testing.T) {
+	server := servertest.Start(t, apiserver.Config{})
+	client := server.Client(t)
+	root := newUser(t, "root", server.Config(t))
+	root.must(t, http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", toJSON(t, "metadata: {name: robot}"))
+	asked := authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}}
+	raw := tokenOf(t, client, "default", "robot", asked)
+
+	// The verifier is a service account too: those read the documents.
+	config := rest.AnonymousClientConfig(server.Config(t))
+	config.BearerToken = tokenOf(t, client, "default", "robot", authenticationv1.TokenRequestSpec{})
+	address, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address.Host)
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer httpClient.CloseIdleConnections()
+	ctx := oidc.ClientContext(t.Context(), httpClient)
+	provider, err := oidc.NewProvider(ctx, issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier := provider.Verifier(&oidc.Config{ClientID: "vault", SupportedSigningAlgs: []string{oidc.ES256}})
+	verified, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verified.Subject != "system:serviceaccount:default:robot" || verified.Issuer != issuer {
+		t.Errorf("verified %s of %s", verified.Subject, verified.Issuer)
+	}
+	if _, err := verifier.Verify(ctx, raw[:len(raw)-4]+"AAAA"); err == nil {
+		t.Error("a changed token is verified")
+	}
+	var document struct {
+		Issuer  string `json:"issuer"`
+		KeysURI string `json:"jwks_uri"`
+	}
+	if err := json.Unmarshal([]byte(root.must(t, http.MethodGet, token.ConfigurationPath, "")), &document); err != nil {
+		t.Fatal(err)
+	}
+	if document.Issuer != issuer || document.KeysURI != server.URL()+token.KeysPath {
+		t.Errorf("the document says %+v", document)
+	}
+}
