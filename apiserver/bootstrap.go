@@ -125,14 +125,20 @@ func (s *Server) kubernetesService() (*corev1.Service, error) {
 	}, nil
 }
 
-// waitReady asks the server itself until it says that it is ready.
+// waitReady asks the server itself until it says that it is ready, or until it
+// is clear that it never will be.
 func (s *Server) waitReady(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(s.loopback)
 	if err != nil {
 		return err
 	}
+	diagnose := time.Now().Add(diagnoseAfter)
 	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
 		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		return err == nil, nil
+		if err == nil || time.Now().Before(diagnose) {
+			return err == nil, nil
+		}
+		diagnose = time.Now().Add(diagnoseAfter)
+		return false, s.diagnose(ctx)
 	})
 }

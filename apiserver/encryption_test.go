@@ -91,6 +91,61 @@ func TestSecretsAreEncrypted(t *testing.T) {
 	}
 }
 
+// A server that cannot read what is stored says so in one line and does not
+// become ready.
+func TestUnreadableSecretsEndTheStart(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
+	put := func(config apiserver.Config, name string) {
+		t.Helper()
+		config.DataDir = dir
+		server := servertest.Start(t, config)
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"password": plaintext}}
+		if _, err := server.Client(t).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(config apiserver.Config, want string) {
+		t.Helper()
+		config.DataDir = dir
+		server, err := servertest.Launch(config)
+		if err == nil {
+			err = server.Stop()
+			t.Fatalf("the server was ready, and ended with %v", err)
+		}
+		if !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	const advice = "is encrypted with a key that is not configured: start with the --encryption-provider-config that it was written with"
+
+	// The first Secret is readable, a later one is not.
+	put(apiserver.Config{}, "a")
+	write(t, file, encryption(firstKey))
+	put(apiserver.Config{EncryptionConfig: file}, "b")
+	refused(apiserver.Config{}, "encryption: secrets/default/b "+advice)
+
+	client := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+	if err := client.Client(t).CoreV1().Secrets("default").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	refused(apiserver.Config{}, "encryption: secrets/default/b "+advice)
+	write(t, file, encryption(secondKey))
+	refused(apiserver.Config{EncryptionConfig: file}, "encryption: secrets/default/b "+advice)
+
+	// With the right key everything is there.
+	write(t, file, encryption(secondKey, firstKey))
+	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+	if _, err := server.Client(t).CoreV1().Secrets("default").Get(t.Context(), "b", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // What the audit policy asks for is in the log.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()

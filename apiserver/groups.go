@@ -47,15 +47,15 @@ type installer struct {
 	definitionsStatus *statusREST
 }
 
-// install serves every built-in kind from server.
-func (i installer) install(server *genericapiserver.GenericAPIServer) error {
+// install serves every built-in kind from server, and gives their registries.
+func (i installer) install(server *genericapiserver.GenericAPIServer) (map[schema.GroupResource]*genericregistry.Store, error) {
 	stores := map[schema.GroupResource]*genericregistry.Store{}
 	groups := map[string]*genericapiserver.APIGroupInfo{}
 	var order []*genericapiserver.APIGroupInfo
 	for _, kind := range native.Kinds() {
 		base, err := newKindREST(kind.Under(i.features), i.scheme, i.options)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		stores[kind.GroupResource()] = base.Store
 		served := i.serve(base)
@@ -68,7 +68,7 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 		}
 	}
 	if err := i.allot(server, stores); err != nil {
-		return err
+		return nil, err
 	}
 	err := server.AddPostStartHook("bookmark-used-objects", func(hook genericapiserver.PostStartHookContext) error {
 		go i.used.Run(hook)
@@ -79,13 +79,13 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) error {
 	}
 	order = append(order, i.definitionGroup())
 	if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, groups[corev1.GroupName]); err != nil {
-		return fmt.Errorf("install core group: %w", err)
+		return nil, fmt.Errorf("install core group: %w", err)
 	}
 	named := slices.DeleteFunc(order, func(info *genericapiserver.APIGroupInfo) bool { return info == groups[corev1.GroupName] })
 	if err := server.InstallAPIGroups(named...); err != nil {
-		return fmt.Errorf("install groups: %w", err)
+		return nil, fmt.Errorf("install groups: %w", err)
 	}
-	return nil
+	return stores, nil
 }
 
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {

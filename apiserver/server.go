@@ -10,10 +10,13 @@ import (
 	"runtime/debug"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage/value"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -46,6 +49,9 @@ type Server struct {
 	storage  *etcd.Client
 	generic  *genericapiserver.GenericAPIServer
 	loopback *restclient.Config
+	// transformers encrypt what is stored; nil stores it as it is.
+	transformers value.ResourceTransformers
+	stores       map[schema.GroupResource]*genericregistry.Store
 	// bootstrapped is closed when the objects are there that clients expect.
 	bootstrapped chan struct{}
 }
@@ -76,6 +82,9 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 		return nil, err
 	}
 	if err = s.build(); err != nil {
+		return nil, err
+	}
+	if err = s.checkStored(ctx); err != nil {
 		return nil, err
 	}
 	if err = s.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
@@ -126,11 +135,10 @@ func (s *Server) build() error {
 	config.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
 	config.EnableMetrics, config.EnableProfiling = true, false
 	running := wait.ContextForChannel(config.DrainedNotify())
-	transformers, err := loadEncryption(running, config, s.config.EncryptionConfig)
-	if err != nil {
+	if s.transformers, err = loadEncryption(running, config, s.config.EncryptionConfig); err != nil {
 		return err
 	}
-	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: transformers, observers: observers}
+	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: s.transformers, observers: observers}
 	if err := applyAudit(config, s.config.Audit); err != nil {
 		return err
 	}
@@ -171,7 +179,11 @@ func (s *Server) build() error {
 		used: used, features: s.config.Features,
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
-	if err := install.install(s.generic); err != nil {
+	stores, err := install.install(s.generic)
+	if err != nil {
+		return err
+	}
+	if err := s.addStorageCheck(stores); err != nil {
 		return err
 	}
 	if err := s.serveCustom(config, install, clients.documents); err != nil {

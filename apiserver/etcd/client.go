@@ -63,6 +63,31 @@ func (c *Client) Healthy(ctx context.Context, prefix string) error {
 	return nil
 }
 
+// Pair is a key and what is stored under it.
+type Pair struct {
+	Key   string
+	Value []byte
+}
+
+// Page is up to limit pairs whose keys have a prefix, in the order of their keys
+// after the key that is named; an empty one is the first page. A page that is not
+// full is the last.
+func (c *Client) Page(ctx context.Context, prefix, after string, limit int) ([]Pair, error) {
+	from := prefix
+	if after != "" {
+		from = after + "\x00"
+	}
+	found, err := c.shared.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(int64(limit)))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", prefix, err)
+	}
+	pairs := make([]Pair, 0, len(found.Kvs))
+	for _, kv := range found.Kvs {
+		pairs = append(pairs, Pair{Key: string(kv.Key), Value: kv.Value})
+	}
+	return pairs, nil
+}
+
 // Storage is the storage of one resource, below the prefix of the config and then
 // its own. What it gives back is closed by the function beside it, which may be
 // called more than once.
