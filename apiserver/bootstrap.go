@@ -3,22 +3,21 @@ package apiserver
 import (
 	"context"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/access/certificate"
 	"holdfast.dev/holdfast/access/policy"
 	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/apiserver/advertise"
 )
 
 const readyPoll = 10 * time.Millisecond
@@ -40,6 +39,10 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authoriz
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}
+	publisher, err := s.newPublisher(clients.kube)
+	if err != nil {
+		return err
+	}
 	if err := s.generic.AddPostStartHook("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.informers.Start(hook.Done())
 		return nil
@@ -47,7 +50,10 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authoriz
 		return err
 	}
 	return s.generic.AddPostStartHook("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
-		if err := s.bootstrap(hook, clients.kube); err != nil {
+		if err := createNamespaces(hook, clients.kube); err != nil {
+			return err
+		}
+		if err := publish(hook, publisher); err != nil {
 			return err
 		}
 		if err := policy.Reconcile(hook, clients.kube.RbacV1()); err != nil {
@@ -57,6 +63,7 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authoriz
 		// that waits for a lease would leave a new role empty meanwhile.
 		go aggregation.Run(hook)
 		go signer.Run(hook)
+		go publisher.Run(hook)
 		close(s.bootstrapped)
 		return wait.PollUntilContextCancel(hook, readyPoll, true, func(context.Context) (bool, error) {
 			return roles.HasSynced() && rolesCollected(clients), nil
@@ -77,52 +84,22 @@ func rolesCollected(clients *clients) bool {
 	return true
 }
 
-// bootstrap creates the namespaces and the Service that clients expect. Two
-// servers on one etcd may do it at the same time.
-func (s *Server) bootstrap(ctx context.Context, client kubernetes.Interface) error {
+// publish writes the Service kubernetes; a replica that was quicker is no error.
+func publish(ctx context.Context, publisher *advertise.Publisher) error {
+	raced := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+	return retry.OnError(retry.DefaultBackoff, raced, func() error { return publisher.Publish(ctx) })
+}
+
+// createNamespaces creates the namespaces that clients expect. Two servers on
+// one etcd may do it at the same time.
+func createNamespaces(ctx context.Context, client kubernetes.Interface) error {
 	for _, name := range systemNamespaces {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if _, err := client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create namespace %s: %w", name, err)
 		}
 	}
-	_, err := client.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "kubernetes", metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	service, err := s.kubernetesService()
-	if err != nil {
-		return err
-	}
-	_, err = client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, service, metav1.CreateOptions{})
-	// Another server may have been faster: then the name or the address is taken.
-	if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsInvalid(err) {
-		return fmt.Errorf("create service kubernetes: %w", err)
-	}
 	return nil
-}
-
-func (s *Server) kubernetesService() (*corev1.Service, error) {
-	_, portText, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(portText)
-	if err != nil {
-		return nil, err
-	}
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:   "kubernetes",
-			Labels: map[string]string{"component": "apiserver", "provider": "kubernetes"},
-		},
-		Spec: corev1.ServiceSpec{
-			ClusterIP: serviceIP, ClusterIPs: []string{serviceIP},
-			Ports: []corev1.ServicePort{{
-				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt(port),
-			}},
-		},
-	}, nil
 }
 
 // waitReady asks the server itself until it says that it is ready, or until it

@@ -22,6 +22,9 @@ type Config struct {
 	DataDir string
 	// BindAddress is the IP address to listen on; empty is 127.0.0.1.
 	BindAddress string
+	// AdvertiseAddress is the IP address by which others reach the server; empty is
+	// BindAddress, or for 127.0.0.1 and 0.0.0.0 the host's.
+	AdvertiseAddress string
 	// Port is the port to listen on; 0 picks a free one.
 	Port int
 	// Kubeconfig is where the admin kubeconfig is written; empty is
@@ -62,6 +65,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if net.ParseIP(c.BindAddress) == nil {
 		return c, fmt.Errorf("bind address %q: not an IP address", c.BindAddress)
+	}
+	if c.AdvertiseAddress != "" {
+		ip := net.ParseIP(c.AdvertiseAddress)
+		if ip == nil || ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast() || ip.IsLinkLocalUnicast() {
+			return c, fmt.Errorf("advertise address %q: not an IP address that others could reach", c.AdvertiseAddress)
+		}
 	}
 	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d: must be between 0 and 65535", c.Port)

@@ -75,7 +75,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if s.listener, err = listen(config); err != nil {
 		return nil, err
 	}
-	if s.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config.BindAddress)); err != nil {
+	if s.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config)); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	if err = s.openEtcd(ctx); err != nil {

@@ -16,14 +16,14 @@ import (
 )
 
 // servingHosts are the names and addresses that clients know the server by.
-func servingHosts(bindAddress string) []string {
+func servingHosts(config Config) []string {
 	hosts := []string{
 		"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
 		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", serviceIP,
 		genericapiserver.LoopbackClientServerNameOverride,
 	}
-	if ip := net.ParseIP(bindAddress); ip != nil && !ip.IsUnspecified() {
-		hosts = append(hosts, bindAddress)
+	if ip := net.ParseIP(config.BindAddress); ip != nil && !ip.IsUnspecified() {
+		hosts = append(hosts, config.BindAddress)
 	} else if addrs, err := net.InterfaceAddrs(); err == nil {
 		// Listening everywhere means being reached by every address there is.
 		for _, addr := range addrs {
@@ -31,6 +31,9 @@ func servingHosts(bindAddress string) []string {
 				hosts = append(hosts, network.IP.String())
 			}
 		}
+	}
+	if config.AdvertiseAddress != "" {
+		hosts = append(hosts, config.AdvertiseAddress)
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts)

@@ -66,6 +66,7 @@ func newServeCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&config.DataDir, "data-dir", "", "directory for etcd's data, certificates and the admin kubeconfig (default: the user's data directory)")
 	flags.StringVar(&config.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flags.StringVar(&config.AdvertiseAddress, "advertise-address", "", "IP address by which others reach the server, for the Service kubernetes (default: the bind address; for 127.0.0.1 and 0.0.0.0 the host's)")
 	flags.IntVar(&config.Port, "secure-port", 6443, "port to listen on; 0 picks a free one")
 	flags.StringVar(&config.Kubeconfig, "kubeconfig", "", "where to write the admin kubeconfig (default: <data-dir>/admin.kubeconfig)")
 	flags.StringSliceVar(&config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one (scheme://host:port, comma separated)")

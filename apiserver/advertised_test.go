@@ -1,0 +1,158 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// advertised is what clients find out about the servers: the Service, its
+// Endpoints and its EndpointSlices, a line each.
+func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, endpointSlices string) {
+	t.Helper()
+	if found, err := client.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
+		service = fmt.Sprintf("%s %s %d", found.Spec.ClusterIP, found.Spec.Ports[0].Name, found.Spec.Ports[0].Port)
+	}
+	var lines []string
+	//nolint:staticcheck // deprecated, and what many clients read
+	if found, err := client.CoreV1().Endpoints("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
+		for _, subset := range found.Subsets {
+			for _, address := range subset.Addresses {
+				lines = append(lines, fmt.Sprintf("%s:%d", address.IP, subset.Ports[0].Port))
+			}
+		}
+	}
+	slices.Sort(lines)
+	endpoints = strings.Join(lines, " ")
+	lines = nil
+	list, err := client.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kubernetes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, slice := range list.Items {
+		for _, endpoint := range slice.Endpoints {
+			lines = append(lines, fmt.Sprintf("%s:%d", endpoint.Addresses[0], *slice.Ports[0].Port))
+		}
+	}
+	slices.Sort(lines)
+	return service, endpoints, strings.Join(lines, " ")
+}
+
+func eventuallyAdvertised(t *testing.T, client kubernetes.Interface, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	servers := strings.Join(want, " ")
+	servertest.Eventually(t, "the servers are "+servers, func() bool {
+		service, endpoints, endpointSlices := advertised(t, client)
+		return service == "10.96.0.1 https 443" && endpoints == servers && endpointSlices == servers
+	})
+}
+
+func portOf(t *testing.T, server *servertest.Server) string {
+	t.Helper()
+	address, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address.Port()
+}
+
+// The Service by which clients find the API has its endpoints, and comes back
+// when somebody deletes or changes any of it.
+func TestServiceKubernetesComesBack(t *testing.T) {
+	server := servertest.Start(t, apiserver.Config{AdvertiseAddress: "192.0.2.10"})
+	client, own := server.Client(t), "192.0.2.10:"+portOf(t, server)
+	if service, endpoints, endpointSlices := advertised(t, client); service != "10.96.0.1 https 443" || endpoints != own || endpointSlices != own {
+		t.Errorf("when ready: service %s, endpoints %s, slices %s", service, endpoints, endpointSlices)
+	}
+	services, slicesOf := client.CoreV1().Services("default"), client.DiscoveryV1().EndpointSlices("default")
+	endpoints := client.CoreV1().Endpoints("default")
+	for name, harm := range map[string]func() error{
+		"service deleted":   func() error { return services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
+		"endpoints deleted": func() error { return endpoints.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
+		"slice deleted":     func() error { return slicesOf.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
+		"endpoints changed": func() error {
+			found, err := endpoints.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			found.Subsets[0].Addresses[0].IP = "192.0.2.66"
+			_, err = endpoints.Update(t.Context(), found, metav1.UpdateOptions{})
+			return err
+		},
+		"slice changed": func() error {
+			found, err := slicesOf.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			found.Endpoints[0].Addresses[0] = "192.0.2.66"
+			_, err = slicesOf.Update(t.Context(), found, metav1.UpdateOptions{})
+			return err
+		},
+		"port changed": func() error {
+			found, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			found.Spec.Ports[0].Port = 8443
+			_, err = services.Update(t.Context(), found, metav1.UpdateOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := harm(); err != nil {
+				t.Fatal(err)
+			}
+			eventuallyAdvertised(t, client, own)
+		})
+	}
+}
+
+// Servers on one etcd are all in the list; one that ends leaves it, and so does
+// one whose lease ran out.
+func TestReplicasAreAdvertised(t *testing.T) {
+	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	one := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "192.0.2.10"})
+	two := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "2001:db8::11"})
+	client := one.Client(t)
+	first, second := "192.0.2.10:"+portOf(t, one), "2001:db8::11:"+portOf(t, two)
+	eventuallyAdvertised(t, client, first, second)
+
+	// A third one, which this test speaks for.
+	leases := client.CoordinationV1().Leases("kube-system")
+	renewed := metav1.NewMicroTime(time.Now())
+	third, err := leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "apiserver-third", Labels: map[string]string{"apiserver.kubernetes.io/identity": "holdfast"},
+			Annotations: map[string]string{"holdfast.dev/endpoint": "192.0.2.12:6443"},
+		},
+		Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventuallyAdvertised(t, client, first, second, "192.0.2.12:6443")
+	old := metav1.NewMicroTime(time.Now().Add(-time.Minute))
+	third.Spec.RenewTime = &old
+	if _, err := leases.Update(t.Context(), third, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventuallyAdvertised(t, client, first, second)
+
+	if err := two.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	eventuallyAdvertised(t, client, first)
+}
