@@ -56,6 +56,24 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 	servertest.Eventually(t, "namespace gone by another leader", func() bool { return c.namespaceGone(t, "shop") })
 }
 
+// A leader that dies is replaced within 15 seconds, and one that cannot renew
+// has stopped before anybody else starts.
+func TestTakeoverFollowsFromTheLease(t *testing.T) {
+	t.Parallel()
+	// Candidates look after one period to 2.2, which is the elector's jitter: once
+	// to see the last renewal, and once more after it ran out.
+	look := lifecycle.RetryPeriod * 22 / 10
+	if takeover := look + lifecycle.LeaseDuration + look; takeover > 15*time.Second {
+		t.Errorf("a takeover may take %s", takeover)
+	}
+	if lifecycle.RenewDeadline >= lifecycle.LeaseDuration {
+		t.Error("two may lead at a time")
+	}
+	if lifecycle.RetryPeriod+2*lifecycle.LeaseTimeout > lifecycle.RenewDeadline+lifecycle.RetryPeriod {
+		t.Error("one request without an answer costs the lease")
+	}
+}
+
 func TestLostLeaseIsWonAgain(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")

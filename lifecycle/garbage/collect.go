@@ -66,6 +66,11 @@ func (c *collector) judge(ctx context.Context, o *object) (verdict, error) {
 	var v verdict
 	for _, ref := range o.owners {
 		k := c.kinds.lookup(groupKindOf(ref), o.uid)
+		if k == nil && c.graph.saw(o, ref) {
+			// A kind that went with its objects is not there to be asked.
+			v.lost = append(v.lost, ref.UID)
+			continue
+		}
 		// No object outside namespaces belongs to one inside; Kubernetes leaves
 		// those alone that say so.
 		if k == nil || k.namespaced && o.namespace == "" {

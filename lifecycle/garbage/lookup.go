@@ -41,6 +41,22 @@ func (g *graph) standing(o *object, ref metav1.OwnerReference, at place) standin
 	return unknown
 }
 
+// saw reports whether the owner that a reference names was seen going, in the
+// namespace of the dependent or outside of all.
+func (g *graph) saw(o *object, ref metav1.OwnerReference) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.families[ref.UID]
+	if f == nil {
+		return false
+	}
+	at := place{GroupKind: groupKindOf(ref), name: ref.Name}
+	_, outside := f.absent[at]
+	at.namespace = o.namespace
+	_, inside := f.absent[at]
+	return outside || inside
+}
+
 // setAbsent remembers that an owner is not at a place.
 func (g *graph) setAbsent(owner types.UID, at place) {
 	g.mu.Lock()

@@ -1,0 +1,155 @@
+package lifecycle_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// Owners that block, and owners in a circle, under writes: the deletion waits
+// for every dependent there is, and then everything is gone.
+func TestForegroundUnderWrites(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	tr := newTree(t, c, "shop")
+	tr.plant(t, "stays")
+	tr.plant(t, "kept", "!stays")
+	tr.plant(t, "root")
+	owner := tr.ref(t, "!root")
+	configMaps := c.CoreV1().ConfigMaps("shop")
+	var created atomic.Int64
+	var writers errgroup.Group
+	for writer := range 4 {
+		writers.Go(func() error {
+			for i := range 25 {
+				name := fmt.Sprintf("child-%d-%d", writer, i)
+				child, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+					Name: name, OwnerReferences: []metav1.OwnerReference{owner},
+				}}, metav1.CreateOptions{})
+				if err != nil {
+					return err
+				}
+				blocks := true
+				own := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: child.UID, BlockOwnerDeletion: &blocks}
+				grandchild, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+					Name: name + "-child", OwnerReferences: []metav1.OwnerReference{own},
+				}}, metav1.CreateOptions{})
+				if err != nil {
+					return err
+				}
+				// Every second pair owns each other, and blocks each other.
+				if i%2 == 0 {
+					patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"root","uid":%q,"blockOwnerDeletion":true},`+
+						`{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"blockOwnerDeletion":true}]}}`, owner.UID, grandchild.Name, grandchild.UID)
+					_, err := configMaps.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+					// It may be on its way already.
+					if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+						return err
+					}
+				}
+				created.Add(1)
+			}
+			return nil
+		})
+	}
+	servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 10 })
+	tr.cut(t, "root", metav1.DeletePropagationForeground)
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// A pair whose circle was closed has one another to live by once the root is
+	// gone; whoever cuts one end takes both.
+	servertest.Eventually(t, "root gone", func() bool {
+		_, err := configMaps.Get(t.Context(), "root", metav1.GetOptions{})
+		return gone(t, err)
+	})
+	for _, line := range strings.Fields(tr.state(t)) {
+		name, owners, _ := strings.Cut(strings.TrimPrefix(line, "-"), "<")
+		if strings.HasPrefix(name, "child-") && strings.HasPrefix(owners, name) {
+			if err := configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	tr.wait(t, "kept<stays stays")
+}
+
+// A namespace goes while its content is written and its owners are deleted; the
+// one beside it keeps everything.
+func TestNamespaceAndOwnersGoTogether(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	client := c.defineWidgets(t)
+	goes, stays := newTree(t, c, "goes"), newTree(t, c, "stays")
+	var acknowledged [2]atomic.Int64
+	var writers errgroup.Group
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	started := make(chan struct{}, 1)
+	for i, tr := range []tree{goes, stays} {
+		tr.plant(t, "root")
+		root := tr.ref(t, "root")
+		for writer := range 2 {
+			writers.Go(func() error {
+				for n := 0; ctx.Err() == nil && n < 200; n++ {
+					name := fmt.Sprintf("%d-%d", writer, n)
+					_, err := client.Resource(widgets).Namespace(tr.namespace).Create(t.Context(), widget("w-"+name, root), metav1.CreateOptions{})
+					if err == nil {
+						_, err = c.CoreV1().Secrets(tr.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+							Name: "s-" + name, OwnerReferences: []metav1.OwnerReference{root},
+						}}, metav1.CreateOptions{})
+					}
+					if tr.namespace == "goes" && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					if acknowledged[i].Add(1) == 20 && tr.namespace == "goes" {
+						started <- struct{}{}
+					}
+				}
+				return nil
+			})
+		}
+	}
+	<-started
+	goes.cut(t, "root", metav1.DeletePropagationBackground)
+	c.deleteNamespace(t, "goes")
+	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "goes") })
+	stop()
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	count := func(namespace string) (n [2]int) {
+		t.Helper()
+		found, err := client.Resource(widgets).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets, err := c.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]int{len(found.Items), len(secrets.Items)}
+	}
+	if left := count("goes"); left != [2]int{} {
+		t.Errorf("left in a namespace that is gone: %v", left)
+	}
+	want := int(acknowledged[1].Load())
+	if kept := count("stays"); slices.Min(kept[:]) < want {
+		t.Errorf("kept beside it: %v of %d", kept, want)
+	}
+}
+

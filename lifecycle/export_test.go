@@ -1,0 +1,9 @@
+package lifecycle
+
+// What the time of a takeover follows from.
+const (
+	LeaseDuration = leaseDuration
+	RenewDeadline = renewDeadline
+	RetryPeriod   = retryPeriod
+	LeaseTimeout  = leaseTimeout
+)
