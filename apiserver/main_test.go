@@ -61,7 +61,12 @@ type child struct {
 // startChild starts a server on dir and waits until it is ready.
 func startChild(t testing.TB, dir string) *child {
 	t.Helper()
-	config := apiserver.Config{DataDir: dir, Kubeconfig: dir + ".kubeconfig"}
+	return startChildWith(t, apiserver.Config{DataDir: dir, Kubeconfig: dir + ".kubeconfig"})
+}
+
+// startChildWith starts a server and waits until it is ready.
+func startChildWith(t testing.TB, config apiserver.Config) *child {
+	t.Helper()
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +84,7 @@ func startChild(t testing.TB, dir string) *child {
 	}
 	t.Cleanup(c.kill)
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
-		t.Fatalf("server in %s: %q, %v, %s", dir, line, err, stderr.String())
+		t.Fatalf("server in %s: %q, %v, %s", config.DataDir, line, err, stderr.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	return c

@@ -152,4 +152,3 @@ func TestNamespaceAndOwnersGoTogether(t *testing.T) {
 		t.Errorf("kept beside it: %v of %d", kept, want)
 	}
 }
-

@@ -57,4 +57,3 @@ func widget(name string, owners ...metav1.OwnerReference) *unstructured.Unstruct
 func ownedBy(w *unstructured.Unstructured) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: w.GetName(), UID: w.GetUID()}
 }
-

@@ -1,0 +1,77 @@
+package apiserver_test
+
+import (
+	"testing"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// leader is who runs the controllers.
+func leader(t *testing.T, client kubernetes.Interface) string {
+	t.Helper()
+	lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "holdfast-controllers", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// The server that leads is killed: the other one leads, and finishes what the
+// first was asked to do and what comes after. How long that may take follows
+// from the lease, which package lifecycle asserts.
+func TestTakeover(t *testing.T) {
+	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	dir := t.TempDir()
+	first := startChildWith(t, apiserver.Config{DataDir: dir, Kubeconfig: dir + ".kubeconfig", Etcd: cluster})
+	servertest.Eventually(t, "the first server leads", func() bool { return leader(t, first.Client(t)) != "" })
+	dead := leader(t, first.Client(t))
+	client := servertest.Start(t, apiserver.Config{Etcd: cluster}).Client(t)
+
+	owner, err := client.CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned := metav1.ObjectMeta{Name: "owned", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: owned}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+	if err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	servertest.Eventually(t, "the second server leads", func() bool {
+		now := leader(t, client)
+		return now != "" && now != dead
+	})
+	servertest.Eventually(t, "what belonged to the owner is gone", func() bool {
+		_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "owned", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	servertest.Eventually(t, "the namespace has its account", func() bool {
+		_, err := client.CoreV1().ServiceAccounts("shop").Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
+	})
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the namespace is gone", func() bool {
+		_, err := client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
