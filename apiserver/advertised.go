@@ -61,8 +61,9 @@ func (s *Server) advertised() (netip.AddrPort, error) {
 	if address == "" {
 		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(s.config.BindAddress))
 		if err != nil {
+			// A host without a network has no address for others.
 			klog.InfoS("no address of this host to put into the service kubernetes; name one with --advertise-address", "err", err)
-			return netip.AddrPortFrom(netip.Addr{}, listening.Port()), nil //nolint:nilerr // a host without a network has no address for others
+			return netip.AddrPortFrom(netip.Addr{}, listening.Port()), nil
 		}
 		address = resolved.String()
 	}

@@ -26,7 +26,6 @@ func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, 
 		service = fmt.Sprintf("%s %s %d", found.Spec.ClusterIP, found.Spec.Ports[0].Name, found.Spec.Ports[0].Port)
 	}
 	var lines []string
-	//nolint:staticcheck // deprecated, and what many clients read
 	if found, err := client.CoreV1().Endpoints("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
 		for _, subset := range found.Subsets {
 			for _, address := range subset.Addresses {

@@ -81,10 +81,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if err = s.openEtcd(ctx); err != nil {
 		return nil, err
 	}
-	if err = s.build(); err != nil {
-		return nil, err
-	}
-	if err = s.checkStored(ctx); err != nil {
+	if err = s.build(ctx); err != nil {
 		return nil, err
 	}
 	if err = s.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
@@ -109,7 +106,7 @@ func (s *Server) URL() string {
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
 
 // build assembles the generic server and installs what it serves.
-func (s *Server) build() error {
+func (s *Server) build(ctx context.Context) error {
 	scheme := native.NewScheme()
 	if err := addDefinitions(scheme); err != nil {
 		return err
@@ -136,6 +133,10 @@ func (s *Server) build() error {
 	config.EnableMetrics, config.EnableProfiling = true, false
 	running := wait.ContextForChannel(config.DrainedNotify())
 	if s.transformers, err = loadEncryption(running, config, s.config.EncryptionConfig); err != nil {
+		return err
+	}
+	// Before anything reads: what cannot be read is told once, in one line.
+	if err := s.checkStored(ctx); err != nil {
 		return err
 	}
 	config.RESTOptionsGetter = restOptions{client: s.storage, scheme: scheme, codecs: codecs, transformers: s.transformers, observers: observers}

@@ -27,7 +27,6 @@ func (p *Publisher) publishEndpoints(ctx context.Context, servers []netip.AddrPo
 		if len(subsets) == 0 {
 			return nil
 		}
-		//nolint:staticcheck // deprecated, and what many clients read
 		_, err = endpoints.Create(ctx, &corev1.Endpoints{ObjectMeta: meta(name), Subsets: subsets}, metav1.CreateOptions{})
 		return err
 	}
@@ -50,8 +49,6 @@ func meta(name string) metav1.ObjectMeta {
 }
 
 // subsets are the servers by their ports.
-//
-//nolint:staticcheck // deprecated, and what many clients read
 func subsets(servers []netip.AddrPort) []corev1.EndpointSubset {
 	var all []corev1.EndpointSubset
 	for _, port := range ports(servers) {
