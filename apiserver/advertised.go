@@ -71,6 +71,10 @@ func (s *Server) advertised() (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("advertised address: %w", err)
 	}
+	if !ip.IsGlobalUnicast() {
+		// Endpoints do not take what only this host or link can reach.
+		return netip.AddrPortFrom(netip.Addr{}, listening.Port()), nil
+	}
 	return netip.AddrPortFrom(ip.Unmap(), listening.Port()), nil
 }
 

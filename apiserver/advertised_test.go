@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -23,7 +24,11 @@ import (
 func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, endpointSlices string) {
 	t.Helper()
 	if found, err := client.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
-		service = fmt.Sprintf("%s %s %d", found.Spec.ClusterIP, found.Spec.Ports[0].Name, found.Spec.Ports[0].Port)
+		port := found.Spec.Ports[0]
+		service = fmt.Sprintf("%s %s %d", found.Spec.ClusterIP, port.Name, port.Port)
+		if port.TargetPort.IntValue() == 1 {
+			service += " astray"
+		}
 	}
 	var lines []string
 	if found, err := client.CoreV1().Endpoints("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
@@ -98,6 +103,15 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 			}
 			found.Endpoints[0].Addresses[0] = "192.0.2.66"
 			_, err = slicesOf.Update(t.Context(), found, metav1.UpdateOptions{})
+			return err
+		},
+		"port led astray": func() error {
+			found, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			found.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
+			_, err = services.Update(t.Context(), found, metav1.UpdateOptions{})
 			return err
 		},
 		"port changed": func() error {

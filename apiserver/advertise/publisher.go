@@ -165,8 +165,7 @@ func (p *Publisher) poke() {
 	}
 }
 
-// publishService creates the Service, or puts right what clients rely on. Where
-// a port leads is each replica's own.
+// publishService creates the Service, or puts right what clients rely on.
 func (p *Publisher) publishService(ctx context.Context) error {
 	services := p.config.Client.CoreV1().Services(metav1.NamespaceDefault)
 	found, err := services.Get(ctx, name, metav1.GetOptions{})
@@ -188,7 +187,7 @@ func (p *Publisher) publishService(ctx context.Context) error {
 	for key, value := range want.Labels {
 		metav1.SetMetaDataLabel(&right.ObjectMeta, key, value)
 	}
-	if !samePorts(found.Spec.Ports, want.Spec.Ports) {
+	if !p.samePorts(found.Spec.Ports, want.Spec.Ports) {
 		right.Spec.Ports = want.Spec.Ports
 	}
 	// With a selector the endpoints would be somebody else's.
@@ -200,8 +199,9 @@ func (p *Publisher) publishService(ctx context.Context) error {
 	return err
 }
 
-func samePorts(have, want []corev1.ServicePort) bool {
+// samePorts compares ports; where a port leads is each replica's own.
+func (p *Publisher) samePorts(have, want []corev1.ServicePort) bool {
 	return slices.EqualFunc(have, want, func(a, b corev1.ServicePort) bool {
-		return a.Name == b.Name && a.Port == b.Port && a.Protocol == b.Protocol
+		return a.Name == b.Name && a.Port == b.Port && a.Protocol == b.Protocol && (p.config.Identity != "" || a.TargetPort == b.TargetPort)
 	})
 }
