@@ -75,7 +75,7 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) (map[schem
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	order = append(order, i.definitionGroup())
 	if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, groups[corev1.GroupName]); err != nil {
