@@ -10,6 +10,7 @@ import (
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/immutability"
@@ -45,6 +46,9 @@ type Compiled struct {
 	// and where logic at the root may tie the status to the rest.
 	status apiservervalidation.SchemaValidator
 	tied   bool
+	// shape makes Structural what an update is tied to the old object by, when it
+	// is first called.
+	shape func() common.Schema
 	// rules compiles the CEL rules when it is first called, because they take
 	// most of the time and memory, and many definitions never see a write. It is
 	// nil without rules.
@@ -81,6 +85,7 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	if err := c.structure(standIn(s, c.Skeleton)); err != nil {
 		return nil, err
 	}
+	c.shape = sync.OnceValue(func() common.Schema { return newShape(c.Structural) })
 	if hasRules(s) {
 		c.rules = sync.OnceValue(func() *cel.Validator {
 			return cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
@@ -90,12 +95,13 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 		return c, nil
 	}
 	var full *spec.Schema
-	if c.schema, full, err = apiservervalidation.NewSchemaValidator(typing{undocumented: true}.of(withoutFalse(s))); err != nil {
+	if _, full, err = apiservervalidation.NewSchemaValidator(typing{undocumented: true}.of(withoutFalse(s))); err != nil {
 		return nil, err
 	}
+	c.schema = valueValidator{full}
 	c.tied = len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil
 	if status, ok := full.Properties["status"]; ok && c.HasStatus() && !c.tied {
-		c.status = apiservervalidation.NewSchemaValidatorFromOpenAPI(&status)
+		c.status = valueValidator{&status}
 	}
 	return c, nil
 }

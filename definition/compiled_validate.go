@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -55,7 +54,7 @@ func (c *Compiled) correlate(newObj, oldObj map[string]any) *common.CorrelatedOb
 	if oldObj == nil {
 		return common.NewCorrelatedObject(newObj, nil, nil)
 	}
-	return common.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: c.Structural})
+	return common.NewCorrelatedObject(newObj, oldObj, c.shape())
 }
 
 // validateLists looks for keys that a list of type map or set holds twice.
