@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/admission"
 
 	"holdfast.dev/holdfast/skeleton"
@@ -34,7 +33,7 @@ func (g gate) Admit(ctx context.Context, a admission.Attributes, o admission.Obj
 	if a.GetOperation() == admission.Create && a.GetSubresource() == "" && g.version.served.terminating.Load() {
 		return refuseCreate(a)
 	}
-	obj, ok := a.GetObject().(*unstructured.Unstructured)
+	obj, ok := a.GetObject().(*object)
 	if ok {
 		if err := g.version.checkTypes(obj, a); err != nil {
 			return err
@@ -69,9 +68,9 @@ func (g gate) Validate(ctx context.Context, a admission.Attributes, o admission.
 // checkTypes is the first step of validation: the basic types of what the schema
 // specifies. Of an update only what changes is looked at, so that nothing in
 // storage can keep an object from being changed or finalized.
-func (v *version) checkTypes(obj *unstructured.Unstructured, a admission.Attributes) error {
+func (v *version) checkTypes(obj *object, a admission.Attributes) error {
 	var wrong []skeleton.WrongType
-	if old, ok := a.GetOldObject().(*unstructured.Unstructured); ok && a.GetOperation() == admission.Update {
+	if old, ok := a.GetOldObject().(*object); ok && a.GetOperation() == admission.Update {
 		wrong = v.compiled.Skeleton.CheckUpdate(old.Object, obj.Object)
 	} else {
 		wrong = v.compiled.Skeleton.Check(obj.Object)

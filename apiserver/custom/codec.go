@@ -1,14 +1,11 @@
 package custom
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apiserver/pkg/registry/generic"
 )
 
@@ -31,7 +28,7 @@ func (c codec) Identifier() runtime.Identifier { return c.id }
 
 // Encode implements runtime.Encoder.
 func (c codec) Encode(obj runtime.Object, w io.Writer) error {
-	u, ok := obj.(*unstructured.Unstructured)
+	u, ok := obj.(*object)
 	if !ok {
 		return fmt.Errorf("unexpected object %T", obj)
 	}
@@ -40,22 +37,22 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if u, ok = converted.(*unstructured.Unstructured); !ok {
+		if u, ok = converted.(*object); !ok {
 			return fmt.Errorf("unexpected object %T", converted)
 		}
 	}
-	return json.NewEncoder(w).Encode(u.Object)
+	return c.version.served.server.format.Encode(w, u.Object)
 }
 
 // Decode implements runtime.Decoder.
 func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	var content map[string]any
-	if err := utiljson.Unmarshal(data, &content); err != nil {
+	content, err := c.version.served.server.format.Decode(data)
+	if err != nil {
 		return nil, nil, err
 	}
-	obj, ok := into.(*unstructured.Unstructured)
+	obj, ok := into.(*object)
 	if !ok {
-		obj = &unstructured.Unstructured{}
+		obj = &object{}
 	}
 	obj.Object = content
 	gvk := c.version.groupVersionKind()
@@ -70,7 +67,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	if err != nil {
 		return nil, &gvk, err
 	}
-	u, ok := converted.(*unstructured.Unstructured)
+	u, ok := converted.(*object)
 	if !ok {
 		return nil, &gvk, fmt.Errorf("unexpected object %T", converted)
 	}

@@ -2,7 +2,6 @@ package custom
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -60,11 +59,11 @@ func (c convertor) ConvertFieldLabel(gvk runtimeKind, label, value string) (stri
 
 func (c convertor) complete(obj runtime.Object) {
 	switch obj := obj.(type) {
-	case *unstructured.Unstructured:
+	case *object:
 		if v := c.served.versions[obj.GroupVersionKind().Version]; v != nil && obj.GroupVersionKind().GroupKind() == c.served.kind {
 			v.complete(obj.Object)
 		}
-	case *unstructured.UnstructuredList:
+	case *objectList:
 		for i := range obj.Items {
 			c.complete(&obj.Items[i])
 		}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -69,7 +68,7 @@ func (f *follower) empty(ctx context.Context, crd *definition.CustomResourceDefi
 	}
 	left := 0
 	for _, obj := range objects {
-		u, ok := obj.(*unstructured.Unstructured)
+		u, ok := obj.(*object)
 		if !ok {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
@@ -27,9 +26,9 @@ const maxSaid = 5
 // checkImmutable refuses an update that changes what a marker keeps: a marker in
 // the version of the request, and in every other version that is served or
 // stored, so that no version is a way around another.
-func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *unstructured.Unstructured) error {
+func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) error {
 	found := v.compiled.Policy.Check(oldObj.Object, newObj.Object)
-	if len(found) == 0 && len(v.served.versions) > 1 {
+	if len(found) == 0 && len(v.others) > 0 {
 		var err error
 		if found, err = v.checkOthers(ctx, newObj, oldObj); err != nil {
 			return err
@@ -42,8 +41,8 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *unstructur
 }
 
 // checkOthers asks the other versions, the storage version first.
-func (v *version) checkOthers(ctx context.Context, newObj, oldObj *unstructured.Unstructured) ([]immutability.Violation, error) {
-	for _, other := range v.others() {
+func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
+	for _, other := range v.others {
 		if err := other.open(); err != nil {
 			return nil, apierrors.NewInternalError(err)
 		}
@@ -53,7 +52,7 @@ func (v *version) checkOthers(ctx context.Context, newObj, oldObj *unstructured.
 		if err != nil {
 			return nil, err
 		}
-		otherOld := &unstructured.Unstructured{}
+		otherOld := &object{}
 		if err := other.store.Storage.Get(ctx, key, storage.GetOptions{}, otherOld); err != nil {
 			return nil, storeerr.InterpretGetError(err, v.served.resource(), oldObj.GetName())
 		}
@@ -71,9 +70,9 @@ func (v *version) checkOthers(ctx context.Context, newObj, oldObj *unstructured.
 	return nil, nil
 }
 
-// others are the versions whose markers say something that this version's do
+// othersOf are the versions whose markers say something that this version's do
 // not.
-func (v *version) others() []*version {
+func othersOf(v *version) []*version {
 	asked := []*version{v}
 	for i := range v.served.crd.Spec.Versions {
 		spec := &v.served.crd.Spec.Versions[i]
@@ -93,7 +92,7 @@ func (v *version) others() []*version {
 // forbidden is the answer to a change of immutable fields. It is 400, which
 // clients do not try again; some recreate an object on 422 only, so that can be
 // chosen.
-func (v *version) forbidden(obj *unstructured.Unstructured, found []immutability.Violation) error {
+func (v *version) forbidden(obj *object, found []immutability.Violation) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
 		Details: &metav1.StatusDetails{Group: v.served.kind.Group, Kind: v.served.kind.Kind, Name: obj.GetName(), UID: obj.GetUID()},

@@ -135,7 +135,7 @@ func (r *scaleREST) view(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-func (r *scaleREST) managers(u *unstructured.Unstructured) *managedfields.ScaleHandler {
+func (r *scaleREST) managers(u *object) *managedfields.ScaleHandler {
 	return managedfields.NewScaleHandler(u.GetManagedFields(), r.version.groupVersion(), r.paths)
 }
 

@@ -8,12 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	kubeversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/scale"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // newScopes puts together how the endpoints of a version handle requests.
@@ -46,7 +44,7 @@ func newScopes(v *version) (scopes, error) {
 	}
 	var out scopes
 	var err error
-	if out.main, err = managed(v, main, v.store.GetResetFields()); err != nil {
+	if out.main, err = v.served.merger.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}
 	create := *out.main
@@ -56,12 +54,12 @@ func newScopes(v *version) (scopes, error) {
 	if v.status != nil {
 		status := main
 		status.Subresource = "status"
-		if out.status, err = managed(v, status, v.status.GetResetFields()); err != nil {
+		if out.status, err = v.served.merger.scope(status, v.status.GetResetFields()); err != nil {
 			return out, err
 		}
 	}
 	if v.scale != nil {
-		out.scale, err = managed(v, scaleScope(main), nil)
+		out.scale, err = v.served.merger.scope(scaleScope(main), nil)
 	}
 	return out, err
 }
@@ -73,17 +71,6 @@ func scaleScope(main handlers.RequestScope) handlers.RequestScope {
 	main.Kind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 	main.TableConvertor = rest.NewDefaultTableConvertor(main.Resource.GroupResource())
 	return main
-}
-
-// managed gives a scope who keeps track of the owners of fields.
-func managed(v *version, scope handlers.RequestScope, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
-	manager, err := managedfields.NewDefaultCRDFieldManager(v.served.types, scope.Convertor, scope.Defaulter, scope.Creater,
-		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(reset))
-	if err != nil {
-		return nil, fmt.Errorf("managed fields of %s: %w", scope.Kind, err)
-	}
-	scope.FieldManager = manager
-	return &scope, nil
 }
 
 // equivalents tells admission under which versions an object is known.

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -44,9 +43,7 @@ type creater struct{}
 
 // New implements runtime.ObjectCreater.
 func (creater) New(gvk runtimeKind) (runtime.Object, error) {
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(gvk)
-	return obj, nil
+	return newObject(gvk), nil
 }
 
 // defaulter completes the objects of a definition.
@@ -68,12 +65,15 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 	text := func(options json.SerializerOptions) *json.Serializer {
 		return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer, options)
 	}
+	direct := func(options json.SerializerOptions) formatted {
+		return formatted{Serializer: text(options), format: v.served.server.format}
+	}
 	return requestSerializer{version: v, infos: []runtime.SerializerInfo{
 		{
 			MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
-			Serializer:       text(json.SerializerOptions{StreamingCollectionsEncoding: true}),
+			Serializer:       direct(json.SerializerOptions{StreamingCollectionsEncoding: true}),
 			PrettySerializer: text(json.SerializerOptions{Pretty: true}),
-			StrictSerializer: text(json.SerializerOptions{Strict: true, StreamingCollectionsEncoding: true}),
+			StrictSerializer: direct(json.SerializerOptions{Strict: true, StreamingCollectionsEncoding: true}),
 			StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: text(json.SerializerOptions{}), Framer: json.Framer},
 		},
 		{
@@ -101,7 +101,7 @@ func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
 func (s requestSerializer) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
-	text, ok := decoder.(*json.Serializer)
+	text, ok := decoder.(interface{ IsStrict() bool })
 	return requestDecoder{version: s.version, delegate: decoder, strict: ok && text.IsStrict(), fresh: s.fresh}
 }
 
@@ -116,7 +116,7 @@ type requestDecoder struct {
 // Decode implements runtime.Decoder.
 func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.Object) (runtime.Object, *runtimeKind, error) {
 	obj, gvk, err := d.delegate.Decode(data, defaults, into)
-	u, ok := obj.(*unstructured.Unstructured)
+	u, ok := obj.(*object)
 	if !ok {
 		return obj, gvk, err
 	}
@@ -148,7 +148,7 @@ func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.
 
 // receive completes an object that a client sent and returns the paths of what
 // was not specified. Its metadata becomes what ObjectMeta can hold.
-func (v *version) receive(u *unstructured.Unstructured) ([]string, error) {
+func (v *version) receive(u *object) ([]string, error) {
 	if u.Object == nil {
 		return nil, errors.New("an object is required")
 	}

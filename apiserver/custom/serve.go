@@ -60,6 +60,8 @@ func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
 	responsewriters.ErrorNegotiated(err, v.served.server.codecs, v.groupVersion(), w, req)
 }
 
+// resourceHandler makes a handler for one request: each time that it is called,
+// a handler wraps the admission that it was given once more.
 func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	scope, config := v.scopes.main, v.served.server.config
 	admit := gate{version: v, delegate: config.Admission}

@@ -10,7 +10,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/definition"
@@ -38,7 +37,7 @@ type served struct {
 	compileErr  error
 	// What follows is there once compiled.
 	convertor convertor
-	types     managedfields.TypeConverter
+	merger    merger
 }
 
 // isServed says whether a definition is to be served at all.
@@ -102,13 +101,16 @@ func (d *served) doCompile() error {
 		return err
 	}
 	for name, v := range d.versions {
-		v.compiled = compiled[name]
+		v.compiled, v.validator = compiled[name], compiled[name]
 		v.embeds = hasEmbedded(v.compiled.Structural)
+	}
+	for _, v := range d.versions {
+		v.others = othersOf(v)
 	}
 	if d.convertor, err = newConvertor(d); err != nil {
 		return err
 	}
-	d.types, err = newTypes(d)
+	d.merger, err = newMerger(d)
 	return err
 }
 

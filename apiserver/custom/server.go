@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/custom/text"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -62,6 +63,8 @@ type Server struct {
 	discovery  *discoveries
 	openapi    *documents
 	follower   *follower
+	// format is how all custom resources are written.
+	format format
 
 	mu     sync.RWMutex
 	served map[schema.GroupResource]*served
@@ -73,7 +76,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, converters: converters, scheme: newScheme(), served: map[schema.GroupResource]*served{}}
+	s := &Server{config: config, converters: converters, scheme: newScheme(), served: map[schema.GroupResource]*served{}, format: &text.JSON{}}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.discovery = newDiscoveries(config.Groups, config.Aggregated, s.codecs)
 	s.openapi = &documents{}

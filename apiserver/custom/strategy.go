@@ -8,7 +8,6 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -103,10 +102,10 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	u := content(obj)
 	errs := s.version.validateKind(u)
 	errs = append(errs, validation.ValidateObjectMetaAccessor(u, s.NamespaceScoped(), validation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
-	return append(errs, s.version.compiled.Validate(ctx, u.Object, nil)...)
+	return append(errs, s.version.validator.Validate(ctx, u.Object, nil)...)
 }
 
-func (v *version) validateKind(u *unstructured.Unstructured) field.ErrorList {
+func (v *version) validateKind(u *object) field.ErrorList {
 	var errs field.ErrorList
 	if want := v.served.kind.Kind; u.GetKind() != want {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be "+want))
@@ -153,7 +152,7 @@ func (s strategy) predicate(label labels.Selector, f fields.Selector) storage.Se
 
 // attributes gives what selectors match.
 func (s strategy) attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
-	u, ok := obj.(*unstructured.Unstructured)
+	u, ok := obj.(*object)
 	if !ok {
 		return nil, nil, fmt.Errorf("unexpected object %T", obj)
 	}
@@ -169,12 +168,4 @@ func (s strategy) attributes(obj runtime.Object) (labels.Set, fields.Set, error)
 		}
 	}
 	return u.GetLabels(), set, nil
-}
-
-// content is an object of a store, which holds no others.
-func content(obj runtime.Object) *unstructured.Unstructured {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return u
-	}
-	return &unstructured.Unstructured{Object: map[string]any{}}
 }

@@ -7,7 +7,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -32,10 +31,14 @@ type version struct {
 	name   string
 	spec   *definition.CustomResourceDefinitionVersion
 
-	// compiled and embeds are there once the definition is compiled.
+	// What follows is there once the definition is compiled.
 	compiled *definition.Compiled
 	// embeds says whether there are objects inside of objects.
 	embeds bool
+	// validator is the second step of validation.
+	validator validator
+	// others are the versions whose markers are asked as well.
+	others []*version
 
 	mu      sync.Mutex
 	opened  bool
@@ -94,16 +97,8 @@ func (v *version) openStore() error {
 		table = rest.NewDefaultTableConvertor(v.served.resource())
 	}
 	store := &genericregistry.Store{
-		NewFunc: func() runtime.Object {
-			obj := &unstructured.Unstructured{}
-			obj.SetGroupVersionKind(gvk)
-			return obj
-		},
-		NewListFunc: func() runtime.Object {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(v.groupVersion().WithKind(names.ListKind))
-			return list
-		},
+		NewFunc:                   func() runtime.Object { return newObject(gvk) },
+		NewListFunc:               func() runtime.Object { return newObjectList(gvk.GroupVersion().WithKind(names.ListKind)) },
 		DefaultQualifiedResource:  v.served.resource(),
 		SingularQualifiedResource: schema.GroupResource{Group: gvk.Group, Resource: names.Singular},
 		PredicateFunc:             s.predicate,

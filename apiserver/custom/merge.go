@@ -8,11 +8,29 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// newTypes makes the types that server-side apply merges objects by.
-func newTypes(d *served) (managedfields.TypeConverter, error) {
+// merger merges what is applied into objects and keeps track of who owns which
+// field, on every write, by the types of a definition.
+type merger struct{ types managedfields.TypeConverter }
+
+// scope gives a scope of requests its merger; reset are the fields that writes to
+// it leave alone.
+func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
+	manager, err := managedfields.NewDefaultCRDFieldManager(m.types, scope.Convertor, scope.Defaulter, scope.Creater,
+		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(reset))
+	if err != nil {
+		return nil, fmt.Errorf("managed fields of %s: %w", scope.Kind, err)
+	}
+	scope.FieldManager = manager
+	return &scope, nil
+}
+
+// newMerger makes the types that objects of a definition are merged by.
+func newMerger(d *served) (merger, error) {
 	models := maps.Clone(d.server.config.Models)
 	loose := false
 	for _, v := range d.versions {
@@ -27,9 +45,9 @@ func newTypes(d *served) (managedfields.TypeConverter, error) {
 	}
 	types, err := managedfields.NewTypeConverter(models, loose)
 	if err != nil {
-		return nil, fmt.Errorf("merge types of %s: %w", d.kind, err)
+		return merger{}, fmt.Errorf("merge types of %s: %w", d.kind, err)
 	}
-	return types, nil
+	return merger{types}, nil
 }
 
 // withMetadata adds what every object has, to the object and to those inside.

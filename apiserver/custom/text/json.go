@@ -1,0 +1,159 @@
+package text
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
+)
+
+// kept is how large a buffer may be to be used again.
+const kept = 256 << 10
+
+// JSON decodes and encodes objects. The zero value is ready; it must not be
+// copied.
+type JSON struct{ writers sync.Pool }
+
+// Decode reads one object. Integers stay integers.
+func (*JSON) Decode(data []byte) (map[string]any, error) {
+	var obj map[string]any
+	err := utiljson.Unmarshal(data, &obj)
+	return obj, err
+}
+
+// DecodeStrict is Decode, and says which keys come twice.
+func (*JSON) DecodeStrict(data []byte) (obj map[string]any, twice []error, err error) {
+	obj = map[string]any{}
+	twice, err = kjson.UnmarshalStrict(data, &obj)
+	return obj, twice, err
+}
+
+// Encode writes one object and the end of a line.
+func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
+	out, ok := j.writers.Get().(*writer)
+	if !ok {
+		out = &writer{}
+	}
+	defer func() {
+		if cap(out.data) <= kept {
+			out.data, out.keys = out.data[:0], out.keys[:0]
+			j.writers.Put(out)
+		}
+	}()
+	if err := out.object(obj); err != nil {
+		return err
+	}
+	out.data = append(out.data, '\n')
+	_, err := w.Write(out.data)
+	return err
+}
+
+// writer is one object as far as it is written.
+type writer struct {
+	data []byte
+	// keys are those of the objects around the place that is being written.
+	keys []string
+}
+
+func (w *writer) value(v any) error {
+	switch v := v.(type) {
+	case nil:
+		w.data = append(w.data, "null"...)
+	case bool:
+		w.data = strconv.AppendBool(w.data, v)
+	case int64:
+		w.data = strconv.AppendInt(w.data, v, 10)
+	case float64:
+		return w.float(v)
+	case string:
+		return w.string(v)
+	case []any:
+		return w.list(v)
+	case map[string]any:
+		return w.object(v)
+	default:
+		return w.other(v)
+	}
+	return nil
+}
+
+func (w *writer) list(items []any) error {
+	if items == nil {
+		w.data = append(w.data, "null"...)
+		return nil
+	}
+	w.data = append(w.data, '[')
+	for i, item := range items {
+		if i > 0 {
+			w.data = append(w.data, ',')
+		}
+		if err := w.value(item); err != nil {
+			return err
+		}
+	}
+	w.data = append(w.data, ']')
+	return nil
+}
+
+func (w *writer) object(obj map[string]any) error {
+	if obj == nil {
+		w.data = append(w.data, "null"...)
+		return nil
+	}
+	from := len(w.keys)
+	for key := range obj {
+		w.keys = append(w.keys, key)
+	}
+	to := len(w.keys)
+	slices.Sort(w.keys[from:to])
+	w.data = append(w.data, '{')
+	for i := from; i < to; i++ {
+		if i > from {
+			w.data = append(w.data, ',')
+		}
+		key := w.keys[i]
+		if err := w.string(key); err != nil {
+			return err
+		}
+		w.data = append(w.data, ':')
+		if err := w.value(obj[key]); err != nil {
+			return err
+		}
+	}
+	w.data = append(w.data, '}')
+	w.keys = w.keys[:from]
+	return nil
+}
+
+// string writes what needs no escapes as it is.
+func (w *writer) string(s string) error {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return w.other(s)
+		}
+	}
+	w.data = append(w.data, '"')
+	w.data = append(w.data, s...)
+	w.data = append(w.data, '"')
+	return nil
+}
+
+// float writes numbers that are short in the common notation in it.
+func (w *writer) float(f float64) error {
+	if abs := math.Abs(f); f != 0 && (abs < 1e-6 || abs >= 1e21) || math.IsNaN(f) {
+		return w.other(f)
+	}
+	w.data = strconv.AppendFloat(w.data, f, 'f', -1, 64)
+	return nil
+}
+
+func (w *writer) other(v any) error {
+	data, err := json.Marshal(v)
+	w.data = append(w.data, data...)
+	return err
+}
