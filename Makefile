@@ -96,7 +96,7 @@ bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 
 .PHONY: soak
 soak: ## the tests that take long, for SOAKTIME (make test runs them for seconds)
-	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver
+	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver ./apiserver/custom
 
 .PHONY: figures
 figures: build ## the figures of the README

@@ -2,7 +2,6 @@ package custom
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,16 +30,10 @@ func (v *version) pruneApplied(req *http.Request) error {
 		return err
 	}
 	directive := req.URL.Query().Get("fieldValidation")
-	applied, err := decodeApplied(body)
-	if err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
-	}
-	if directive != metav1.FieldValidationIgnore {
-		if err := yaml.UnmarshalStrict(body, &map[string]any{}); err != nil {
-			if directive == metav1.FieldValidationStrict {
-				return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
-			}
-			warning.AddWarning(req.Context(), "", err.Error())
+	applied, sound := v.decodeSound(body)
+	if !sound {
+		if applied, err = decodeApplied(req, directive, body); err != nil {
+			return err
 		}
 	}
 	name := ""
@@ -55,23 +48,46 @@ func (v *version) pruneApplied(req *http.Request) error {
 			return err
 		}
 	}
-	pruned, err := json.Marshal(applied)
-	if err != nil {
+	var pruned bytes.Buffer
+	if err := v.served.server.format.Encode(&pruned, applied); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(pruned)), int64(len(pruned))
+	req.Body, req.ContentLength = io.NopCloser(&pruned), int64(pruned.Len())
 	return nil
 }
 
-// decodeApplied keeps integers exact.
-func decodeApplied(body []byte) (map[string]any, error) {
+// decodeSound reads a configuration that is JSON with nothing wrong in it, which
+// is what Go clients send.
+func (v *version) decodeSound(body []byte) (map[string]any, bool) {
+	if !bytes.HasPrefix(body, []byte("{")) {
+		return nil, false
+	}
+	applied, twice, err := v.served.server.format.DecodeStrict(body)
+	return applied, err == nil && len(twice) == 0
+}
+
+// decodeApplied reads YAML and says what is wrong in it as the request wants it
+// said. Integers stay exact.
+func decodeApplied(req *http.Request, directive string, body []byte) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON(body)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	var applied map[string]any
-	err = utiljson.Unmarshal(data, &applied)
-	return applied, err
+	if err := utiljson.Unmarshal(data, &applied); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if directive == metav1.FieldValidationIgnore {
+		return applied, nil
+	}
+	if err := yaml.UnmarshalStrict(body, &map[string]any{}); err != nil {
+		if directive == metav1.FieldValidationStrict {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+		}
+		// A warning is one line, or it is lost on the way.
+		warning.AddWarning(req.Context(), "", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return applied, nil
 }
 
 // report says which fields were unknown, as the request wants it said.

@@ -4,44 +4,55 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestChangesUnderLoad changes a definition every 100 ms while clients write: a
-// write is judged by one of the schemas, whole, and never by none.
-func TestChangesUnderLoad(t *testing.T) {
+// soakTime is short among the other tests; make soak takes minutes.
+func soakTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("HOLDFAST_SOAK")
+	if text == "" {
+		return 3 * time.Second
+	}
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return duration
+}
+
+// TestSoakChanges changes a definition every 100 ms while clients write: a write
+// is judged by one of the schemas, whole, and never by none.
+func TestSoakChanges(t *testing.T) {
 	const group = "load.example.com"
 	schemas := []string{
 		`{type: object, properties: {a: {type: string}, num: {type: integer, maximum: 5}}}`,
 		`{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}, more: {type: string, default: d}}}`,
 	}
 	define(t, group, schemas[0])
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
 	defer cancel()
+	const many = 4
 	var clients sync.WaitGroup
-	codes := make(chan string, 64)
-	for i := range 4 {
+	wrong, writes := make(chan error, many), make(chan int, many)
+	for i := range many {
 		path := fmt.Sprintf("%s/o%d", objectsPath(group), i)
 		shared.must(t, http.StatusCreated, "POST", objectsPath(group), strings.Replace(object(group, "v1", `{a: x, num: 1}`), "name: o", fmt.Sprintf("name: o%d", i), 1))
 		clients.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				for _, want := range []struct{ body, code string }{
-					{fmt.Sprintf(`{spec: {num: %d}}`, n%5), "200"}, {`{spec: {num: 9}}`, "422"}, {`{spec: {num: text}}`, "400"},
-				} {
-					got, err := shared.do(merge, path, want.body)
-					if err != nil || !strings.HasPrefix(got.text(), want.code) {
-						codes <- fmt.Sprintf("%s: %s, %v", want.body, got.text(), err)
-						return
-					}
-				}
-				if got, err := shared.do("GET", objectsPath(group), ""); err != nil || got.code != 200 {
-					codes <- fmt.Sprintf("list: %s, %v", got.text(), err)
-					return
+			n := 0
+			for ; ctx.Err() == nil; n++ {
+				if err := load(group, path, n%5); err != nil {
+					wrong <- err
+					break
 				}
 			}
+			writes <- n * 4
 		})
 	}
 	changes := 0
@@ -53,9 +64,42 @@ func TestChangesUnderLoad(t *testing.T) {
 		<-tick.C
 	}
 	clients.Wait()
-	close(codes)
-	for wrong := range codes {
-		t.Error(wrong)
+	close(wrong)
+	close(writes)
+	for err := range wrong {
+		t.Error(err)
 	}
-	t.Logf("%d changes", changes)
+	total := 0
+	for n := range writes {
+		total += n
+	}
+	t.Logf("%d changes, %d writes", changes, total)
+}
+
+// load writes what both schemas take and what both refuse, and reads. Each says
+// its answer whichever of the schemas is in force.
+func load(group, path string, num int) error {
+	for _, request := range []struct{ method, path, body, want string }{
+		{merge, path, fmt.Sprintf(`{spec: {num: %d}}`, num), "200"},
+		{merge, path, `{spec: {num: 9}}`, "422"},
+		{merge, path, `{spec: {num: text}}`, "400"},
+		{"PATCH application/json-patch+json", path, fmt.Sprintf(`[{op: replace, path: /spec/num, value: %d}]`, num), "200"},
+		{"GET", objectsPath(group), "", "200"},
+	} {
+		got, err := shared.do(request.method, request.path, request.body)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(got.text(), request.want) {
+			return fmt.Errorf("%s %s: %s", request.method, request.body, got.text())
+		}
+		if request.method == "GET" || request.want != "200" {
+			continue
+		}
+		spec, _, _ := unstructured.NestedMap(got.object.Object, "spec")
+		if more, ok := spec["more"]; spec["a"] != "x" || fmt.Sprint(spec["num"]) != fmt.Sprint(num) || ok && more != "d" {
+			return fmt.Errorf("%s %s: the object became %v", request.method, request.body, spec)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,56 @@
+package custom_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A configuration comes as YAML or JSON, and either may have keys twice.
+func TestAppliedText(t *testing.T) {
+	const group = "text.example.com"
+	define(t, group, `{type: object, properties: {num: {type: integer, format: int64}, text: {type: string}}}`)
+	const head = "apiVersion: text.example.com/v1\nkind: Thing\nmetadata:\n  name: o\n"
+	const jsonHead = `"apiVersion":"text.example.com/v1","kind":"Thing","metadata":{"name":"o"}`
+	cases := map[string]struct {
+		query, body string
+		want        []string
+	}{
+		"YAML":                    {"", head + "spec:\n  num: 9007199254740993\n  text: \"on\"\n", []string{"200", `"num":9007199254740993`, `"text":"on"`}},
+		"JSON":                    {"", "{" + jsonHead + `,"spec":{"num":9007199254740993,"text":"<é>"}}`, []string{"200", `"num":9007199254740993`, "\\u003cé\\u003e"}},
+		"YAML, a key twice":       {"", head + "spec:\n  num: 1\n  num: 2\n", []string{"200", "already set in map"}},
+		"JSON, a key twice":       {"", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"200", "already set in map"}},
+		"JSON, twice and strict":  {"&fieldValidation=Strict", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"400", "already set in map"}},
+		"JSON, twice and ignored": {"&fieldValidation=Ignore", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"200"}},
+		"neither":                 {"", "{" + jsonHead + `,"spec":{"num":`, []string{"400", "error decoding patch"}},
+		"a list":                  {"", `[{"a":1}]`, []string{"400", "error decoding patch"}},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, shared.url+objectsPath(group)+"/o?fieldManager=m&force=true"+test.query, bytes.NewReader([]byte(test.body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/apply-patch+yaml")
+			res, err := shared.http.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = res.Body.Close() }()
+			body, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// 201 is the first of them.
+			got := strings.Replace(fmt.Sprint(res.StatusCode, res.Header["Warning"], string(body)), "201", "200", 1)
+			for _, want := range test.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("want %s in %s", want, got)
+				}
+			}
+		})
+	}
+}
