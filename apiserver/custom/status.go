@@ -15,7 +15,11 @@ type statusStrategy struct{ strategy }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (statusStrategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
-	updated, old := content(newObj), content(oldObj)
+	keepAllButStatus(content(newObj), content(oldObj))
+}
+
+// keepAllButStatus puts back what a write to the status leaves alone.
+func keepAllButStatus(updated, old *object) {
 	status, ok := updated.Object["status"]
 	managers, version := updated.GetManagedFields(), updated.GetResourceVersion()
 	updated.Object = old.DeepCopy().Object

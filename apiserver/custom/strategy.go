@@ -77,18 +77,24 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 // leaves the status alone where that has an endpoint of its own.
 func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
 	updated, old := content(newObj), content(oldObj)
-	if s.version.compiled.HasStatus() {
-		if status, ok := old.Object["status"]; ok {
-			updated.Object["status"] = status
-		} else {
-			delete(updated.Object, "status")
-		}
-	}
+	s.version.keepStatus(updated, old)
 	generation := old.GetGeneration()
 	if !apiequality.Semantic.DeepEqual(withoutMetadata(updated.Object), withoutMetadata(old.Object)) {
 		generation++
 	}
 	updated.SetGeneration(generation)
+}
+
+// keepStatus puts back what a write to the resource leaves alone.
+func (v *version) keepStatus(updated, old *object) {
+	if !v.compiled.HasStatus() {
+		return
+	}
+	if status, ok := old.Object["status"]; ok {
+		updated.Object["status"] = status
+	} else {
+		delete(updated.Object, "status")
+	}
 }
 
 func withoutMetadata(obj map[string]any) map[string]any {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -20,15 +21,20 @@ type validator interface {
 }
 
 // beginUpdate judges an update of the resource or its scale. The store calls it
-// when it has compared UID and resourceVersion and prepared the object, and
-// before validating admission.
+// when it has compared UID and resourceVersion, before it prepares the object and
+// before validating admission: so what the endpoint leaves alone is put back
+// here already.
 func (v *version) beginUpdate(ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
-	return doNothing, v.judgeUpdate(ctx, newObj, oldObj, v.validator.Validate)
+	updated, old := content(newObj), content(oldObj)
+	v.keepStatus(updated, old)
+	return doNothing, v.judgeUpdate(ctx, updated, old, v.validator.Validate)
 }
 
 // beginStatusUpdate is beginUpdate for the status.
 func (v *version) beginStatusUpdate(ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
-	return doNothing, v.judgeUpdate(ctx, newObj, oldObj, v.validator.ValidateStatus)
+	updated, old := content(newObj), content(oldObj)
+	keepAllButStatus(updated, old)
+	return doNothing, v.judgeUpdate(ctx, updated, old, v.validator.ValidateStatus)
 }
 
 // judge is one of the methods of a validator.
@@ -36,16 +42,16 @@ type judge func(ctx context.Context, newObj, oldObj map[string]any) field.ErrorL
 
 func doNothing(context.Context, bool) {}
 
-// judgeUpdate is called with metadata that the store has judged.
-func (v *version) judgeUpdate(ctx context.Context, newObj, oldObj runtime.Object, values judge) error {
-	updated, old := content(newObj), content(oldObj)
+// judgeUpdate leaves metadata to the store, which judges it next, unless there is
+// something else to refuse: all that is wrong is said at once.
+func (v *version) judgeUpdate(ctx context.Context, updated, old *object, values judge) error {
 	if err := v.checkImmutable(ctx, updated, old); err != nil {
 		return err
 	}
-	errs := v.validateKind(updated)
-	errs = append(errs, values(ctx, updated.Object, old.Object)...)
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(v.served.kind, updated.GetName(), errs)
+	errs := append(v.validateKind(updated), values(ctx, updated.Object, old.Object)...)
+	if len(errs) == 0 {
+		return nil
 	}
-	return nil
+	metadata := validation.ValidateObjectMetaAccessorUpdate(updated, old, field.NewPath("metadata"))
+	return apierrors.NewInvalid(v.served.kind, updated.GetName(), append(metadata, errs...))
 }

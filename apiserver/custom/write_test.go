@@ -147,6 +147,20 @@ func TestWrites(t *testing.T) {
 				{"status", `{status: {phase: 5}}`, "400 status.phase: must be of type string", ""},
 			},
 		},
+		"what an endpoint leaves alone is not judged there": {
+			schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}}}`,
+			steps: []step{
+				{"create", `{a: x, num: 1}`, "201", ""},
+				{"status", `{status: {fixed: f, replicas: 1}}`, "200", ""},
+				{"status", `{spec: {a: w, num: 9}, status: {phase: up}}`, "200", `{a: x, num: 1}`},
+				{"merge", `{spec: {num: 2}, status: {fixed: g, replicas: -1}}`, "200", `{a: x, num: 2}`},
+				{"merge", `{spec: {num: 2}, status: {fixed: null}}`, "200", `{a: x, num: 2}`},
+				{"status", `{status: {fixed: g}}`, "400 status.fixed: immutable", ""},
+				{"merge", `{metadata: {labels: {a: "-"}}, spec: {num: 9}}`, "422 metadata.labels: Invalid value", ""},
+				{"merge", `{metadata: {labels: {a: "-"}}, spec: {num: 9}}`, "422 spec.num", ""},
+				{"merge", `{metadata: {labels: {a: "-"}}, spec: {num: 3}}`, "422 metadata.labels: Invalid value", `{a: x, num: 2}`},
+			},
+		},
 		"a marker added later holds from the next write on": {
 			schema: `{type: object, properties: {a: {type: string}}}`,
 			steps: []step{
