@@ -38,7 +38,7 @@ run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
 # engines, whose imports are few; everywhere the seeds of a fuzz target are part of the tests.
 .PHONY: test
 test: ## everything a change must pass
-	@tools/step.sh tools      $(SUBMAKE) bin/golangci-lint bin/openapi-gen bin/gotestsum
+	@tools/step.sh tools      $(SUBMAKE) bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
 	@tools/step.sh format     $(SUBMAKE) check-format
 	@tools/step.sh verify     $(SUBMAKE) verify
 	@tools/step.sh vet        $(SUBMAKE) vet
@@ -77,11 +77,11 @@ check-format: bin/golangci-lint
 	@bin/golangci-lint fmt --diff || { echo "not formatted: run make fmt"; exit 1; }
 
 .PHONY: generate
-generate: bin/openapi-gen ## write the generated files anew
+generate: bin/openapi-gen bin/controller-gen ## write the generated files anew
 	tools/generate.sh .
 
 .PHONY: verify
-verify: bin/openapi-gen ## generated files and go.mod files are up to date, no machine's paths in the tree
+verify: bin/openapi-gen bin/controller-gen ## generated files and go.mod files are up to date, no machine's paths in the tree
 	tools/verify.sh
 
 .PHONY: fuzz
@@ -119,6 +119,7 @@ bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 bin/govulncheck:   TOOL := golang.org/x/vuln/cmd/govulncheck
 bin/gotestsum:     TOOL := gotest.tools/gotestsum
 bin/openapi-gen:   TOOL := k8s.io/kube-openapi/cmd/openapi-gen
-bin/golangci-lint bin/govulncheck bin/gotestsum bin/openapi-gen: tools/go.mod tools/go.sum
+bin/controller-gen: TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
+bin/golangci-lint bin/govulncheck bin/gotestsum bin/openapi-gen bin/controller-gen: tools/go.mod tools/go.sum
 	go -C tools build -o ../bin/ $(TOOL)
 	@touch $@

@@ -15,3 +15,9 @@ bin/openapi-gen \
 	--go-header-file /dev/null \
 	--report-filename "$report" \
 	$(grep -E '^[a-z]' native/openapi/packages.txt)
+
+# The definition and the copies of the API that the controller tests have.
+mkdir -p "$out/test/controller/berth" "$out/test/controller/testdata"
+out=$(cd "$out" && pwd)
+(cd test && ../bin/controller-gen object crd paths=./controller/berth \
+	output:crd:dir="$out/test/controller/testdata" output:object:dir="$out/test/controller/berth")
