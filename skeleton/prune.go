@@ -4,16 +4,19 @@ import "slices"
 
 // Prune drops from obj, in place and at every depth, each key that is not
 // specified, and each null under a specified key that is neither nullable nor
-// has a default. It allocates nothing when it drops nothing.
-func (sk *Skeleton) Prune(obj map[string]any) {
-	sk.prune(obj, nil)
+// has a default. It says whether a key was not specified, and allocates nothing
+// when it drops nothing.
+func (sk *Skeleton) Prune(obj map[string]any) (dropped bool) {
+	var t trail
+	sk.prune(obj, &t)
+	return t.lossy
 }
 
 // PrunePaths does what Prune does and returns the paths of the keys that were
 // not specified, sorted: spec.template.foo, spec.ports[0].bar. What lies below
 // a dropped key is not listed, and neither are dropped nulls.
 func (sk *Skeleton) PrunePaths(obj map[string]any) []string {
-	var t trail
+	t := trail{keeps: true}
 	sk.prune(obj, &t)
 	slices.Sort(t.dropped)
 	return t.dropped

@@ -116,7 +116,9 @@ func TestPrune(t *testing.T) {
 			want := value(t, tc.want)
 
 			silent := object(t, tc.in)
-			sk.Prune(silent)
+			if lossy := sk.Prune(silent); lossy != (len(tc.dropped) > 0) {
+				t.Errorf("dropped: %v", lossy)
+			}
 			if diff := cmp.Diff(want, any(silent)); diff != "" {
 				t.Errorf("pruned (-want +got):\n%s", diff)
 			}

@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
-// trail is where a walk through an object is. The nil trail keeps no record, so
-// a walk that nobody asks for paths pays one test per step.
+// trail is where a walk through an object is. One that does not keep paths
+// records only whether anything was dropped, so a walk that nobody asks for
+// paths pays one test per step.
 type trail struct {
+	keeps   bool
+	lossy   bool // something was dropped
 	steps   []trailStep
-	dropped []string
+	dropped []string // the paths of it
 }
 
 // trailStep is a key, or an index where key is empty and isIndex is set.
@@ -20,25 +23,26 @@ type trailStep struct {
 }
 
 func (t *trail) enter(key string) {
-	if t != nil {
+	if t.keeps {
 		t.steps = append(t.steps, trailStep{key: key})
 	}
 }
 
 func (t *trail) enterIndex(i int) {
-	if t != nil {
+	if t.keeps {
 		t.steps = append(t.steps, trailStep{index: i, isIndex: true})
 	}
 }
 
 func (t *trail) leave() {
-	if t != nil {
+	if t.keeps {
 		t.steps = t.steps[:len(t.steps)-1]
 	}
 }
 
 func (t *trail) drop(key string) {
-	if t != nil {
+	t.lossy = true
+	if t.keeps {
 		t.enter(key)
 		t.dropped = append(t.dropped, t.String())
 		t.leave()
