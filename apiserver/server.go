@@ -146,6 +146,9 @@ func (s *Server) build(ctx context.Context) error {
 	applyLimits(config)
 	applyOpenAPI(config)
 	applyHealth(config, s.storage)
+	if err := applyDefinitionRequests(config, codecs); err != nil {
+		return err
+	}
 	clients, err := newClients(config.LoopbackClientConfig)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 // without nulls that mean nothing, defaulted and normalized. It may be done any
 // number of times.
 func (v *version) complete(obj map[string]any) {
-	if v.compiled.Pruned {
-		v.compiled.Skeleton.Prune(obj)
+	if v.compiled.Pruned && v.compiled.Skeleton.Prune(obj) {
+		v.served.pruneOwners(obj)
 	}
 	v.fill(obj)
 }

@@ -53,7 +53,15 @@ func (f *follower) look(ctx context.Context, name string) (again bool, err error
 	if apiequality.Semantic.DeepEqual(seen.Status, crd.Status) {
 		return false, nil
 	}
-	return false, f.write(ctx, crd)
+	if !isServed(crd) || isServed(seen) {
+		return false, f.write(ctx, crd)
+	}
+	f.anticipate(crd)
+	if err := f.write(ctx, crd); err != nil {
+		f.retract(crd)
+		return false, err
+	}
+	return false, nil
 }
 
 // decide sets the status that follows from the spec and from the names that
@@ -67,6 +75,10 @@ func (f *follower) decide(crd *definition.CustomResourceDefinition) {
 	// The server that answers a request opens what it needs for it, so a
 	// definition whose names are accepted is served at once.
 	if condition, ok := definition.Establish(crd); ok {
+		if f.server.builtIn[crd.Spec.Group] {
+			condition.Status, condition.Reason = apiextensionsv1.ConditionFalse, "BuiltInGroup"
+			condition.Message = "the group belongs to built-in kinds; define the resource in another one"
+		}
 		definition.SetCondition(crd, condition, now)
 	}
 	if condition, ok := definition.NonStructural(crd); ok {

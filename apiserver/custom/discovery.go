@@ -34,7 +34,7 @@ type discoveries struct {
 
 func newDiscoveries(groups discovery.GroupManager, all aggregated.ResourceManager, codecs serializer.CodecFactory) *discoveries {
 	return &discoveries{
-		groups: groups, aggregated: all, codecs: codecs,
+		groups: groups, aggregated: all.WithSource(aggregated.CRDSource), codecs: codecs,
 		byGroup: map[string]http.Handler{}, byVersion: map[schema.GroupVersion]http.Handler{},
 	}
 }

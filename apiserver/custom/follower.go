@@ -31,6 +31,9 @@ type follower struct {
 	informer cache.SharedIndexInformer
 	queue    workqueue.TypedRateLimitingInterface[string]
 
+	// serving is held while what is served changes.
+	serving sync.Mutex
+
 	mu sync.Mutex
 	// seen is what is in force, and changed is closed when that changes.
 	seen    map[string]*definition.CustomResourceDefinition
@@ -84,6 +87,9 @@ func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, 
 // are at the start are served.
 func (s *Server) Start(ctx context.Context) error {
 	f := s.follower
+	if err := s.learnBuiltIn(ctx); err != nil {
+		return err
+	}
 	registered, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f.put(nil, obj) },
 		UpdateFunc: f.put,
@@ -111,12 +117,44 @@ func (f *follower) put(oldObj, obj any) {
 		return
 	}
 	old, _ := oldObj.(*definition.CustomResourceDefinition)
-	f.server.replace(crd)
-	f.note(crd.Name, crd)
-	if looksDifferent(old, crd) {
-		f.announce(crd.Spec.Group)
-	}
+	f.serve(old, crd)
 	f.queue.Add(crd.Name)
+}
+
+// serve serves a definition, tells clients of it, and lets those go on who wait
+// for both.
+func (f *follower) serve(old, crd *definition.CustomResourceDefinition) {
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	f.server.replace(crd)
+	if looksDifferent(old, crd) {
+		f.announce(crd.Spec.Group, crd)
+	}
+	f.note(crd.Name, crd)
+}
+
+// anticipate serves a definition that is about to be written as established: who
+// reads that it is, finds it served.
+func (f *follower) anticipate(crd *definition.CustomResourceDefinition) {
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	f.server.replace(crd)
+	f.announce(crd.Spec.Group, crd)
+}
+
+// retract takes back what was anticipated and could not be written.
+func (f *follower) retract(crd *definition.CustomResourceDefinition) {
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	f.mu.Lock()
+	seen := f.seen[crd.Name]
+	f.mu.Unlock()
+	if seen == nil {
+		f.server.drop(crd)
+	} else {
+		f.server.replace(seen)
+	}
+	f.announce(crd.Spec.Group, nil)
 }
 
 // looksDifferent says whether clients are to be told of a change. Most writes of
@@ -141,9 +179,11 @@ func (f *follower) remove(obj any) {
 	if !ok {
 		return
 	}
+	f.serving.Lock()
 	f.server.drop(crd)
 	f.note(crd.Name, nil)
-	f.announce(crd.Spec.Group)
+	f.announce(crd.Spec.Group, nil)
+	f.serving.Unlock()
 	for _, other := range f.all() {
 		if other.Spec.Group == crd.Spec.Group {
 			f.queue.Add(other.Name)
@@ -151,10 +191,19 @@ func (f *follower) remove(obj any) {
 	}
 }
 
-// announce tells clients what there is in a group.
-func (f *follower) announce(group string) {
+// announce tells clients what there is in a group, with next, if there is one, in
+// place of what is in force.
+func (f *follower) announce(group string, next *definition.CustomResourceDefinition) {
+	if f.server.builtIn[group] {
+		return
+	}
 	var established []*definition.CustomResourceDefinition
 	all := f.all()
+	if next != nil {
+		all = slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return crd.Name == next.Name })
+		all = append(all, next)
+		sortByName(all)
+	}
 	for _, crd := range all {
 		if crd.Spec.Group == group && isServed(crd) {
 			established = append(established, crd)
@@ -172,8 +221,12 @@ func (f *follower) all() []*definition.CustomResourceDefinition {
 	for _, crd := range f.seen {
 		out = append(out, crd)
 	}
-	slices.SortFunc(out, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
+	sortByName(out)
 	return out
+}
+
+func sortByName(crds []*definition.CustomResourceDefinition) {
+	slices.SortFunc(crds, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (f *follower) note(name string, crd *definition.CustomResourceDefinition) {
@@ -212,42 +265,4 @@ func newer(a, b *definition.CustomResourceDefinition) bool {
 	av, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	bv, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
 	return errA == nil && errB == nil && av >= bv
-}
-
-// replace serves a definition from now on.
-func (s *Server) replace(crd *definition.CustomResourceDefinition) {
-	next := newServed(s, crd)
-	resource := next.resource()
-	s.mu.RLock()
-	old := s.served[resource]
-	s.mu.RUnlock()
-	if !isServed(crd) {
-		s.drop(crd)
-		return
-	}
-	if old != nil && old.same(crd) {
-		old.terminating.Store(crd.DeletionTimestamp != nil)
-		return
-	}
-	if old != nil && old.crd.UID == crd.UID {
-		next.warm(old)
-	}
-	s.mu.Lock()
-	s.served[resource] = next
-	s.mu.Unlock()
-	if old != nil {
-		old.retire()
-	}
-}
-
-// drop serves a definition no more.
-func (s *Server) drop(crd *definition.CustomResourceDefinition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for resource, old := range s.served {
-		if old.crd.Name == crd.Name {
-			delete(s.served, resource)
-			old.retire()
-		}
-	}
 }

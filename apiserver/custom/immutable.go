@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/storage"
-	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"holdfast.dev/holdfast/immutability"
 )
@@ -38,55 +35,6 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 		return nil
 	}
 	return v.forbidden(oldObj, found)
-}
-
-// checkOthers asks the other versions, the storage version first.
-func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
-	for _, other := range v.others {
-		if err := other.open(); err != nil {
-			return nil, apierrors.NewInternalError(err)
-		}
-		// The object as it is stored: what only the other version knows is not in
-		// the old object of this one.
-		key, err := other.store.KeyFunc(ctx, oldObj.GetName())
-		if err != nil {
-			return nil, err
-		}
-		otherOld := &object{}
-		if err := other.store.Storage.Get(ctx, key, storage.GetOptions{}, otherOld); err != nil {
-			return nil, storeerr.InterpretGetError(err, v.served.resource(), oldObj.GetName())
-		}
-		if otherOld.GetResourceVersion() != oldObj.GetResourceVersion() {
-			return nil, apierrors.NewConflict(v.served.resource(), oldObj.GetName(), fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
-		}
-		otherNew, err := v.served.convertor.ConvertToVersion(newObj, other.groupVersion())
-		if err != nil {
-			return nil, err
-		}
-		if found := other.compiled.Policy.Check(otherOld.Object, content(otherNew).Object); len(found) > 0 {
-			return found, nil
-		}
-	}
-	return nil, nil
-}
-
-// othersOf are the versions whose markers say something that this version's do
-// not.
-func othersOf(v *version) []*version {
-	asked := []*version{v}
-	for i := range v.served.crd.Spec.Versions {
-		spec := &v.served.crd.Spec.Versions[i]
-		other := v.served.versions[spec.Name]
-		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage {
-			continue
-		}
-		if spec.Storage {
-			asked = slices.Insert(asked, 1, other)
-		} else {
-			asked = append(asked, other)
-		}
-	}
-	return asked[1:]
 }
 
 // forbidden is the answer to a change of immutable fields. It is 400, which

@@ -44,22 +44,26 @@ func newScopes(v *version) (scopes, error) {
 	}
 	var out scopes
 	var err error
-	if out.main, err = v.served.merger.scope(main, v.store.GetResetFields()); err != nil {
+	types := v.served.merger.types
+	updates, applies := merger{updateTypes{types, v.served}}, merger{applyTypes{types, v.served}}
+	if out.main, err = updates.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}
-	create := *out.main
-	serializer.fresh = true
-	create.Serializer = serializer
-	out.create = &create
+	if out.apply, err = applies.scope(main, v.store.GetResetFields()); err != nil {
+		return out, err
+	}
 	if v.status != nil {
 		status := main
 		status.Subresource = "status"
-		if out.status, err = v.served.merger.scope(status, v.status.GetResetFields()); err != nil {
+		if out.status, err = updates.scope(status, v.status.GetResetFields()); err != nil {
+			return out, err
+		}
+		if out.applyStatus, err = applies.scope(status, v.status.GetResetFields()); err != nil {
 			return out, err
 		}
 	}
 	if v.scale != nil {
-		out.scale, err = v.served.merger.scope(scaleScope(main), nil)
+		out.scale, err = updates.scope(scaleScope(main), nil)
 	}
 	return out, err
 }

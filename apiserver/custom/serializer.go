@@ -57,8 +57,6 @@ func (d defaulter) Default(obj runtime.Object) { d.convertor.complete(obj) }
 type requestSerializer struct {
 	version *version
 	infos   []runtime.SerializerInfo
-	// fresh says that objects are new: their types are checked at once.
-	fresh bool
 }
 
 func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializer {
@@ -102,15 +100,15 @@ func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime
 // DecoderToVersion implements runtime.NegotiatedSerializer.
 func (s requestSerializer) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
 	text, ok := decoder.(interface{ IsStrict() bool })
-	return requestDecoder{version: s.version, delegate: decoder, strict: ok && text.IsStrict(), fresh: s.fresh}
+	return requestDecoder{version: s.version, delegate: decoder, strict: ok && text.IsStrict()}
 }
 
 // requestDecoder prunes and completes what a client sent. Where unknown fields
 // are reported, it reports them.
 type requestDecoder struct {
-	version       *version
-	delegate      runtime.Decoder
-	strict, fresh bool
+	version  *version
+	delegate runtime.Decoder
+	strict   bool
 }
 
 // Decode implements runtime.Decoder.
@@ -127,11 +125,6 @@ func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.
 			return nil, gvk, err
 		}
 		found = strict.Errors()
-	}
-	if d.fresh {
-		if err := d.version.wrongTypes(u.GetName(), d.version.compiled.Skeleton.Check(u.Object)); err != nil {
-			return nil, gvk, err
-		}
 	}
 	unknown, err := d.version.receive(u)
 	if err != nil {
@@ -171,6 +164,9 @@ func (v *version) receive(u *object) ([]string, error) {
 		if err := objectmeta.SetObjectMeta(u.Object, meta); err != nil {
 			return nil, err
 		}
+	}
+	if len(unknown) > 0 {
+		v.served.pruneOwners(u.Object)
 	}
 	return unknown, nil
 }

@@ -45,6 +45,7 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 			v.refuse(err, w, req)
 			return
 		}
+		handler = v.applyHandler(info.Subresource)
 	}
 	if info.Verb == "watch" {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -73,7 +74,7 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	case "watch":
 		return handlers.ListResource(v.store, v.store, scope, true, config.MinWatch)
 	case "create":
-		return handlers.CreateResource(v.store, v.scopes.create, admit)
+		return handlers.CreateResource(v.store, scope, admit)
 	case "update":
 		return handlers.UpdateResource(v.store, scope, admit)
 	case "patch":

@@ -66,6 +66,9 @@ type Server struct {
 	// format is how all custom resources are written.
 	format format
 
+	// builtIn are the groups of built-in kinds, there once started.
+	builtIn map[string]bool
+
 	mu     sync.RWMutex
 	served map[schema.GroupResource]*served
 }
@@ -108,8 +111,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resource := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
 	held := s.acquire(resource)
 	if held == nil {
-		http.NotFound(w, req)
-		return
+		if held = s.await(req.Context(), resource); held == nil {
+			http.NotFound(w, req)
+			return
+		}
 	}
 	defer held.release()
 	v := held.version(info)
@@ -134,6 +139,22 @@ func (s *Server) acquire(resource schema.GroupResource) *served {
 		held.holders.Add(1)
 	}
 	return held
+}
+
+// await holds a served definition that another server has just established, or
+// that is about to be served here, until release. It is nil if there is none.
+func (s *Server) await(ctx context.Context, resource schema.GroupResource) *served {
+	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), resource.String(), &metav1.GetOptions{})
+	if err != nil {
+		// Whatever the reason, it is not served here.
+		return nil
+	}
+	crd, ok := obj.(*definition.CustomResourceDefinition)
+	if !ok || !isServed(crd) {
+		return nil
+	}
+	s.follower.settle(ctx, crd)
+	return s.acquire(resource)
 }
 
 // Settle waits until requests to this server are judged by a definition that was

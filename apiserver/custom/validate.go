@@ -2,6 +2,7 @@ package custom
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -45,6 +46,11 @@ func doNothing(context.Context, bool) {}
 // judgeUpdate leaves metadata to the store, which judges it next, unless there is
 // something else to refuse: all that is wrong is said at once.
 func (v *version) judgeUpdate(ctx context.Context, updated, old *object, values judge) error {
+	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
+		// The store compares it for PUT alone, and a patch may name it as well.
+		return apierrors.NewConflict(v.served.resource(), old.GetName(),
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
+	}
 	if err := v.checkImmutable(ctx, updated, old); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ type version struct {
 }
 
 // scopes are how the endpoints of a version handle requests.
-type scopes struct{ main, create, status, scale *handlers.RequestScope }
+type scopes struct{ main, apply, status, applyStatus, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.served.crd.Spec.Group, Version: v.name}

@@ -1,0 +1,108 @@
+package custom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"holdfast.dev/holdfast/immutability"
+)
+
+// othersOf are the versions whose markers say something that those of a version
+// do not, the storage version first.
+func othersOf(v *version) []*version {
+	var others []*version
+	for i := range v.served.crd.Spec.Versions {
+		spec := &v.served.crd.Spec.Versions[i]
+		other := v.served.versions[spec.Name]
+		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage || v.speaksFor(other) {
+			continue
+		}
+		if spec.Storage {
+			others = slices.Insert(others, 0, other)
+		} else {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// speaksFor says whether an update that the markers of v allow, those of other
+// allow as well. Equal markers are not enough: below an immutable field one
+// version may specify what the other prunes.
+func (v *version) speaksFor(other *version) bool {
+	return isNone(v.served.crd.Spec.Conversion) && v.compiled.Pruned == other.compiled.Pruned &&
+		v.compiled.Policy.Equal(other.compiled.Policy) && reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
+}
+
+// checkOthers asks the other versions. Each sees the old object as it would be
+// read in that version now, and the new one as it would be after the update.
+func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
+	stored, err := v.storedObject(ctx, oldObj)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range v.others {
+		was, is, err := v.served.convertor.convertUpdate(stored, newObj, other)
+		if err != nil {
+			return nil, err
+		}
+		if found := other.compiled.Policy.Check(was.Object, is.Object); len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+// storedObject is the old object of an update in the storage version: what only
+// that knows is not in the old object of another.
+func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, error) {
+	keeper := v.served.storage()
+	if keeper == v {
+		return oldObj, nil
+	}
+	if err := keeper.open(); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	key, err := keeper.store.KeyFunc(ctx, oldObj.GetName())
+	if err != nil {
+		return nil, err
+	}
+	stored := &object{}
+	if err := keeper.store.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
+		return nil, storeerr.InterpretGetError(err, v.served.resource(), oldObj.GetName())
+	}
+	if stored.GetResourceVersion() != oldObj.GetResourceVersion() {
+		return nil, apierrors.NewConflict(v.served.resource(), oldObj.GetName(),
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	return stored, nil
+}
+
+// convertUpdate brings both objects of an update to another version, by one
+// call where a webhook converts.
+func (c convertor) convertUpdate(oldObj, newObj *object, to *version) (was, is *object, err error) {
+	pair := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*oldObj, *newObj}}
+	pair.SetGroupVersionKind(to.groupVersion().WithKind(c.served.crd.Status.AcceptedNames.ListKind))
+	converted, err := c.ConvertToVersion(pair, to.groupVersion())
+	if err != nil {
+		return nil, nil, err
+	}
+	list, ok := converted.(*unstructured.UnstructuredList)
+	if !ok || len(list.Items) != 2 {
+		return nil, nil, fmt.Errorf("unexpected result %T of a conversion", converted)
+	}
+	return &list.Items[0], &list.Items[1], nil
+}
+
+func isNone(c *apiextensionsv1.CustomResourceConversion) bool {
+	return c == nil || c.Strategy == apiextensionsv1.NoneConverter
+}
