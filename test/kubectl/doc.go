@@ -7,7 +7,8 @@
 // name of the script that makes them.
 //
 // The kubectl is the one on PATH. Where there is none, the test binary itself
-// acts as kubectl, from k8s.io/kubectl.
+// acts as kubectl, from k8s.io/kubectl. holdfast is the test binary as well, for
+// scripts that need a server of their own.
 //
 // Beside testscript's own, scripts have these commands:
 //
@@ -16,5 +17,6 @@
 //	table FILE                       compare the last output with a table; ages may differ, and the width of columns
 //	includes FILE                    every line of FILE is in the last output; the width of columns may differ
 //	server DIR [FEATURE=BOOL...]     start another server, with features switched, and have kubectl speak to it
-//	webhook                          start an admission webhook, found in WEBHOOK_URL and WEBHOOK_CA
+//	typed-put NAME                   read a CustomResourceDefinition with upstream's Go client and write it back
+//	webhook                          start a webhook, found in WEBHOOK_URL and WEBHOOK_CA
 package kubectl

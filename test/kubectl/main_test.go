@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/component-base/cli"
+	componentcli "k8s.io/component-base/cli"
 	"k8s.io/component-base/version"
 	"k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/cli"
 )
 
 func TestMain(m *testing.M) {
-	commands := map[string]func(){}
+	commands := map[string]func(){"holdfast": func() { os.Exit(cli.Main()) }}
 	// Called as kubectl this is the program that the tests put on PATH.
 	if _, err := exec.LookPath("kubectl"); err != nil || filepath.Base(os.Args[0]) == "kubectl" {
 		commands["kubectl"] = kubectlMain
@@ -28,7 +30,7 @@ func kubectlMain() {
 	if err := version.SetDynamicVersion("v0.0.0-master"); err != nil {
 		kubectlutil.CheckErr(err)
 	}
-	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
+	if err := componentcli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}
 }

@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"includes":   compareLines,
 			"server":     startServer,
 			"table":      compareTable,
+			"typed-put":  typedPut,
 			"webhook":    startWebhook,
 		},
 	})

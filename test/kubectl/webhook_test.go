@@ -1,26 +1,36 @@
 package kubectl_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	admissionv1 "k8s.io/api/admission/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // startWebhook is the script command webhook: it starts an admission webhook
 // and tells the script in WEBHOOK_URL and WEBHOOK_CA where it is and which
 // certificate it has. /deny refuses everything, /label adds a label, /warn lets
-// pass with a warning.
+// pass with a warning, /serial and /unknown set spec.serial and spec.unknown,
+// /known refuses what has spec.unknown, and /convert converts custom resources:
+// what is spec.name in version v1 is spec.title in others.
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: webhook")
 	}
-	server := httptest.NewTLSServer(http.HandlerFunc(review))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", review)
+	mux.HandleFunc("/convert", convert)
+	server := httptest.NewTLSServer(mux)
 	ts.Defer(server.Close)
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	ts.Setenv("WEBHOOK_URL", server.URL)
@@ -39,13 +49,57 @@ func review(w http.ResponseWriter, r *http.Request) {
 		answer.Allowed = false
 		answer.Result = &metav1.Status{Message: string(review.Request.Operation) + " of " + review.Request.Name + " is not for " + review.Request.UserInfo.Username}
 	case "/label":
-		patch := admissionv1.PatchTypeJSONPatch
-		answer.PatchType = &patch
-		answer.Patch = []byte(`[{"op": "add", "path": "/metadata/labels", "value": {"from": "webhook"}}]`)
+		patch(answer, `[{"op": "add", "path": "/metadata/labels", "value": {"from": "webhook"}}]`)
+	case "/serial":
+		patch(answer, `[{"op": "add", "path": "/spec/serial", "value": "from the webhook"}]`)
+	case "/unknown":
+		patch(answer, `[{"op": "add", "path": "/spec/unknown", "value": {"from": "webhook"}}]`)
+	case "/known":
+		if bytes.Contains(review.Request.Object.Raw, []byte(`"unknown"`)) {
+			answer.Allowed = false
+			answer.Result = &metav1.Status{Message: "there is an unknown field"}
+		}
 	case "/warn":
 		answer.Warnings = []string{"the webhook has seen " + review.Request.Name}
 	}
 	review.Response, review.Request = answer, nil
+	reply(w, review)
+}
+
+func patch(answer *admissionv1.AdmissionResponse, operations string) {
+	kind := admissionv1.PatchTypeJSONPatch
+	answer.PatchType, answer.Patch = &kind, []byte(operations)
+}
+
+func convert(w http.ResponseWriter, r *http.Request) {
+	var review apiextensionsv1.ConversionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answer := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	for _, raw := range review.Request.Objects {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(raw.Raw); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		from, to := "name", "title"
+		if strings.HasSuffix(review.Request.DesiredAPIVersion, "/v1") {
+			from, to = to, from
+		}
+		if spec, ok := obj.Object["spec"].(map[string]any); ok && spec[from] != nil {
+			spec[to] = spec[from]
+			delete(spec, from)
+		}
+		obj.SetAPIVersion(review.Request.DesiredAPIVersion)
+		answer.ConvertedObjects = append(answer.ConvertedObjects, runtime.RawExtension{Object: obj})
+	}
+	review.Response, review.Request = answer, nil
+	reply(w, review)
+}
+
+func reply(w http.ResponseWriter, review any) {
 	w.Header().Set("Content-Type", "application/json")
 	// A client that has gone needs no answer.
 	_ = json.NewEncoder(w).Encode(review)

@@ -1,0 +1,44 @@
+package kubectl_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// typedPut is the script command typed-put: it reads a CustomResourceDefinition
+// with the client of upstream's Go types, which know nothing of our markers,
+// and writes it back, as controllers do.
+func typedPut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: typed-put NAME")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", ts.Getenv("KUBECONFIG"))
+	ts.Check(err)
+	config.WarningHandler = warnings{ts.Stdout()}
+	client, err := apiextensions.NewForConfig(config)
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
+	crd, err := definitions.Get(ctx, args[0], metav1.GetOptions{})
+	ts.Check(err)
+	metav1.SetMetaDataAnnotation(&crd.ObjectMeta, "typed", time.Now().String())
+	_, err = definitions.Update(ctx, crd, metav1.UpdateOptions{})
+	ts.Check(err)
+}
+
+// warnings writes warnings as kubectl does.
+type warnings struct{ io.Writer }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w warnings) HandleWarningHeader(_ int, _, text string) {
+	// A test that does not see a warning fails.
+	_, _ = fmt.Fprintln(w, "Warning:", text)
+}
