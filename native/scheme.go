@@ -37,11 +37,7 @@ import (
 // that the conversions the generic API server makes between the two copy
 // nothing.
 func NewScheme() *runtime.Scheme {
-	s := NewPublishedScheme()
-	utilruntime.Must(metainternalversion.AddToScheme(s))
-	addInternalTwins(s)
-	utilruntime.Must(addEventViews(s))
-	utilruntime.Must(addAutoscalerViews(s))
+	s := NewBareScheme()
 	defaults.Register(s)
 	for _, kind := range Kinds() {
 		// A kind without fields of its own has the library's, and its words.
@@ -49,6 +45,18 @@ func NewScheme() *runtime.Scheme {
 			utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), kind.FieldLabel))
 		}
 	}
+	return s
+}
+
+// NewBareScheme returns a scheme that knows the built-in kinds and the second
+// names of those that have two, and fills in nothing: for what a client wrote and
+// not what it meant.
+func NewBareScheme() *runtime.Scheme {
+	s := NewPublishedScheme()
+	utilruntime.Must(metainternalversion.AddToScheme(s))
+	addInternalTwins(s)
+	utilruntime.Must(addEventViews(s))
+	utilruntime.Must(addAutoscalerViews(s))
 	return s
 }
 

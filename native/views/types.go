@@ -1,0 +1,59 @@
+package views
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/openapi"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// Types are the types of all built-in kinds.
+type Types struct {
+	load func() map[schema.GroupKind]*ownership.Type
+}
+
+// New prepares the types.
+func New() *Types { return &Types{load: sync.OnceValue(load)} }
+
+// Of is the type of a kind, nil if the kind is not built in.
+func (t *Types) Of(kind schema.GroupKind) *ownership.Type { return t.load()[kind] }
+
+func load() map[schema.GroupKind]*ownership.Type {
+	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
+		return spec.MustCreateRef("#/components/schemas/" + name)
+	})
+	models := make(map[string]*spec.Schema, len(definitions))
+	for name, definition := range definitions {
+		models[name] = &definition.Schema
+	}
+	scheme := native.NewBareScheme()
+	applied, managed := ownership.NewViews(models, ownership.ClientSide), ownership.NewViews(models, ownership.ServerSide)
+	types := map[schema.GroupKind]*ownership.Type{}
+	for _, kind := range native.Kinds() {
+		gvk := kind.GroupVersionKind()
+		model, ok := reflect.Zero(reflect.TypeOf(kind.Object).Elem()).Interface().(interface{ OpenAPIModelName() string })
+		if !ok {
+			continue
+		}
+		appliedView, err := applied.View(model.OpenAPIModelName())
+		managedView, errManaged := managed.View(model.OpenAPIModelName())
+		if errors.Join(err, errManaged) != nil {
+			// Not in the published schema: its writes get a note.
+			continue
+		}
+		t := &ownership.Type{
+			Applied: appliedView, Managed: managedView,
+			Canonical: canonical{scheme: scheme, hub: gvk}.decode,
+			Redacted:  gvk.GroupKind() == corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(),
+		}
+		types[gvk.GroupKind()] = t
+	}
+	return types
+}

@@ -1,0 +1,125 @@
+package ownership
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+const (
+	// LastApplied is the annotation in which client-side apply keeps what it
+	// applied.
+	LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	// Ignore is the annotation that, with the value "ignore" on the stored
+	// object, keeps its writes from being judged.
+	Ignore = "holdfast.dev/ownership"
+)
+
+// Type is what there is to know of the objects of a kind.
+type Type struct {
+	// Applied and Managed are the views of client-side and server-side apply.
+	Applied, Managed *View
+	// Canonical decodes a configuration into the form in which objects of the
+	// kind are stored, without filling in defaults, and names the fields that
+	// the kind does not have. Nil takes configurations as they are.
+	Canonical func(config []byte) (canonical map[string]any, unknown []string, err error)
+	// Redacted says that values of the kind are never shown.
+	Redacted bool
+}
+
+// configuration is a last-applied configuration in canonical form: what is in it
+// is owned.
+type configuration struct {
+	values map[string]any
+	// note says what of it is not checked.
+	note string
+}
+
+// serverSet are the fields of metadata that are the server's, or that name the
+// object and cannot change.
+var serverSet = []string{
+	"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+	"deletionGracePeriodSeconds", "managedFields", "selfLink",
+}
+
+// maxUnknown is how many unknown fields a note names.
+const maxUnknown = 3
+
+// parse reads a last-applied configuration.
+func (t *Type) parse(text string) configuration {
+	canonical := t.Canonical
+	if canonical == nil {
+		canonical = decode
+	}
+	values, unknown, err := canonical([]byte(text))
+	if err != nil {
+		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
+	}
+	if values == nil {
+		return configuration{note: "the last-applied configuration is malformed: it is no object"}
+	}
+	config := configuration{values: judged(values)}
+	if len(unknown) > 0 {
+		config.note = unknownNote(unknown)
+	}
+	return config
+}
+
+// decode is how a configuration is read if nothing is known of its kind.
+func decode(text []byte) (values map[string]any, _ []string, err error) {
+	err = utiljson.Unmarshal(text, &values)
+	return values, nil, err
+}
+
+func unknownNote(unknown []string) string {
+	more := ""
+	if n := len(unknown) - maxUnknown; n > 0 {
+		unknown, more = unknown[:maxUnknown], fmt.Sprintf(" and %d more", n)
+	}
+	return printable("the last-applied configuration has unknown fields: " + strings.Join(unknown, ", ") + more)
+}
+
+// judged is what of an object is judged at all, without nulls. It shares what it
+// need not change.
+func judged(obj map[string]any) map[string]any {
+	out := maps.Clone(obj)
+	delete(out, "apiVersion")
+	delete(out, "kind")
+	delete(out, "status")
+	if meta, ok := out["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
+		for _, name := range serverSet {
+			delete(meta, name)
+		}
+		if annotations, ok := meta["annotations"].(map[string]any); ok {
+			if _, there := annotations[LastApplied]; there {
+				annotations = maps.Clone(annotations)
+				delete(annotations, LastApplied)
+				meta["annotations"] = annotations
+			}
+			if len(annotations) == 0 {
+				delete(meta, "annotations")
+			}
+		}
+		out["metadata"] = meta
+	}
+	return out
+}
+
+// lastApplied is the annotation of an object, "" if it has none.
+func lastApplied(obj map[string]any) string { return annotation(obj, LastApplied) }
+
+func annotation(obj map[string]any, name string) string {
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	text, _ := annotations[name].(string)
+	return text
+}
+
+func metadata(obj map[string]any, name string) string {
+	meta, _ := obj["metadata"].(map[string]any)
+	text, _ := meta[name].(string)
+	return text
+}

@@ -1,0 +1,146 @@
+package ownership
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// judgeApply looks at what the write applies: fields that somebody changed since
+// the last apply, and fields that were never apply's.
+func (j *judgement) judgeApply() {
+	text := lastApplied(j.New)
+	if text == "" {
+		return
+	}
+	applied := j.config
+	if applied == nil || text != lastApplied(j.Live) {
+		config := j.Type.parse(text)
+		applied = &config
+	}
+	if j.Note == "" {
+		j.Note = applied.note
+	}
+	if applied.values == nil {
+		return
+	}
+	a := applying{judgement: j}
+	var before any = none
+	if j.config != nil && j.config.values != nil {
+		before, a.owns = j.config.values, true
+	}
+	a.follow(j.Type.Applied.root, applied.values, trio{before, j.Live, j.New})
+}
+
+// applying is an apply being judged.
+type applying struct {
+	*judgement
+	path Path
+	// owns says that the object was applied before.
+	owns bool
+}
+
+// follow goes through the configuration that is being applied; the trio has what
+// was applied before.
+func (a *applying) follow(n *node, wanted any, t trio) {
+	if isNone(t.live) {
+		// Nobody has it: it is new, or was taken away from apply.
+		if !isNone(t.updated) && touches(n, t.applied, t.updated) {
+			a.report(Reverts, t)
+		}
+		return
+	}
+	switch n.shape {
+	case record, mapping:
+		object, ok := wanted.(map[string]any)
+		live, okLive := t.live.(map[string]any)
+		if ok && okLive {
+			a.followObject(n, object, live, t)
+			return
+		}
+	case keyed:
+		_, ok := wanted.([]any)
+		if _, okLive := t.live.([]any); ok && okLive {
+			a.followItems(n, wanted, t)
+			return
+		}
+	case members:
+		list, ok := wanted.([]any)
+		if _, okLive := t.live.([]any); ok && okLive {
+			a.followMembers(list, t)
+			return
+		}
+	}
+	a.compare(t)
+}
+
+func (a *applying) followObject(n *node, wanted, live map[string]any, t trio) {
+	before, _ := t.applied.(map[string]any)
+	updated, _ := t.updated.(map[string]any)
+	for name, value := range wanted {
+		if value == nil {
+			continue
+		}
+		a.path = append(a.path, Step{Name: name})
+		a.follow(n.child(name), value, trio{field(before, name), field(live, name), field(updated, name)})
+		a.path = a.path[:len(a.path)-1]
+	}
+}
+
+func (a *applying) followItems(n *node, wanted any, t trio) {
+	before, live, updated := newItems(t.applied, n.keys), newItems(t.live, n.keys), newItems(t.updated, n.keys)
+	newItems(wanted, n.keys).each(func(item map[string]any, earlier int) {
+		place := trio{before.find(item, earlier), live.find(item, earlier), updated.find(item, earlier)}
+		known := len(a.Findings)
+		a.path = append(a.path, Step{Keys: n.keys, Item: item})
+		a.follow(n.elem, item, place)
+		if a.owns && isNone(place.applied) && !isNone(place.live) && len(a.Findings) == known {
+			a.report(TakesOver, place)
+		}
+		a.path = a.path[:len(a.path)-1]
+	})
+}
+
+func (a *applying) followMembers(wanted []any, t trio) {
+	before, live, updated := newMembership(t.applied), newMembership(t.live), newMembership(t.updated)
+	for _, member := range wanted {
+		place := trio{before.find(member), live.find(member), updated.find(member)}
+		a.path = append(a.path, Step{Member: member})
+		switch {
+		case isNone(place.live) && !isNone(place.applied) && !isNone(place.updated):
+			a.report(Reverts, place)
+		case a.owns && isNone(place.applied) && !isNone(place.live):
+			a.report(TakesOver, place)
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+}
+
+// compare judges one field that is applied.
+func (a *applying) compare(t trio) {
+	switch {
+	case equal(t.live, t.updated):
+	case isNone(t.applied):
+		a.report(Seizes, t)
+	case equal(t.live, t.applied):
+	case contains(t.live, t.applied) && a.isOwn(a.path):
+		// The server added defaults inside of one value.
+	default:
+		a.report(Reverts, t)
+	}
+}
+
+func (a *applying) report(kind Kind, t trio) {
+	// What the apply manager itself wrote, defaults included, was not set by
+	// another source.
+	if kind != Reverts && a.isOwn(a.path) {
+		return
+	}
+	path := append(Path(nil), a.path...)
+	f := Finding{Kind: kind, Path: path, Live: t.live, New: t.updated, Applied: t.applied}
+	f.LastSet, _ = a.managers.latest(path, func(entry *metav1.ManagedFieldsEntry) bool { return !a.isApply(entry) })
+	a.Findings = append(a.Findings, f)
+}
+
+func (a *applying) isOwn(path Path) bool { return a.managers.owns(path, a.isApply) }
+
+// isApply says whether an entry is the apply manager's own.
+func (a *applying) isApply(entry *metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == applyManager || entry.Manager == a.Write.Writer.Manager
+}

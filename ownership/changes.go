@@ -1,0 +1,109 @@
+package ownership
+
+import (
+	"slices"
+	"strings"
+)
+
+// Changed are the topmost fields that differ between two objects in the view of
+// client-side apply, at most limit of them, without what is never judged.
+func (t *Type) Changed(live, updated map[string]any, limit int) []Path {
+	c := changeWalk{limit: limit}
+	c.compare(t.Applied.root, judged(live), judged(updated))
+	slices.SortFunc(c.paths, func(a, b Path) int { return strings.Compare(a.String(), b.String()) })
+	return c.paths
+}
+
+// changes says whether two objects differ.
+func changes(n *node, live, updated any) bool {
+	c := changeWalk{limit: 1}
+	c.compare(n, live, updated)
+	return len(c.paths) > 0
+}
+
+// changeWalk collects what differs.
+type changeWalk struct {
+	path  Path
+	paths []Path
+	limit int
+}
+
+func (c *changeWalk) compare(n *node, live, updated any) {
+	if len(c.paths) >= c.limit {
+		return
+	}
+	if isNone(live) || isNone(updated) {
+		if isNone(live) != isNone(updated) {
+			c.report()
+		}
+		return
+	}
+	switch n.shape {
+	case record, mapping:
+		oldObj, ok := live.(map[string]any)
+		newObj, okNew := updated.(map[string]any)
+		if ok && okNew {
+			c.compareObjects(n, oldObj, newObj)
+			return
+		}
+	case keyed:
+		_, ok := live.([]any)
+		if _, okNew := updated.([]any); ok && okNew {
+			c.compareItems(n, live, updated)
+			return
+		}
+	}
+	if !equal(live, updated) {
+		c.report()
+	}
+}
+
+func (c *changeWalk) compareObjects(n *node, oldObj, newObj map[string]any) {
+	for name, value := range oldObj {
+		c.step(Step{Name: name}, n.child(name), value, field(newObj, name))
+	}
+	for name, value := range newObj {
+		if _, ok := oldObj[name]; !ok {
+			c.step(Step{Name: name}, n.child(name), none, value)
+		}
+	}
+}
+
+func (c *changeWalk) compareItems(n *node, live, updated any) {
+	oldItems, newItems := newItems(live, n.keys), newItems(updated, n.keys)
+	oldItems.each(func(item map[string]any, earlier int) {
+		c.step(Step{Keys: n.keys, Item: item}, n.elem, item, newItems.find(item, earlier))
+	})
+	newItems.each(func(item map[string]any, earlier int) {
+		if isNone(oldItems.find(item, earlier)) {
+			c.step(Step{Keys: n.keys, Item: item}, n.elem, none, item)
+		}
+	})
+}
+
+func (c *changeWalk) step(step Step, n *node, live, updated any) {
+	c.path = append(c.path, step)
+	c.compare(n, live, updated)
+	c.path = c.path[:len(c.path)-1]
+}
+
+func (c *changeWalk) report() { c.paths = append(c.paths, append(Path(nil), c.path...)) }
+
+// sortFindings puts findings in the order of their paths.
+func sortFindings(findings []Finding) {
+	if len(findings) < 2 {
+		return
+	}
+	type named struct {
+		text string
+		Finding
+	}
+	sorted := make([]named, len(findings))
+	for i, f := range findings {
+		sorted[i] = named{f.Path.String(), f}
+	}
+	slices.SortStableFunc(sorted, func(a, b named) int { return strings.Compare(a.text, b.text) })
+	for i := range sorted {
+		findings[i] = sorted[i].Finding
+	}
+}

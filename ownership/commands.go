@@ -1,0 +1,103 @@
+package ownership
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Commands remember which command wrote which field of one object, the newest
+// first. The zero value remembers nothing.
+type Commands struct {
+	Entries []Command `json:"entries,omitempty"`
+}
+
+// Command is one imperative write.
+type Command struct {
+	// Command is the command line without arguments: "kubectl set image".
+	Command string `json:"command"`
+	// Manager is what managed fields call the writer.
+	Manager string    `json:"manager"`
+	Time    time.Time `json:"time"`
+	// Fields are the paths that it changed, as Path.String has them.
+	Fields []string `json:"fields"`
+}
+
+// What is remembered of one object is bounded: the oldest goes first.
+const (
+	// MaxFields is how many changed fields of one write are remembered.
+	MaxFields   = 32
+	maxCommands = 32
+	maxBytes    = 8 << 10
+)
+
+// Add remembers a write; a field is remembered with its last command only.
+func (c *Commands) Add(command Command) {
+	if len(command.Fields) > MaxFields {
+		command.Fields = command.Fields[:MaxFields]
+	}
+	kept := []Command{command}
+	size := command.size()
+	for _, old := range c.Entries {
+		old.Fields = slices.DeleteFunc(slices.Clone(old.Fields), func(field string) bool {
+			return slices.ContainsFunc(command.Fields, func(newer string) bool { return isWithin(field, newer) })
+		})
+		size += old.size()
+		if len(old.Fields) == 0 {
+			continue
+		}
+		if len(kept) == maxCommands || size > maxBytes {
+			break
+		}
+		kept = append(kept, old)
+	}
+	c.Entries = kept
+}
+
+func (c *Command) size() int {
+	size := len(c.Command) + len(c.Manager) + 64
+	for _, field := range c.Fields {
+		size += len(field) + 3
+	}
+	return size
+}
+
+// Find is the last command that wrote a field, a part of it, or a whole that it is
+// a part of.
+func (c *Commands) Find(field string) (Command, bool) {
+	for _, command := range c.Entries {
+		for _, written := range command.Fields {
+			if isWithin(field, written) || isWithin(written, field) {
+				return command, true
+			}
+		}
+	}
+	return Command{}, false
+}
+
+// isWithin says whether a path is another or a place inside of it.
+func isWithin(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Explain names, in findings about what others set, the exact command where it is
+// remembered and still the last that wrote.
+func (v *Verdict) Explain(commands Commands) {
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if f.Kind == Overwrites {
+			continue
+		}
+		command, ok := commands.Find(f.Path.String())
+		if !ok || f.LastSet.Name != "" && f.LastSet.Name != command.Manager {
+			continue
+		}
+		f.LastSet = Source{Name: command.Command, Time: command.Time}
+	}
+}
+
+// NeedsCommands says whether Explain could add anything.
+func (v *Verdict) NeedsCommands() bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind != Overwrites })
+}

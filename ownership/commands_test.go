@@ -1,0 +1,78 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/ownership"
+)
+
+func TestCommands(t *testing.T) {
+	at := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
+	var c ownership.Commands
+	add := func(command string, fields ...string) {
+		at = at.Add(time.Minute)
+		c.Add(ownership.Command{Command: command, Manager: "m", Time: at, Fields: fields})
+	}
+	add("kubectl set image", `.spec.containers[name="web"].image`)
+	add("kubectl scale", ".spec.replicas")
+	add("kubectl patch", `.spec.containers[name="web"]`)
+	add("kubectl annotate", ".metadata.annotations")
+	for field, want := range map[string]string{
+		`.spec.containers[name="web"].image`: "kubectl patch",
+		`.spec.replicas`:                     "kubectl scale",
+		`.spec`:                              "kubectl patch",
+		`.spec.replica`:                      "",
+		`.metadata.annotations["a.b/c"]`:     "kubectl annotate",
+	} {
+		if got, _ := c.Find(field); got.Command != want {
+			t.Errorf("%s: found %q, want %q", field, got.Command, want)
+		}
+	}
+	if len(c.Entries) != 3 {
+		t.Errorf("%d entries, want those whose fields were not written again", len(c.Entries))
+	}
+	for i := range 1000 {
+		var fields []string
+		for j := range 100 {
+			fields = append(fields, fmt.Sprintf(".spec.%s-%d-%d", strings.Repeat("x", i%200), i, j))
+		}
+		add("kubectl patch", fields...)
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 24<<10 {
+		t.Errorf("%d bytes are remembered", len(data))
+	}
+}
+
+func TestReplacement(t *testing.T) {
+	got, err := ownership.Replacement(parse(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  namespace: b
+  uid: x
+  resourceVersion: "1"
+  generation: 2
+  creationTimestamp: null
+  managedFields: []
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: old, mine: "1"}
+data: {k: v}
+status: {x: y}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"annotations":{"mine":"1"},"name":"a","namespace":"b"}}` + "\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("annotation (-want +got):\n%s", diff)
+	}
+}

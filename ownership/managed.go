@@ -1,0 +1,235 @@
+package ownership
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// judgeManaged looks at what is owned by server-side apply and not by
+// client-side apply, which was looked at before.
+func (j *judgement) judgeManaged() {
+	known := len(j.Findings)
+	for i := range j.managers.entries {
+		entry := &j.managers.entries[i]
+		if entry.Operation != metav1.ManagedFieldsOperationApply || !j.managers.judges(i) {
+			continue
+		}
+		s := setWalk{found: func(f Finding) {
+			f.Manager, f.Applied = entry.Manager, f.Live
+			if !j.isKnown(f.Path, known) {
+				j.Findings = append(j.Findings, f)
+			}
+		}}
+		s.root(j.Type.Managed.root, j.managers.set(i), j.Live, j.New)
+		// A field that several apply is one finding, of the first of them.
+		known = len(j.Findings)
+	}
+}
+
+// isKnown says whether one of the first findings is about the same field, or
+// about a whole that it is a part of.
+func (j *judgement) isKnown(path Path, first int) bool {
+	for i := range j.Findings[:first] {
+		if other := j.Findings[i].Path; path.within(other) || other.within(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeForced looks at what a forced server-side apply takes from others: from
+// other managers, and from the last-applied configuration.
+func (j *judgement) judgeForced() {
+	updated := newManagers(j.NewManagers)
+	manager := j.Write.Writer.Manager
+	own := updated.applied(manager)
+	if own < 0 {
+		return
+	}
+	isOwn := func(entry *metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply
+	}
+	isOther := func(entry *metav1.ManagedFieldsEntry) bool { return !isOwn(entry) }
+	s := setWalk{found: func(f Finding) {
+		if isNone(f.Live) || j.managers.owns(f.Path, isOwn) {
+			return
+		}
+		last, taken := j.managers.latest(f.Path, isOther)
+		if !taken && !j.isApplied(f.Path) {
+			return
+		}
+		f.Kind, f.LastSet = Seizes, last
+		j.Findings = append(j.Findings, f)
+	}}
+	s.root(j.Type.Managed.root, updated.set(own), j.Live, j.New)
+}
+
+// isApplied says whether the last-applied configuration has a field.
+func (j *judgement) isApplied(path Path) bool {
+	if j.config == nil || j.config.values == nil {
+		return false
+	}
+	return !isNone(lookup(j.config.values, path))
+}
+
+// lookup is the value at a path, found by the keys that the path names and the
+// values have.
+func lookup(value any, path Path) any {
+	for _, step := range path {
+		switch at := value.(type) {
+		case map[string]any:
+			if !step.isName() {
+				return none
+			}
+			value = field(at, step.Name)
+		case []any:
+			value = lookupItem(at, step)
+		default:
+			return value
+		}
+	}
+	return value
+}
+
+func lookupItem(list []any, step Step) any {
+	for _, item := range list {
+		if object, ok := item.(map[string]any); ok && step.Keys != nil && sameKnown(step.Keys, object, step.Item) {
+			return object
+		}
+		if step.Member != nil && equal(item, step.Member) {
+			return item
+		}
+	}
+	return none
+}
+
+// sameKnown compares the keys that an item has: applied items may lack those
+// with defaults.
+func sameKnown(keys []string, item, like map[string]any) bool {
+	for _, key := range keys {
+		if v := field(item, key); !isNone(v) && !equal(v, field(like, key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// setWalk follows a set of fields through the object before and after a write.
+type setWalk struct {
+	path  Path
+	found func(Finding)
+}
+
+// root follows what is judged of an object.
+func (s *setWalk) root(n *node, set *fieldpath.Set, live, updated map[string]any) {
+	for element := range elements(set) {
+		name := element.FieldName
+		if name == nil || *name == "status" || *name == "apiVersion" || *name == "kind" {
+			continue
+		}
+		oldValue, newValue := live, updated
+		if *name == "metadata" {
+			oldValue, newValue = judged(live), judged(updated)
+		}
+		s.step(Step{Name: *name}, n.child(*name), below(set, element), pair{field(oldValue, *name), field(newValue, *name)})
+	}
+}
+
+// pair is one place in both objects.
+type pair struct{ live, updated any }
+
+func (s *setWalk) step(step Step, n *node, set *fieldpath.Set, p pair) {
+	s.path = append(s.path, step)
+	s.follow(n, set, p)
+	s.path = s.path[:len(s.path)-1]
+}
+
+// follow reports what changes of a set; the nil set is a leaf.
+func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
+	if isNone(p.live) || isNone(p.updated) {
+		if isNone(p.live) != isNone(p.updated) {
+			s.report(p)
+		}
+		return
+	}
+	if set == nil {
+		if isGranular(n, p.live) && isGranular(n, p.updated) {
+			// An empty object or list: only its presence is owned.
+			return
+		}
+		if !equal(p.live, p.updated) {
+			s.report(p)
+		}
+		return
+	}
+	for element := range elements(set) {
+		s.element(n, element, below(set, element), p)
+	}
+}
+
+func (s *setWalk) element(n *node, element fieldpath.PathElement, set *fieldpath.Set, p pair) {
+	switch {
+	case element.FieldName != nil:
+		live, ok := p.live.(map[string]any)
+		updated, okNew := p.updated.(map[string]any)
+		if ok && okNew {
+			name := *element.FieldName
+			s.step(Step{Name: name}, n.child(name), set, pair{field(live, name), field(updated, name)})
+		}
+	case element.Key != nil:
+		keys, item := make([]string, 0, len(*element.Key)), map[string]any{}
+		for _, f := range *element.Key {
+			keys = append(keys, f.Name)
+			item[f.Name] = normal(f.Value.Unstructured())
+		}
+		elem := n.elem
+		if elem == nil {
+			elem = newLoose()
+		}
+		s.step(Step{Keys: keys, Item: item}, elem, set,
+			pair{newItems(p.live, keys).find(item, 0), newItems(p.updated, keys).find(item, 0)})
+	case element.Value != nil:
+		member := normal((*element.Value).Unstructured())
+		s.step(Step{Member: member}, &node{}, nil,
+			pair{newMembership(p.live).find(member), newMembership(p.updated).find(member)})
+	}
+}
+
+func (s *setWalk) report(p pair) {
+	s.found(Finding{Path: append(Path(nil), s.path...), Live: p.live, New: p.updated, Applied: none})
+}
+
+// elements are what a set has on its first level, each once. The iterators of the
+// library do not survive a loop that ends early, so this one is gathered first.
+func elements(set *fieldpath.Set) func(yield func(fieldpath.PathElement) bool) {
+	all := make([]fieldpath.PathElement, 0, set.Members.Size())
+	set.Children.Iterate(func(element fieldpath.PathElement) { all = append(all, element) })
+	set.Members.Iterate(func(element fieldpath.PathElement) {
+		if _, ok := set.Children.Get(element); !ok {
+			all = append(all, element)
+		}
+	})
+	return slices.Values(all)
+}
+
+// below is what a set has under an element, nil if that is a leaf.
+func below(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
+	child, ok := set.Children.Get(element)
+	if !ok || child.Empty() {
+		return nil
+	}
+	return child
+}
+
+// isGranular says whether a value is made of fields with owners of their own.
+func isGranular(n *node, v any) bool {
+	switch v.(type) {
+	case map[string]any:
+		return n != nil && (n.shape == record || n.shape == mapping)
+	case []any:
+		return n != nil && (n.shape == keyed || n.shape == members)
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package ownership
+
+import (
+	"bytes"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// managers are the managed fields of an object, decoded when they are asked for.
+type managers struct {
+	entries []metav1.ManagedFieldsEntry
+	sets    []*fieldpath.Set
+}
+
+func newManagers(entries []metav1.ManagedFieldsEntry) *managers {
+	return &managers{entries: entries, sets: make([]*fieldpath.Set, len(entries))}
+}
+
+// set is what an entry owns; a malformed one owns nothing.
+func (m *managers) set(i int) *fieldpath.Set {
+	if m.sets[i] == nil {
+		m.sets[i] = &fieldpath.Set{}
+		if fields := m.entries[i].FieldsV1; fields != nil {
+			set := &fieldpath.Set{}
+			if set.FromJSON(bytes.NewReader(fields.GetRawBytes())) == nil {
+				m.sets[i] = set
+			}
+		}
+	}
+	return m.sets[i]
+}
+
+// judges says whether an entry owns anything that is judged: those of a status
+// do not.
+func (m *managers) judges(i int) bool { return m.entries[i].Subresource != "status" }
+
+// hasApply says whether anybody applies the object on the server's side.
+func (m *managers) hasApply() bool {
+	for i := range m.entries {
+		if m.entries[i].Operation == metav1.ManagedFieldsOperationApply && m.judges(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// applied is the index of a manager's entry of server-side apply, or -1.
+func (m *managers) applied(name string) int {
+	for i := range m.entries {
+		if m.entries[i].Operation == metav1.ManagedFieldsOperationApply && m.entries[i].Manager == name && m.judges(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// owns says whether a manager has a field or a part of it.
+func (m *managers) owns(path Path, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
+	for i := range m.entries {
+		if isManager(&m.entries[i]) && covers(m.set(i), path) {
+			return true
+		}
+	}
+	return false
+}
+
+// Source is who set a value, and when.
+type Source struct {
+	Name string
+	Time time.Time
+}
+
+// latest is who of the managers that have a field wrote last.
+func (m *managers) latest(path Path, isManager func(entry *metav1.ManagedFieldsEntry) bool) (Source, bool) {
+	var found Source
+	ok := false
+	for i := range m.entries {
+		entry := &m.entries[i]
+		if !isManager(entry) || !covers(m.set(i), path) {
+			continue
+		}
+		var at time.Time
+		if entry.Time != nil {
+			at = entry.Time.UTC()
+		}
+		if !ok || at.After(found.Time) {
+			found, ok = Source{Name: entry.Manager, Time: at}, true
+		}
+	}
+	return found, ok
+}
+
+// covers says whether a set has a field, the whole that the field is a part of,
+// or a part of it. The path may be of another view than the set: an item is
+// found by the keys that both know.
+func covers(set *fieldpath.Set, path Path) bool {
+	for i, step := range path {
+		last := i == len(path)-1
+		element, child, ok := descend(set, step)
+		switch {
+		case !ok:
+			return false
+		case child == nil, last:
+			// A leaf: this, or a whole that this is a part of.
+			return true
+		case set.Members.Has(element) && isWhole(child):
+			return true
+		}
+		set = child
+	}
+	return !set.Empty()
+}
+
+func isWhole(set *fieldpath.Set) bool { return set.Members.Size() == 0 && set.Children.Empty() }
+
+// descend finds what a set has at a step: nil if it is a leaf.
+func descend(set *fieldpath.Set, step Step) (fieldpath.PathElement, *fieldpath.Set, bool) {
+	if step.isName() {
+		element := fieldpath.PathElement{FieldName: &step.Name}
+		if child, ok := set.Children.Get(element); ok {
+			return element, child, true
+		}
+		return element, nil, set.Members.Has(element)
+	}
+	var found fieldpath.PathElement
+	var child *fieldpath.Set
+	ok := false
+	for element := range elements(set) {
+		if !ok && matches(element, step) {
+			found, child, ok = element, below(set, element), true
+		}
+	}
+	return found, child, ok
+}
+
+// matches says whether an element of a set is the item that a step names.
+func matches(element fieldpath.PathElement, step Step) bool {
+	switch {
+	case element.Value != nil:
+		return step.Member != nil && equal(normal((*element.Value).Unstructured()), step.Member)
+	case element.Key == nil || step.Keys == nil:
+		return false
+	}
+	for _, known := range *element.Key {
+		if v, ok := step.Item[known.Name]; ok && !equal(normal(known.Value.Unstructured()), v) {
+			return false
+		}
+	}
+	return true
+}
+
+// normal gives a number of a set the type that numbers of objects have.
+func normal(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case float32:
+		return float64(v)
+	}
+	return v
+}
