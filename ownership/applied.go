@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -35,6 +36,7 @@ type configuration struct {
 	values map[string]any
 	// note says what of it is not checked.
 	note string
+	plan func() *plan
 }
 
 // serverSet are the fields of metadata that are the server's, or that name the
@@ -61,6 +63,10 @@ func (t *Type) parse(text string) configuration {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
 	config := configuration{values: judged(values)}
+	config.plan = sync.OnceValue(func() *plan {
+		p := newPlan(t.Applied.root, Step{}, config.values)
+		return &p
+	})
 	if len(unknown) > 0 {
 		config.note = unknownNote(unknown)
 	}

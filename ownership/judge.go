@@ -115,7 +115,7 @@ func (j *judgement) act() Act {
 func (j *judgement) judgeImperative() {
 	if j.config != nil && j.config.values != nil {
 		w := walk{found: func(f Finding) { j.Findings = append(j.Findings, f) }}
-		w.owned(j.Type.Applied.root, trio{applied: j.config.values, live: j.Live, updated: j.New})
+		w.owned(j.config.plan(), j.Live, j.New)
 	}
 	if j.managers.hasApply() {
 		j.judgeManaged()

@@ -1,5 +1,10 @@
 package ownership
 
+import (
+	"slices"
+	"strings"
+)
+
 // walk follows a last-applied configuration through the object before and after
 // a write.
 type walk struct {
@@ -10,71 +15,105 @@ type walk struct {
 // trio is one place in the configuration and in both objects.
 type trio struct{ applied, live, updated any }
 
-func (w *walk) at(step Step, f func()) {
-	w.path = append(w.path, step)
-	f()
+// plan is a configuration prepared for being followed: the values with the nodes
+// of their places, in order. It is made once and followed by every write.
+type plan struct {
+	step  Step
+	node  *node
+	value any
+	// earlier is the number of earlier items with the same keys.
+	earlier int
+	below   []plan
+}
+
+func newPlan(n *node, step Step, value any) plan {
+	p := plan{step: step, node: n, value: value}
+	switch n.shape {
+	case record, mapping:
+		object, _ := value.(map[string]any)
+		for name, v := range object {
+			if v != nil {
+				p.below = append(p.below, newPlan(n.child(name), Step{Name: name}, v))
+			}
+		}
+		slices.SortFunc(p.below, func(a, b plan) int { return strings.Compare(a.step.Name, b.step.Name) })
+	case keyed:
+		newItems(value, n.keys).each(func(item map[string]any, earlier int) {
+			below := newPlan(n.elem, Step{Keys: n.keys, Item: item}, item)
+			below.earlier = earlier
+			p.below = append(p.below, below)
+		})
+	case members:
+		list, _ := value.([]any)
+		for _, member := range list {
+			if member != nil {
+				p.below = append(p.below, plan{step: Step{Member: member}, node: &node{}, value: member})
+			}
+		}
+	}
+	return p
+}
+
+func (w *walk) report(p *plan, live, updated any) {
+	w.found(Finding{Path: append(Path(nil), w.path...), Live: live, New: updated, Applied: p.value})
+}
+
+func (w *walk) step(p *plan, live, updated any) {
+	w.path = append(w.path, p.step)
+	w.owned(p, live, updated)
 	w.path = w.path[:len(w.path)-1]
 }
 
-func (w *walk) report(t trio) {
-	w.found(Finding{Path: append(Path(nil), w.path...), Live: t.live, New: t.updated, Applied: t.applied})
-}
-
 // owned reports what a write changes of the fields that are in the configuration.
-func (w *walk) owned(n *node, t trio) {
-	if isNone(t.live) || isNone(t.updated) {
-		if isNone(t.live) != isNone(t.updated) && (touches(n, t.applied, t.live) || touches(n, t.applied, t.updated)) {
-			w.report(t)
+func (w *walk) owned(p *plan, live, updated any) {
+	if isNone(live) || isNone(updated) {
+		if isNone(live) != isNone(updated) && (touches(p.node, p.value, live) || touches(p.node, p.value, updated)) {
+			w.report(p, live, updated)
 		}
 		return
 	}
-	switch n.shape {
+	switch p.node.shape {
 	case record, mapping:
-		applied, ok := t.applied.(map[string]any)
-		live, okLive := t.live.(map[string]any)
-		updated, okNew := t.updated.(map[string]any)
+		_, ok := p.value.(map[string]any)
+		oldObj, okLive := live.(map[string]any)
+		newObj, okNew := updated.(map[string]any)
 		if ok && okLive && okNew {
-			for name, value := range applied {
-				if value == nil {
-					continue
-				}
-				w.at(Step{Name: name}, func() {
-					w.owned(n.child(name), trio{value, field(live, name), field(updated, name)})
-				})
+			for i := range p.below {
+				below := &p.below[i]
+				w.step(below, field(oldObj, below.step.Name), field(newObj, below.step.Name))
 			}
 			return
 		}
 	case keyed:
-		if areLists(t) {
-			live, updated := newItems(t.live, n.keys), newItems(t.updated, n.keys)
-			newItems(t.applied, n.keys).each(func(item map[string]any, earlier int) {
-				w.at(Step{Keys: n.keys, Item: item}, func() {
-					w.owned(n.elem, trio{item, live.find(item, earlier), updated.find(item, earlier)})
-				})
-			})
+		if areLists(p.value, live, updated) {
+			oldItems, newItems := newItems(live, p.node.keys), newItems(updated, p.node.keys)
+			for i := range p.below {
+				below := &p.below[i]
+				w.step(below, oldItems.find(below.step.Item, below.earlier), newItems.find(below.step.Item, below.earlier))
+			}
 			return
 		}
 	case members:
-		if list, ok := t.applied.([]any); ok && areLists(t) {
-			live, updated := newMembership(t.live), newMembership(t.updated)
-			for _, member := range list {
-				w.at(Step{Member: member}, func() {
-					w.owned(&node{}, trio{member, live.find(member), updated.find(member)})
-				})
+		if areLists(p.value, live, updated) {
+			oldMembers, newMembers := newMembership(live), newMembership(updated)
+			for i := range p.below {
+				w.step(&p.below[i], oldMembers.find(p.below[i].value), newMembers.find(p.below[i].value))
 			}
 			return
 		}
 	}
-	if !equal(t.live, t.updated) {
-		w.report(t)
+	if !equal(live, updated) {
+		w.report(p, live, updated)
 	}
 }
 
-func areLists(t trio) bool {
-	_, applied := t.applied.([]any)
-	_, live := t.live.([]any)
-	_, updated := t.updated.([]any)
-	return applied && live && updated
+func areLists(values ...any) bool {
+	for _, v := range values {
+		if _, ok := v.([]any); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // touches says whether a value has anything that the configuration owns. An empty
