@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -50,6 +51,10 @@ type Config struct {
 	// Features are those of the built-in kinds, by native.NewFeatures; nil is as
 	// they are by default.
 	Features featuregate.FeatureGate
+	// Ownership says what becomes of writes that change what apply owns:
+	// "enforce-edit", which is also the meaning of "", warns and refuses edits,
+	// "warn" warns, "off" says nothing.
+	Ownership string
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd etcd.Cluster
@@ -83,6 +88,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Features == nil {
 		c.Features = native.NewFeatures()
+	}
+	if _, err := guard.ParseMode(c.Ownership); err != nil {
+		return c, err
 	}
 	if c.Kubeconfig == "" {
 		c.Kubeconfig = filepath.Join(c.DataDir, "admin.kubeconfig")

@@ -36,6 +36,7 @@ func (s *Server) serveCustom(config *genericapiserver.Config, i installer, docum
 		Models:             models,
 		Groups:             s.generic.DiscoveryGroupManager,
 		Aggregated:         s.generic.AggregatedDiscoveryGroupManager,
+		Guard:              i.guard,
 		ImmutabilityStatus: s.config.ImmutabilityStatus,
 		MinWatch:           minWatch,
 		MaxBody:            config.MaxRequestBodyBytes,

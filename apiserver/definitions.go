@@ -13,9 +13,11 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -38,8 +40,8 @@ var (
 )
 
 // newDefinitionREST opens the registry of definitions and their status.
-func newDefinitionREST(typer runtime.ObjectTyper, options generic.RESTOptionsGetter) (*definitionREST, *statusREST, error) {
-	s := newDefinitionStrategy(typer)
+func newDefinitionREST(typer runtime.ObjectTyper, options generic.RESTOptionsGetter, g *guard.Guard) (*definitionREST, *statusREST, error) {
+	s := definitionStrategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, guard: g}
 	store := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return &definition.CustomResourceDefinition{} },
 		NewListFunc:               func() runtime.Object { return &definition.CustomResourceDefinitionList{} },
@@ -49,6 +51,7 @@ func newDefinitionREST(typer runtime.ObjectTyper, options generic.RESTOptionsGet
 		UpdateStrategy:            s,
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
+		AfterDelete:               g.AfterDelete,
 		TableConvertor:            rest.NewDefaultTableConvertor(definitionResource),
 	}
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {

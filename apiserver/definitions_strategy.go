@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -20,6 +22,7 @@ import (
 type definitionStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
+	guard *guard.Guard
 }
 
 var (
@@ -28,10 +31,6 @@ var (
 	_ rest.RESTDeleteStrategy  = definitionStrategy{}
 	_ rest.ResetFieldsStrategy = definitionStrategy{}
 )
-
-func newDefinitionStrategy(typer runtime.ObjectTyper) definitionStrategy {
-	return definitionStrategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator}
-}
 
 // write is the request under way. oldObj is nil when a definition is created.
 func (definitionStrategy) write(ctx context.Context, oldObj runtime.Object) definition.Write {
@@ -65,6 +64,14 @@ func (s definitionStrategy) PrepareForCreate(ctx context.Context, obj runtime.Ob
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s definitionStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	prepareDefinition(ctx, s.write(ctx, oldObj), newObj)
+	s.guard.Prepare(ctx, s.update(newObj, oldObj))
+}
+
+// update is an update of a definition; kubectl applies definitions as it applies
+// custom resources.
+func (s definitionStrategy) update(newObj, oldObj runtime.Object) guard.Update {
+	kind := schema.GroupVersionKind{Group: definition.GroupName, Version: definition.V1, Kind: "CustomResourceDefinition"}
+	return guard.Update{Kind: kind, Type: s.guard.LooseType(), Live: oldObj, New: newObj}
 }
 
 func prepareDefinition(ctx context.Context, w definition.Write, obj runtime.Object) {
@@ -87,7 +94,7 @@ func (s definitionStrategy) Validate(ctx context.Context, obj runtime.Object) fi
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s definitionStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return validateDefinition(ctx, s.write(ctx, oldObj), newObj)
+	return append(validateDefinition(ctx, s.write(ctx, oldObj), newObj), s.guard.Check(ctx, s.update(newObj, oldObj))...)
 }
 
 func validateDefinition(ctx context.Context, w definition.Write, obj runtime.Object) field.ErrorList {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/apiserver/selection"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native"
@@ -38,6 +39,7 @@ type installer struct {
 	options generic.RESTOptionsGetter
 	etcd    *etcd.Client
 	tokens  *tokens
+	guard   *guard.Guard
 	// features are those of the kinds.
 	features featuregate.FeatureGate
 	// used are the objects that each node uses.
@@ -53,7 +55,7 @@ func (i installer) install(server *genericapiserver.GenericAPIServer) (map[schem
 	groups := map[string]*genericapiserver.APIGroupInfo{}
 	var order []*genericapiserver.APIGroupInfo
 	for _, kind := range native.Kinds() {
-		base, err := newKindREST(kind.Under(i.features), i.scheme, i.options)
+		base, err := newKindREST(i.strategy(kind.Under(i.features)), i.options)
 		if err != nil {
 			return nil, err
 		}
@@ -117,10 +119,14 @@ func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, served r
 	maps.Copy(info.VersionedResourcesStorageMap[gv.Version], served)
 }
 
+func (i installer) strategy(kind native.Kind) strategy {
+	return strategy{ObjectTyper: i.scheme, NameGenerator: names.SimpleNameGenerator, kind: kind, guard: i.guard}
+}
+
 // serve gives a kind its subresources.
 func (i installer) serve(base *kindREST) resources {
 	kind := base.kind
-	s := strategy{ObjectTyper: i.scheme, NameGenerator: names.SimpleNameGenerator, kind: kind}
+	s := i.strategy(kind)
 	served := resources{kind.Resource: base}
 	// Subresources work on copies of the store, so what is particular to it
 	// comes first.
@@ -174,7 +180,11 @@ func (i installer) allot(server *genericapiserver.GenericAPIServer, stores map[s
 			prefix:  "/" + ports.Resource + "/",
 		},
 	}
-	services.BeginCreate, services.BeginUpdate, services.AfterDelete = a.beginCreate, a.beginUpdate, a.afterDelete
+	services.BeginCreate, services.BeginUpdate = a.beginCreate, a.beginUpdate
+	services.AfterDelete = func(obj runtime.Object, options *metav1.DeleteOptions) {
+		a.afterDelete(obj, options)
+		i.guard.AfterDelete(obj, options)
+	}
 	return server.AddPostStartHook("repair-services", func(hook genericapiserver.PostStartHookContext) error {
 		go a.repairUntil(hook)
 		return nil

@@ -12,7 +12,6 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/native"
@@ -37,8 +36,8 @@ func (r *kindREST) ShortNames() []string { return r.kind.ShortNames }
 func (r *kindREST) Categories() []string { return r.kind.Categories }
 
 // newKindREST opens the registry of a kind.
-func newKindREST(kind native.Kind, typer runtime.ObjectTyper, options generic.RESTOptionsGetter) (*kindREST, error) {
-	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind}
+func newKindREST(s strategy, options generic.RESTOptionsGetter) (*kindREST, error) {
+	kind := s.kind
 	resource := kind.GroupResource()
 	store := &genericregistry.Store{
 		NewFunc:                   kind.New,
@@ -57,6 +56,7 @@ func newKindREST(kind native.Kind, typer runtime.ObjectTyper, options generic.RE
 		DeleteStrategy:      s,
 		ResetFieldsStrategy: s,
 		TableConvertor:      newTableConvertor(kind),
+		AfterDelete:         s.guard.AfterDelete,
 		ReturnDeletedObject: kind.ReturnDeleted,
 	}
 	storeOptions := &generic.StoreOptions{RESTOptions: options, AttrFunc: attributes(kind)}

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -52,6 +53,11 @@ type Server struct {
 	// transformers encrypt what is stored; nil stores it as it is.
 	transformers value.ResourceTransformers
 	stores       map[schema.GroupResource]*genericregistry.Store
+	// guard judges whose fields writes change, and memory knows which commands
+	// wrote them; both are nil if ownership is off.
+	guard       *guard.Guard
+	memory      *guard.Memory
+	closeMemory func()
 	// bootstrapped is closed when the objects are there that clients expect.
 	bootstrapped chan struct{}
 }
@@ -171,15 +177,18 @@ func (s *Server) build(ctx context.Context) error {
 	if err := applyAdmission(config, clients, roles); err != nil {
 		return err
 	}
+	if err := s.applyOwnership(config); err != nil {
+		return err
+	}
 	if s.generic, err = config.Complete(clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("build server: %w", err)
 	}
-	definitions, definitionsStatus, err := newDefinitionREST(scheme, config.RESTOptionsGetter)
+	definitions, definitionsStatus, err := newDefinitionREST(scheme, config.RESTOptionsGetter, s.guard)
 	if err != nil {
 		return err
 	}
 	install := installer{
-		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens,
+		scheme: scheme, codecs: codecs, options: config.RESTOptionsGetter, etcd: s.storage, tokens: tokens, guard: s.guard,
 		used: used, features: s.config.Features,
 		definitions: definitions, definitionsStatus: definitionsStatus,
 	}
@@ -200,6 +209,9 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	if err := s.addHooks(clients, roles, config.Authorization.Authorizer); err != nil {
+		return err
+	}
+	if err := s.rememberCommands(); err != nil {
 		return err
 	}
 	return s.addControllers()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/frozen"
 	"holdfast.dev/holdfast/native/rules"
@@ -26,6 +27,8 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind native.Kind
+	// guard judges whose fields an update changes.
+	guard *guard.Guard
 }
 
 var (
@@ -85,7 +88,7 @@ func (strategy) WarningsOnCreate(context.Context, runtime.Object) []string { ret
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the main
 // resource leaves status alone.
-func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
+func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	if s.kind.Status {
 		statusOf(newObj).Set(statusOf(oldObj))
 	}
@@ -99,11 +102,18 @@ func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Obj
 		}
 		objectMeta(newObj).SetGeneration(generation)
 	}
+	s.guard.Prepare(ctx, s.update(newObj, oldObj))
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
-func (s strategy) ValidateUpdate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return append(rules.ValidateUpdate(newObj, oldObj), frozen.Check(newObj, oldObj)...)
+func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	errs := append(rules.ValidateUpdate(newObj, oldObj), frozen.Check(newObj, oldObj)...)
+	return append(errs, s.guard.Check(ctx, s.update(newObj, oldObj))...)
+}
+
+func (s strategy) update(newObj, oldObj runtime.Object) guard.Update {
+	kind := s.kind.GroupVersionKind()
+	return guard.Update{Kind: kind, Type: s.guard.Type(kind.GroupKind()), Live: oldObj, New: newObj}
 }
 
 // WarningsOnUpdate implements rest.RESTUpdateStrategy.

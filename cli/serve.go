@@ -81,6 +81,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&config.Audit.LogPath, "audit-log-path", "-", "file the audit log goes to; - is stdout")
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
 	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource forbids: 400, or 422 for tools that recreate an object on Invalid")
+	flags.StringVar(&config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: enforce-edit (a warning, and an edit is refused), warn, or off")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	features := native.NewFeatures()
 	config.Features = features

@@ -90,7 +90,7 @@ func (v *Verdict) Explain(commands Commands) {
 			continue
 		}
 		command, ok := commands.Find(f.Path.String())
-		if !ok || f.LastSet.Name != "" && f.LastSet.Name != command.Manager {
+		if !ok || f.LastSet.Name != "" && f.LastSet.Name != command.Manager || strings.HasSuffix(command.Command, " apply") {
 			continue
 		}
 		f.LastSet = Source{Name: command.Command, Time: command.Time}

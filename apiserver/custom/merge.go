@@ -43,6 +43,12 @@ func newMerger(d *served) (merger, error) {
 		models[modelName(gvk)] = shape
 		loose = loose || !v.compiled.Pruned
 	}
+	for _, v := range d.versions {
+		var err error
+		if v.owned, err = newOwned(v, models); err != nil {
+			return merger{}, err
+		}
+	}
 	types, err := managedfields.NewTypeConverter(models, loose)
 	if err != nil {
 		return merger{}, fmt.Errorf("merge types of %s: %w", d.kind, err)

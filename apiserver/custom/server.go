@@ -24,6 +24,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/apiserver/custom/text"
+	"holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	// Groups and Aggregated are what /apis is answered from.
 	Groups     discovery.GroupManager
 	Aggregated aggregated.ResourceManager
+	// Guard judges whose fields an update changes; nil judges nothing.
+	Guard *guard.Guard
 	// ImmutabilityStatus is the HTTP status of a change that a marker forbids:
 	// 400, which is also the meaning of 0, or 422.
 	ImmutabilityStatus int

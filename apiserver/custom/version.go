@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/ownership"
 )
 
 // The cache of a store that was just opened is given readyTimeout to fill;
@@ -33,6 +34,8 @@ type version struct {
 
 	// What follows is there once the definition is compiled.
 	compiled *definition.Compiled
+	// owned is how package ownership sees objects; it is nil if nobody asks.
+	owned *ownership.Type
 	// embeds says whether there are objects inside of objects.
 	embeds bool
 	// validator is the second step of validation.
@@ -108,6 +111,7 @@ func (v *version) openStore() error {
 		ResetFieldsStrategy:       s,
 		TableConvertor:            table,
 		BeginUpdate:               v.beginUpdate,
+		AfterDelete:               v.served.server.config.Guard.AfterDelete,
 	}
 	options := &generic.StoreOptions{RESTOptions: withCodec{v.served.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
 	if err := store.CompleteWithOptions(options); err != nil {
