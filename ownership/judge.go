@@ -49,6 +49,7 @@ func Judge(w Write, cache *Cache) Verdict {
 		v.Note = "the kind is not known"
 		return v
 	}
+	managers.view = w.Type.Managed.root
 	v.redacted, v.managers = w.Type.Redacted, managers
 	j := judgement{Write: w, Verdict: &v, uid: metadata(w.Live, "uid"), cache: cache}
 	if text != "" {

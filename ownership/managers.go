@@ -10,6 +10,8 @@ import (
 
 // managers are the managed fields of an object, decoded when they are asked for.
 type managers struct {
+	// view is how server-side apply sees the object.
+	view    *node
 	entries []metav1.ManagedFieldsEntry
 	sets    []*fieldpath.Set
 }
@@ -59,7 +61,7 @@ func (m *managers) applied(name string) int {
 // owns says whether a manager has a field or a part of it.
 func (m *managers) owns(path Path, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
 	for i := range m.entries {
-		if isManager(&m.entries[i]) && covers(m.set(i), path) {
+		if isManager(&m.entries[i]) && covers(m.view, m.set(i), path) {
 			return true
 		}
 	}
@@ -78,7 +80,7 @@ func (m *managers) latest(path Path, isManager func(entry *metav1.ManagedFieldsE
 	ok := false
 	for i := range m.entries {
 		entry := &m.entries[i]
-		if !isManager(entry) || !covers(m.set(i), path) {
+		if !isManager(entry) || !covers(m.view, m.set(i), path) {
 			continue
 		}
 		var at time.Time
@@ -95,44 +97,47 @@ func (m *managers) latest(path Path, isManager func(entry *metav1.ManagedFieldsE
 // covers says whether a set has a field, the whole that the field is a part of,
 // or a part of it. The path may be of another view than the set: an item is
 // found by the keys that both know.
-func covers(set *fieldpath.Set, path Path) bool {
+func covers(n *node, set *fieldpath.Set, path Path) bool {
 	for i, step := range path {
-		last := i == len(path)-1
-		element, child, ok := descend(set, step)
-		switch {
-		case !ok:
-			return false
-		case child == nil, last:
-			// A leaf: this, or a whole that this is a part of.
-			return true
-		case set.Members.Has(element) && isWhole(child):
-			return true
+		child, ok := descend(set, step)
+		if !ok || i == len(path)-1 {
+			return ok
+		}
+		if n = n.below(step); child == nil {
+			// Of what is made of fields, a leaf is no more than its presence.
+			return n == nil || n.shape == whole
 		}
 		set = child
 	}
 	return !set.Empty()
 }
 
-func isWhole(set *fieldpath.Set) bool { return set.Members.Size() == 0 && set.Children.Empty() }
+// below is the node at a step, nil if the view sees no further.
+func (n *node) below(step Step) *node {
+	switch {
+	case n == nil:
+		return nil
+	case step.isName():
+		return n.child(step.Name)
+	}
+	return n.elem
+}
 
 // descend finds what a set has at a step: nil if it is a leaf.
-func descend(set *fieldpath.Set, step Step) (fieldpath.PathElement, *fieldpath.Set, bool) {
+func descend(set *fieldpath.Set, step Step) (child *fieldpath.Set, ok bool) {
 	if step.isName() {
 		element := fieldpath.PathElement{FieldName: &step.Name}
-		if child, ok := set.Children.Get(element); ok {
-			return element, child, true
+		if child := below(set, element); child != nil {
+			return child, true
 		}
-		return element, nil, set.Members.Has(element)
+		return nil, set.Members.Has(element)
 	}
-	var found fieldpath.PathElement
-	var child *fieldpath.Set
-	ok := false
 	for element := range elements(set) {
 		if !ok && matches(element, step) {
-			found, child, ok = element, below(set, element), true
+			child, ok = below(set, element), true
 		}
 	}
-	return found, child, ok
+	return child, ok
 }
 
 // matches says whether an element of a set is the item that a step names.
