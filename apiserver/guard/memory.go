@@ -24,6 +24,9 @@ const Prefix = "/holdfast.dev/commands"
 // not remembered.
 const maxPending = 1024
 
+// batchTime is how long commands are gathered before they are written.
+const batchTime = 500 * time.Millisecond
+
 // writeTimeout bounds the writing of one record.
 const writeTimeout = 5 * time.Second
 
@@ -127,17 +130,21 @@ func (m *Memory) Run(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			m.flush(last)
-			return
 		case <-m.wake:
-			m.flush(ctx)
+			// Whoever writes to an object once often does it again.
+			select {
+			case <-ctx.Done():
+			case <-time.After(batchTime):
+				m.flush(ctx)
+			}
 		}
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	m.flush(last)
 }
 
 func (m *Memory) flush(ctx context.Context) {

@@ -1,0 +1,117 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// newMemory opens a memory on an etcd of its own.
+func newMemory(t *testing.T) *guard.Memory {
+	t.Helper()
+	member, err := etcd.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(member.Close)
+	config := storagebackend.NewDefaultConfig("/registry", serializer.NewCodecFactory(native.NewScheme()).LegacyCodec(corev1.SchemeGroupVersion))
+	client := member.Client()
+	t.Cleanup(client.Close)
+	records, destroy, err := client.Storage(config.ForResource(corev1.Resource("configmaps")),
+		func() runtime.Object { return &corev1.ConfigMap{} }, func() runtime.Object { return &corev1.ConfigMapList{} }, guard.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(destroy)
+	return guard.NewMemory(records)
+}
+
+func command(name string, fields ...string) ownership.Command {
+	return ownership.Command{Command: name, Manager: "m", Time: time.Unix(1, 0).UTC(), Fields: fields}
+}
+
+func count(t *testing.T, m *guard.Memory, uid types.UID) int {
+	t.Helper()
+	commands, err := m.Read(t.Context(), uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(commands.Entries)
+}
+
+func TestMemory(t *testing.T) {
+	m := newMemory(t)
+	// Nothing is written yet, and all of it is known.
+	m.Remember(guard.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl patch", ".data.a"))
+	m.Remember(guard.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl set env", ".data.b"))
+	m.Remember(guard.Object{UID: "2", Path: "/api/v1/namespaces/a/configmaps/two"}, command("kubectl patch", ".data.a"))
+	m.Remember(guard.Object{}, command("kubectl patch", ".data.a"))
+	if n := count(t, m, "1"); n != 2 {
+		t.Errorf("%d commands before they are written", n)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		m.Run(ctx)
+	}()
+	// What waits when it ends is written.
+	stop()
+	<-ended
+	if one, two := count(t, m, "1"), count(t, m, "2"); one != 2 || two != 1 {
+		t.Errorf("%d and %d commands", one, two)
+	}
+
+	asked := map[string]bool{}
+	err := m.Sweep(t.Context(), func(_ context.Context, object guard.Object) (bool, error) {
+		asked[object.Path] = true
+		return object.UID == "2", nil
+	})
+	if err != nil || len(asked) != 2 {
+		t.Errorf("asked for %v, %v", asked, err)
+	}
+	if one, two := count(t, m, "1"), count(t, m, "2"); one != 0 || two != 1 {
+		t.Errorf("after the sweep %d and %d commands", one, two)
+	}
+
+	ctx, stop = context.WithCancel(t.Context())
+	defer stop()
+	go m.Run(ctx)
+	m.Forget("2")
+	if n := count(t, m, "2"); n != 0 {
+		t.Errorf("%d commands of an object that is gone", n)
+	}
+	// However many objects there are, a write never waits.
+	for i := range 5000 {
+		m.Remember(guard.Object{UID: types.UID(fmt.Sprint("many-", i))}, command("kubectl patch", ".data.a"))
+	}
+	servertest.Eventually(t, "the first of many is written", func() bool { return count(t, m, "many-0") == 1 })
+}
+
+func TestNoMemory(t *testing.T) {
+	var m *guard.Memory
+	m.Remember(guard.Object{UID: "1"}, command("kubectl patch", ".a"))
+	m.Forget("1")
+	m.Run(t.Context())
+	if n := count(t, m, "1"); n != 0 {
+		t.Errorf("%d commands", n)
+	}
+	for text, ok := range map[string]bool{"": true, "warn": true, "off": true, "enforce-edit": true, "on": false} {
+		if _, err := guard.ParseMode(text); (err == nil) != ok {
+			t.Errorf("mode %q: %v", text, err)
+		}
+	}
+}
