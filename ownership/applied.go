@@ -109,7 +109,9 @@ func judged(obj map[string]any) map[string]any {
 				delete(meta, "annotations")
 			}
 		}
-		out["metadata"] = meta
+		if out["metadata"] = meta; len(meta) == 0 {
+			delete(out, "metadata")
+		}
 	}
 	return out
 }

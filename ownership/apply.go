@@ -21,7 +21,7 @@ func (j *judgement) judgeApply() {
 		return
 	}
 	a := applying{judgement: j}
-	var before any = none
+	before := none
 	if j.config != nil && j.config.values != nil {
 		before, a.owns = j.config.values, true
 	}

@@ -56,9 +56,10 @@ type Writer struct {
 
 const (
 	// ForceManager is the field manager by which stock kubectl says that an edit
-	// is forced; EditManager is what it is stored as.
+	// is forced.
 	ForceManager = "force"
-	EditManager  = "kubectl-edit"
+	// EditManager is what a forced edit is stored as.
+	EditManager = "kubectl-edit"
 
 	applyManager   = "kubectl-client-side-apply"
 	managerPrefix  = "kubectl-"

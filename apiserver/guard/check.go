@@ -44,7 +44,7 @@ func (g *Guard) Check(ctx context.Context, u Update) field.ErrorList {
 		edited := u
 		edited.New = a.person
 		if write, err = newWrite(edited, a.writer); err != nil {
-			return nil //nolint:nilerr // what cannot be judged is not refused
+			return nil
 		}
 		verdict = ownership.Judge(write, g.cache)
 	}
