@@ -1,0 +1,29 @@
+package node
+
+import "syscall"
+
+// The numbers of file systems that have no disk, as statfs(2) gives them.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+// inMemory reports whether a directory is on a file system in memory.
+func inMemory(dir string) (bool, error) {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		return false, err
+	}
+	// The type of the field differs among architectures.
+	kind := uint32(stat.Type) //nolint:unconvert // see above
+	return kind == tmpfs || kind == ramfs, nil
+}
+
+// totalMemory is the memory of the host in bytes, 0 if it is not known.
+func totalMemory() int64 {
+	var info syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&info); err != nil {
+		return 0
+	}
+	return int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // the types differ among architectures
+}

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// workers look at pods at the same time.
+	workers = 4
+	// A pod that is not done is looked at again after firstRetry, then after
+	// twice as long each time, and up to half as long more by chance.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	jitter     = 0.5
+)
+
+// work follows pods and objects and keeps the volumes, until ctx ends.
+func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
+	limiter := jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry)}
+	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Clock: a.Clock})
+	defer a.queue.ShutDown()
+	if err := a.followPods(); err != nil {
+		return err
+	}
+	running.Go(func() { a.pods.RunWithContext(ctx) })
+	if !a.detect(ctx) {
+		return nil
+	}
+	if a.holdfast && !a.WatchEach && !a.WatchImmutable {
+		a.resolver.follower = newFollowAll(a.Client, a.Name, &a.watches, a.changed)
+	} else {
+		a.resolver.follower = &followEach{client: a.Client, watches: &a.watches, changed: a.changed, pins: !a.WatchImmutable}
+	}
+	running.Go(func() { a.resolver.follower.run(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), a.pods.HasSynced, a.resolver.follower.synced) {
+		return nil
+	}
+	if err := a.sweep(); err != nil {
+		return fmt.Errorf("node agent: %w", err)
+	}
+	for range workers {
+		running.Go(func() {
+			for a.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// followPods sets up the informer of the node's pods.
+func (a *Agent) followPods() error {
+	selector := fields.OneTermEqualSelector("spec.nodeName", a.Name).String()
+	pods := a.Client.CoreV1().Pods(metav1.NamespaceAll)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = selector
+			return pods.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = selector
+			return a.watches.count(pods.Watch(ctx, o))
+		},
+	}
+	a.pods = cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
+	enqueue := func(obj any) {
+		if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+			a.queue.Add(key)
+		}
+	}
+	if err := a.pods.SetTransform(shrink); err != nil {
+		return err
+	}
+	_, err := a.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }, DeleteFunc: enqueue,
+	})
+	return err
+}
+
+// shrink keeps of a pod what is looked at.
+func shrink(obj any) (any, error) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+	}
+	return obj, nil
+}
+
+// detect asks whether the server knows the selector of this agent: then it is
+// Holdfast, and pods end when their agent says so. It tries until there is an
+// answer; false means that ctx ended.
+func (a *Agent) detect(ctx context.Context) bool {
+	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
+	for {
+		_, err := a.Client.CoreV1().ConfigMaps(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+			FieldSelector: usedByNode + "=" + a.Name, Limit: 1, ResourceVersion: "0",
+		})
+		switch {
+		case err == nil:
+			a.holdfast = true
+			return true
+		case apierrors.IsBadRequest(err):
+			return true
+		case apierrors.IsForbidden(err):
+			// A server that allows nodes to read objects by name alone says so
+			// before it looks at the selector.
+			version, versionErr := a.Client.Discovery().ServerVersion()
+			if versionErr == nil && !strings.Contains(version.GitVersion, "holdfast") {
+				return true
+			}
+		}
+		klog.FromContext(ctx).V(1).Info("the server does not answer; will be tried again", "node", a.Name, "err", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-a.Clock.After(backoff.Step()):
+		}
+	}
+}
+
+func (a *Agent) next(ctx context.Context) bool {
+	name, shutdown := a.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer a.queue.Done(name)
+	if ctx.Err() != nil {
+		return true
+	}
+	result, err := a.sync(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		klog.FromContext(ctx).V(1).Info("will be tried again", "node", a.Name, "pod", name.String(), "err", err)
+		a.queue.AddRateLimited(name)
+	case result.retry:
+		a.queue.AddRateLimited(name)
+	default:
+		a.queue.Forget(name)
+	}
+	if result.again > 0 {
+		a.queue.AddAfter(name, result.again)
+	}
+	return true
+}
+
+// jittered spreads what would come at the same time from many agents.
+type jittered struct {
+	workqueue.TypedRateLimiter[cache.ObjectName]
+}
+
+// When implements workqueue.TypedRateLimiter.
+func (j jittered) When(name cache.ObjectName) time.Duration {
+	return wait.Jitter(j.TypedRateLimiter.When(name), jitter)
+}
