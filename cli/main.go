@@ -48,7 +48,7 @@ Start it with "holdfast serve"; it prints where the kubeconfig is.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newServeCommand(), newKubeconfigCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand())
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/featuregate"
+
+	"holdfast.dev/holdfast/node"
+)
+
+const nodeHelp = `Keep the volumes of a node's pods as files on this host.
+
+The agent follows the Pods that are bound to its node (spec.nodeName) and keeps
+their configMap, secret, downwardAPI and projected volumes under
+<root>/pods/<uid>/volumes/<name>/, as a kubelet would. It runs no containers: it
+is the volume half of a kubelet, and puts configuration on hosts.
+
+Mutable ConfigMaps and Secrets are followed; immutable ones are read once and
+never watched. What is on disk stays when the server is away, and when the agent
+is restarted.
+
+Run it with the credential of its node ("holdfast kubeconfig --node NAME"). The
+content of Secrets is only written to file systems in memory, such as the
+default root's, unless --secrets-on-disk allows more.`
+
+// immutableVolumes is the feature by which immutable objects are not watched.
+const immutableVolumes featuregate.Feature = "ImmutableEphemeralVolumes"
+
+// nodeRoot is in memory on every Linux with systemd.
+const nodeRoot = "/run/holdfast"
+
+func newNodeCommand() *cobra.Command {
+	config := node.Config{Version: version}
+	var kubeconfig string
+	var verbosity int
+	gates := featuregate.NewFeatureGate()
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Keep the volumes of a node's pods as files on this host",
+		Long:  nodeHelp,
+		Args:  cobra.NoArgs,
+		Example: `  # The credential, from an administrator's machine
+  holdfast kubeconfig --node host-1 > host-1.kubeconfig
+
+  # The agent, on the host
+  holdfast node --name host-1 --kubeconfig host-1.kubeconfig
+
+  # What it has, whether it runs or not
+  holdfast node status`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			setLogging(cmd.Context(), verbosity)
+			config.WatchImmutable = !gates.Enabled(immutableVolumes)
+			if config.Name == "" {
+				hostname, err := os.Hostname()
+				if err != nil {
+					return errors.New("node: this host has no name: give the node one with --name")
+				}
+				config.Name = hostname
+			}
+			return runNode(cmd, config, kubeconfig)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig with the credential of the node (default: $KUBECONFIG, or ~/.kube/config)")
+	flags.StringVar(&config.Name, "name", "", "name of the node (default: the name of this host)")
+	flags.StringVar(&config.MetricsAddress, "metrics-address", "127.0.0.1:9464", "address that serves /metrics; empty serves none")
+	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without it there are none")
+	flags.StringVar(&config.HooksUser, "hooks-user", "", "user, by name or number, that hooks run as")
+	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
+	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
+	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
+	// The gate is new and has just this feature.
+	if err := gates.Add(map[featuregate.Feature]featuregate.FeatureSpec{immutableVolumes: {Default: true, PreRelease: featuregate.Beta}}); err != nil {
+		panic(err)
+	}
+	gates.AddFlag(flags)
+	flags.Lookup("feature-gates").Usage = "ImmutableEphemeralVolumes=false watches immutable objects like all others"
+	cmd.AddCommand(newNodeStatusCommand(&config.Root))
+	return cmd
+}
+
+// runNode runs an agent with the credential of a kubeconfig until it is told to
+// end.
+func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	access, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return fmt.Errorf("node: kubeconfig: %w", err)
+	}
+	// The kubelet's figures.
+	access.QPS, access.Burst = 50, 100
+	credential, err := node.KeepCredential(access, config.Name, config.Root)
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(access)
+	if err != nil {
+		return fmt.Errorf("node: kubeconfig: %w", err)
+	}
+	config.Client = client
+	agent, err := node.New(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	var renewing sync.WaitGroup
+	defer renewing.Wait()
+	defer cancel()
+	if credential != nil {
+		renewing.Go(func() { credential.Run(ctx, client) })
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "holdfast: node %s keeps volumes in %s\n", config.Name, config.Root)
+	return agent.Run(ctx)
+}

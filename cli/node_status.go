@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"holdfast.dev/holdfast/node"
+)
+
+// digestLength is how much of a digest is shown, as of a Git commit.
+const digestLength = 12
+
+const nodeStatusHelp = `Show the volumes that an agent keeps under its root.
+
+A line is one object of one volume: which it is (UID and version), whether it is
+watched or pinned as immutable, the digest of its content, how long ago the
+files changed, and whether they are what the agent wrote. This reads the disk
+alone: it works without a server, and without the agent. It needs the rights of
+the agent's user.`
+
+func newNodeStatusCommand(root *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the volumes that an agent keeps, from what is on disk",
+		Long:  nodeStatusHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			volumes, err := node.ReadStatus(*root)
+			if err != nil {
+				return fmt.Errorf("node status: %w", err)
+			}
+			if len(volumes) == 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "No volumes in %s.\n", *root)
+				return nil
+			}
+			return printVolumes(cmd.OutOrStdout(), volumes, time.Now())
+		},
+	}
+}
+
+func printVolumes(out io.Writer, volumes []node.VolumeStatus, now time.Time) error {
+	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(table, "POD\tVOLUME\tSOURCE\tUID\tVERSION\tMODE\tDIGEST\tAGE\tFILES")
+	for _, volume := range volumes {
+		pod := volume.Namespace + "/" + volume.Pod
+		age := duration.HumanDuration(now.Sub(volume.Projected))
+		files := "ok"
+		if volume.Problem != nil {
+			files = volume.Problem.Error()
+		}
+		row := func(cells ...string) {
+			fmt.Fprintln(table, strings.Join(append(append([]string{pod, volume.Volume}, cells...), age, files), "\t"))
+		}
+		for _, source := range volume.Sources {
+			name := string(source.Kind) + "/" + source.Name
+			if source.UID == "" {
+				row(name, "-", "-", "absent", "-")
+				continue
+			}
+			row(name, string(source.UID), source.ResourceVersion, source.Mode, short(source.Digest))
+		}
+		if len(volume.Sources) == 0 {
+			row("-", "-", "-", "-", short(volume.Digest))
+		}
+	}
+	return table.Flush()
+}
+
+// short is a digest without its method, as far as a person compares it.
+func short(digest string) string {
+	_, hex, _ := strings.Cut(digest, ":")
+	return hex[:min(len(hex), digestLength)]
+}

@@ -1,0 +1,86 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// VolumeStatus is one volume, as an agent's root tells it.
+type VolumeStatus struct {
+	Namespace, Pod string
+	UID            types.UID
+	Volume         string
+	// Path is where its files are.
+	Path string
+	// Digest is that of its files. Problem says why they are not what the agent
+	// wrote; nil says that they are.
+	Digest  string
+	Problem error
+	// Projected is when the files last changed.
+	Projected time.Time
+	// Sources are the objects that it was made of.
+	Sources []SourceStatus
+}
+
+// SourceStatus is an object as a pod has it. One that is optional and did not
+// exist has no UID.
+type SourceStatus struct {
+	Source
+	// Mode is watched or immutable.
+	Mode string
+}
+
+// ReadStatus reads what an agent keeps under its root, and compares the files
+// with what it remembers. It changes nothing, and needs neither the agent nor a
+// server.
+func ReadStatus(root string) ([]VolumeStatus, error) {
+	state := diskState{dir: filepath.Join(root, "state")}
+	if _, err := os.Stat(state.dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no agent has been here: there is no directory state", root)
+		}
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(state.dir, "key")); err != nil {
+		return nil, err
+	}
+	key, err := state.Key()
+	if err != nil {
+		return nil, err
+	}
+	records, err := state.Records()
+	if err != nil {
+		return nil, err
+	}
+	volumes := diskVolumes{dir: filepath.Join(root, "pods"), group: -1}
+	var all []VolumeStatus
+	for _, record := range records {
+		for name, volume := range record.Volumes {
+			status := VolumeStatus{
+				Namespace: record.Namespace, Pod: record.Name, UID: record.UID, Volume: name,
+				Path: volumes.Path(record.UID, name), Digest: volume.Digest, Projected: volume.Projected,
+				Problem: verify(volumes, digester{key}, record, name),
+			}
+			for _, ref := range volume.Sources {
+				source := record.source(ref)
+				if source == nil {
+					source = &Source{Ref: ref}
+				}
+				status.Sources = append(status.Sources, SourceStatus{*source, source.mode()})
+			}
+			all = append(all, status)
+		}
+	}
+	slices.SortFunc(all, func(a, b VolumeStatus) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.UID, b.UID), cmp.Compare(a.Volume, b.Volume))
+	})
+	return all, nil
+}

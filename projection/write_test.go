@@ -1,0 +1,240 @@
+package projection_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/projection"
+)
+
+func payloadOf(files map[string]string) projection.Payload {
+	payload := projection.Payload{}
+	for name, content := range files {
+		payload[name] = projection.File{Data: []byte(content), Mode: 0o644}
+	}
+	return payload
+}
+
+// tree lists what a directory shows, links with their targets.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, entry := range entries {
+		line := entry.Name()
+		if entry.Type()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(filepath.Join(dir, entry.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line += " -> " + target
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// mustWrite writes and says whether that changed anything.
+func mustWrite(t *testing.T, dir string, payload projection.Payload) bool {
+	t.Helper()
+	changed, err := projection.Writer{}.Write(dir, payload, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+func TestLayout(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pods", "u", "volumes", "v")
+	if !mustWrite(t, dir, payloadOf(map[string]string{"app.conf": "a", "etc/x/y": "b"})) {
+		t.Error("the first write changed nothing")
+	}
+	set, err := os.Readlink(filepath.Join(dir, "..data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{set, "..data -> " + set, "app.conf -> ..data/app.conf", "etc -> ..data/etc"}
+	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
+		t.Errorf("layout (-want +got):\n%s", diff)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "etc/x/y")); err != nil || string(data) != "b" {
+		t.Errorf("etc/x/y: %q, %v", data, err)
+	}
+
+	if mustWrite(t, dir, payloadOf(map[string]string{"app.conf": "a", "etc/x/y": "b"})) {
+		t.Error("the same again changed something")
+	}
+	if again, _ := os.Readlink(filepath.Join(dir, "..data")); again != set {
+		t.Error("the same again was written anew")
+	}
+
+	if !mustWrite(t, dir, payloadOf(map[string]string{"new": "c"})) {
+		t.Error("a change changed nothing")
+	}
+	set, _ = os.Readlink(filepath.Join(dir, "..data"))
+	if diff := cmp.Diff([]string{set, "..data -> " + set, "new -> ..data/new"}, tree(t, dir)); diff != "" {
+		t.Errorf("layout (-want +got):\n%s", diff)
+	}
+
+	mustWrite(t, dir, projection.Payload{})
+	set, _ = os.Readlink(filepath.Join(dir, "..data"))
+	if diff := cmp.Diff([]string{set, "..data -> " + set}, tree(t, dir)); diff != "" {
+		t.Errorf("emptied (-want +got):\n%s", diff)
+	}
+	if err := (projection.Writer{}).Remove(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("removed: %v", err)
+	}
+}
+
+func TestModeAloneIsAChange(t *testing.T) {
+	dir := t.TempDir()
+	payload := payloadOf(map[string]string{"x": "a"})
+	mustWrite(t, dir, payload)
+	payload["x"] = projection.File{Data: []byte("a"), Mode: 0o400}
+	if !mustWrite(t, dir, payload) {
+		t.Error("nothing changed")
+	}
+	info, err := os.Stat(filepath.Join(dir, "x"))
+	if err != nil || info.Mode() != 0o400 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestGoodContentStays: whatever goes wrong with new content, the old is there.
+func TestGoodContentStays(t *testing.T) {
+	wrong := errors.New("wrong")
+	tests := map[string]struct {
+		payload map[string]string
+		prepare func(dir string) error
+		check   func(set string) error
+		want    string
+	}{
+		"a path that cannot be": {payload: map[string]string{"../y": "b"}, want: `path "../y": must not start with ".."`},
+		"refused by the check":  {payload: map[string]string{"x": "b"}, check: func(string) error { return wrong }, want: "wrong"},
+		"something in the way": {
+			payload: map[string]string{"x": "b", "y": "c"},
+			prepare: func(dir string) error { return os.WriteFile(filepath.Join(dir, "y"), nil, 0o600) },
+			want:    "y is in the way: it is no link of this volume",
+		},
+		"a link in the way": {
+			payload: map[string]string{"x": "b", "y": "c"},
+			prepare: func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "y")) },
+			want:    "y is in the way: it is no link of this volume",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mustWrite(t, dir, payloadOf(map[string]string{"x": "good"}))
+			if test.prepare != nil {
+				if err := test.prepare(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := tree(t, dir)
+			changed, err := projection.Writer{}.Write(dir, payloadOf(test.payload), test.check)
+			if changed || err == nil || !strings.HasSuffix(err.Error(), test.want) {
+				t.Errorf("changed %v, %v", changed, err)
+			}
+			if data, err := os.ReadFile(filepath.Join(dir, "x")); err != nil || string(data) != "good" {
+				t.Errorf("x: %q, %v", data, err)
+			}
+			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+				t.Errorf("left behind (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckSeesTheNewSet(t *testing.T) {
+	dir := t.TempDir()
+	mustWrite(t, dir, payloadOf(map[string]string{"x": "old"}))
+	_, err := projection.Writer{}.Write(dir, payloadOf(map[string]string{"x": "new"}), func(set string) error {
+		staged, err := os.ReadFile(filepath.Join(set, "x"))
+		if err != nil {
+			return err
+		}
+		current, err := os.ReadFile(filepath.Join(dir, "x"))
+		if string(staged) != "new" || string(current) != "old" {
+			t.Errorf("staged %q, current %q", staged, current)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRepair: what a crash can leave is removed, what is somebody else's stays.
+func TestRepair(t *testing.T) {
+	dir := t.TempDir()
+	mustWrite(t, dir, payloadOf(map[string]string{"x": "a", "z": "c"}))
+	set, _ := os.Readlink(filepath.Join(dir, "..data"))
+	leftover := "..2020_01_01_00_00_00.000000000"
+	for _, err := range []error{
+		os.Symlink(leftover, filepath.Join(dir, "..data_tmp")),
+		os.MkdirAll(filepath.Join(dir, leftover, "sub"), 0o755),
+		os.WriteFile(filepath.Join(dir, leftover, "sub", "half"), []byte("ha"), 0o600),
+		os.Symlink("..data/y", filepath.Join(dir, "y")),
+		os.Remove(filepath.Join(dir, "z")),
+		os.WriteFile(filepath.Join(dir, "theirs"), nil, 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := (projection.Writer{}).Repair(dir); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{set, "..data -> " + set, "theirs", "x -> ..data/x", "z -> ..data/z"}
+	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
+		t.Errorf("repaired (-want +got):\n%s", diff)
+	}
+	if err := (projection.Writer{}).Repair(filepath.Join(dir, "none")); err != nil {
+		t.Errorf("nothing to repair: %v", err)
+	}
+}
+
+func TestReadBack(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := (projection.Writer{}).Read(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing written: %v", err)
+	}
+	payload := payloadOf(map[string]string{"x": "a", "etc/y": ""})
+	mustWrite(t, dir, payload)
+	got, err := projection.Writer{}.Read(dir)
+	if err != nil || !got.Equal(payload) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestHash: what differs has another sum, however it is put together.
+func TestHash(t *testing.T) {
+	sums := map[string]projection.Payload{}
+	for _, payload := range []projection.Payload{
+		{}, payloadOf(map[string]string{"a": ""}), payloadOf(map[string]string{"": "a"}), payloadOf(map[string]string{"a": "b"}), payloadOf(map[string]string{"ab": ""}),
+		payloadOf(map[string]string{"a": "", "b": ""}), {"a": {Data: []byte("b"), Mode: 0o600}},
+	} {
+		h := sha256.New()
+		payload.Hash(h)
+		sum := fmt.Sprintf("%x", h.Sum(nil))
+		if other, taken := sums[sum]; taken {
+			t.Errorf("%v and %v have one sum", payload, other)
+		}
+		sums[sum] = payload
+	}
+}
