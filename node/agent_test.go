@@ -28,12 +28,12 @@ func TestVolumesFollowObjects(t *testing.T) {
 			a.sees(c, t, "web", "key/password", "hunter2")
 			c.condition(t, "web", "True", "")
 
-			app, err := c.admin.CoreV1().ConfigMaps("default").Get(t.Context(), "app", metav1.GetOptions{})
+			app, err := c.admin.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "app", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			app.Data["app.conf"] = "two"
-			if _, err := c.admin.CoreV1().ConfigMaps("default").Update(t.Context(), app, metav1.UpdateOptions{}); err != nil {
+			if _, err := c.admin.CoreV1().ConfigMaps(c.namespace).Update(t.Context(), app, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			a.sees(c, t, "web", "conf/app.conf", "two")

@@ -32,7 +32,7 @@ func TestImmutableIsReadOnce(t *testing.T) {
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
 			reads := func(what, object string) int {
-				return a.requests.count("GET "+what, "/namespaces/default/"+object) - a.requests.count("GET "+what, "/namespaces/default/"+object+"?")
+				return a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/"+object) - a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/"+object+"?")
 			}
 			for i := range 4 {
 				pods := fmt.Sprintf("web-%d", i)
@@ -68,7 +68,7 @@ func TestImmutableIsReadOnce(t *testing.T) {
 			c.apply(t, pod("last", "n1", `[{name: v, configMap: {name: last}}]`))
 			a.sees(c, t, "last", "v/x", "1")
 			for _, object := range []string{"configmaps/app", "secrets/key"} {
-				if got := a.requests.count("namespaces/default/" + object); got != 0 {
+				if got := a.requests.count("namespaces/" + c.namespace + "/" + object); got != 0 {
 					t.Errorf("%s: asked for %d times after a restart", object, got)
 				}
 			}
@@ -103,7 +103,7 @@ func TestTurnsImmutable(t *testing.T) {
 // how says so.
 func (c *cluster) setData(t testing.TB, name, value, how string) {
 	t.Helper()
-	maps := c.admin.CoreV1().ConfigMaps("default")
+	maps := c.admin.CoreV1().ConfigMaps(c.namespace)
 	object, err := maps.Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func (c *cluster) setData(t testing.TB, name, value, how string) {
 // recreate deletes a config map and creates it anew.
 func (c *cluster) recreate(t testing.TB, name, document string) {
 	t.Helper()
-	if err := c.admin.CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.apply(t, document)
@@ -155,12 +155,12 @@ func TestRecreated(t *testing.T) {
 			c.apply(t, pod("newer", "n1", volumes))
 			a.sees(c, t, "newer", "conf/app.conf", "two")
 			// What is mutable beside it still changes, and leaves it alone.
-			other, err := c.admin.CoreV1().ConfigMaps("default").Get(t.Context(), "other", metav1.GetOptions{})
+			other, err := c.admin.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "other", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			other.Data["app2"] = "changed"
-			if _, err := c.admin.CoreV1().ConfigMaps("default").Update(t.Context(), other, metav1.UpdateOptions{}); err != nil {
+			if _, err := c.admin.CoreV1().ConfigMaps(c.namespace).Update(t.Context(), other, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			for pod, want := range map[string]string{"old": "one", "new": "two", "newer": "two"} {

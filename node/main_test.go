@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,17 +26,60 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
+// shared is the server that tests share which do not end it.
+var shared struct {
+	sync.Once
+	server *servertest.Server
+	err    error
+	tests  atomic.Int64
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.server != nil {
+		if err := shared.server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "server ended with", err)
+			code = 1
+		}
+		_ = os.RemoveAll(filepath.Dir(shared.server.Kubeconfig()))
+	}
+	os.Exit(code)
+}
+
 // cluster is a server with an administrator, who does what people do; agents
 // have their own credentials.
 type cluster struct {
 	*servertest.Server
 	admin kubernetes.Interface
+	// namespace is this test's own, as are nodes, whose names get suffix.
+	namespace, suffix string
 }
 
+// startCluster gives a test a namespace, and nodes of its own, on the shared
+// server.
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
-	server := servertest.Start(t, apiserver.Config{})
-	return &cluster{Server: server, admin: server.Client(t)}
+	shared.Do(func() {
+		var dir string
+		if dir, shared.err = os.MkdirTemp("", "holdfast-node-test"); shared.err == nil {
+			shared.server, shared.err = servertest.Launch(apiserver.Config{DataDir: dir})
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return clusterOf(t, shared.server)
+}
+
+func clusterOf(t testing.TB, server *servertest.Server) *cluster {
+	t.Helper()
+	id := shared.tests.Add(1)
+	c := &cluster{Server: server, admin: server.Client(t), namespace: fmt.Sprintf("test-%d", id), suffix: fmt.Sprintf("-%d", id)}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
+	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // credential is a kubeconfig's way in for a node, got as an administrator gets
@@ -43,7 +88,7 @@ func (c *cluster) credential(t testing.TB, name string) *rest.Config {
 	t.Helper()
 	var out bytes.Buffer
 	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}
-	if err := cli.Run(t.Context(), streams, []string{"kubeconfig", "--node", name, "--kubeconfig", c.Kubeconfig()}); err != nil {
+	if err := cli.Run(t.Context(), streams, []string{"kubeconfig", "--node", name + c.suffix, "--kubeconfig", c.Kubeconfig()}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "node.kubeconfig")
@@ -71,6 +116,7 @@ func (c *cluster) startAgent(t testing.TB, config node.Config) *agent {
 
 func (c *cluster) startAgentAs(t testing.TB, credential *rest.Config, config node.Config) *agent {
 	t.Helper()
+	config.Name += c.suffix
 	a := &agent{name: config.Name, requests: &requests{}, ended: make(chan error, 1)}
 	if config.Root == "" {
 		config.Root = t.TempDir()
@@ -160,20 +206,21 @@ func (c *cluster) apply(t testing.TB, documents string) {
 		case "ConfigMap":
 			obj := &corev1.ConfigMap{}
 			decode(t, document, obj)
-			_, err = c.admin.CoreV1().ConfigMaps("default").Create(t.Context(), obj, metav1.CreateOptions{})
+			_, err = c.admin.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 		case "Secret":
 			obj := &corev1.Secret{}
 			decode(t, document, obj)
-			_, err = c.admin.CoreV1().Secrets("default").Create(t.Context(), obj, metav1.CreateOptions{})
+			_, err = c.admin.CoreV1().Secrets(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 		case "Pod":
 			obj := &corev1.Pod{}
 			decode(t, document, obj)
+			obj.Spec.NodeName += c.suffix
 			if obj.Spec.Containers == nil {
 				obj.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
 			}
 			// The default account may be a moment late.
 			servertest.Eventually(t, "pod created", func() bool {
-				_, err = c.admin.CoreV1().Pods("default").Create(t.Context(), obj, metav1.CreateOptions{})
+				_, err = c.admin.CoreV1().Pods(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 				return err == nil || !strings.Contains(err.Error(), "service account")
 			})
 		default:
@@ -199,7 +246,7 @@ func pod(name, nodeName, volumes string) string {
 
 func (c *cluster) uid(t testing.TB, pod string) string {
 	t.Helper()
-	obj, err := c.admin.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+	obj, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), pod, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +275,7 @@ func (c *cluster) condition(t testing.TB, pod string, status corev1.ConditionSta
 	t.Helper()
 	last := ""
 	servertest.Eventually(t, fmt.Sprintf("condition of pod %s: %s %q", pod, status, message), func() bool {
-		obj, err := c.admin.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+		obj, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), pod, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,4 +291,13 @@ func (c *cluster) condition(t testing.TB, pod string, status corev1.ConditionSta
 		}
 		return false
 	})
+}
+
+func number(t testing.TB, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

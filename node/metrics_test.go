@@ -49,7 +49,7 @@ func TestMetrics(t *testing.T) {
 	a := c.startAgent(t, node.Config{Name: "n1", MetricsAddress: address})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: gone, secret: {secretName: gone}}]`))
 	a.sees(c, t, "web", "conf/app.conf", "one")
-	c.condition(t, "web", "False", "secret default/gone not found")
+	c.condition(t, "web", "False", "secret "+c.namespace+"/gone not found")
 	read := func() string {
 		response, err := http.Get("http://" + address + "/metrics")
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
 )
 
 const (
@@ -107,4 +106,3 @@ func (r *refresh) request(ctx context.Context, want *corev1.ServiceAccountTokenP
 	token := Token{Refresh: asked.Add(use).UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second)}
 	return answer.Status.Token, token, nil
 }
-

@@ -1,0 +1,168 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/node"
+)
+
+// inodes are the sets that volumes have, by the target of ..data: one that was
+// written anew has another.
+func inodes(t *testing.T, root string) map[string]string {
+	t.Helper()
+	links, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/*/..data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string]string{}
+	for _, link := range links {
+		if sets[link], err = os.Readlink(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sets
+}
+
+// TestServerAway: without a server what is there stays, through a restart of the
+// agent too; with it again nothing is touched that has not changed.
+func TestServerAway(t *testing.T) {
+	for name, config := range pinning {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			server := servertest.Start(t, apiserver.Config{DataDir: dir})
+			c := clusterOf(t, server)
+			c.apply(t, immutableObjects+`
+---
+{kind: ConfigMap, metadata: {name: mutable}, data: {app.conf: one}}`)
+			credential := c.credential(t, "n1")
+			a := c.startAgentAs(t, credential, config)
+			c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, volumes: [{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}, {name: mutable, configMap: {name: mutable}}]}}`)
+			c.condition(t, "web", "True", "")
+			sets := inodes(t, a.root)
+			if len(sets) != 4 {
+				t.Fatalf("volumes %v", sets)
+			}
+			uid := c.uid(t, "web")
+			if err := server.Stop(); err != nil {
+				t.Fatal(err)
+			}
+
+			// A crash left something; a file was tampered with.
+			a.stop(t)
+			volumes := filepath.Join(a.root, "pods", uid, "volumes")
+			if err := os.Symlink("nowhere", filepath.Join(volumes, "conf/..data_tmp")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(volumes, "mutable/app.conf"), []byte("evil"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			problems := map[string]string{}
+			status, err := node.ReadStatus(a.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, volume := range status {
+				if volume.Problem != nil {
+					problems[volume.Volume] = volume.Problem.Error()
+				}
+			}
+			if diff := cmp.Diff(map[string]string{"mutable": "files are damaged: their digest is not that of what was projected"}, problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			config.Root = a.root
+			a = c.startAgentAs(t, credential, config)
+			servertest.Eventually(t, "the agent has repaired and found the damage", func() bool {
+				_, err := os.Lstat(filepath.Join(volumes, "conf/..data_tmp"))
+				return os.IsNotExist(err) && a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") > 0
+			})
+			if diff := cmp.Diff(sets, inodes(t, a.root)); diff != "" {
+				t.Errorf("without a server volumes changed (-before +after):\n%s", diff)
+			}
+
+			// The server is back, at the same address.
+			port := server.URL()[strings.LastIndex(server.URL(), ":")+1:]
+			server = servertest.Start(t, apiserver.Config{DataDir: dir, Port: number(t, port)})
+			c.Server, c.admin = server, server.Client(t)
+			a.sees(c, t, "web", "mutable/app.conf", "one")
+			c.setData(t, "mutable", "two", "")
+			a.sees(c, t, "web", "mutable/app.conf", "two")
+			after := inodes(t, a.root)
+			for link, set := range sets {
+				if strings.Contains(link, "/mutable/") {
+					continue
+				}
+				if after[link] != set {
+					t.Errorf("%s was written anew", link)
+				}
+			}
+			if got := a.requests.count("GET", "/namespaces/"+c.namespace+"/secrets/key"); got != 0 {
+				t.Errorf("the immutable secret was asked for %d times", got)
+			}
+		})
+	}
+}
+
+// TestContentLost: the content of an immutable object that got lost on the host
+// is read again if it is still the same, and otherwise the files stay.
+func TestContentLost(t *testing.T) {
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
+	credential := c.credential(t, "n1")
+	config := node.Config{Name: "n1"}
+	a := c.startAgentAs(t, credential, config)
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
+	a.sees(c, t, "web", "conf/app.conf", "one")
+	c.condition(t, "web", "True", "")
+	restart := func() {
+		t.Helper()
+		a.stop(t)
+		lost, err := filepath.Glob(filepath.Join(a.root, "state/objects/*.json"))
+		if err != nil || len(lost) != 1 {
+			t.Fatalf("%v, %v", lost, err)
+		}
+		if err := os.WriteFile(lost[0], []byte(`{"uid":"other","data":{"app.conf":"ZXZpbA=="}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config.Root = a.root
+		a = c.startAgentAs(t, credential, config)
+	}
+	restart()
+	servertest.Eventually(t, "it is read again", func() bool {
+		return a.requests.count("GET full", "/namespaces/"+c.namespace+"/configmaps/app") == 1
+	})
+	a.sees(c, t, "web", "conf/app.conf", "one")
+	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
+	restart()
+	c.condition(t, "web", "False", "which this pod started with, is gone: the files stay as they are")
+	a.sees(c, t, "web", "conf/app.conf", "one")
+}
+
+func TestRefusesToStart(t *testing.T) {
+	c := startCluster(t)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	servertest.Eventually(t, "the agent has its root", func() bool {
+		_, err := os.Stat(filepath.Join(a.root, "state/key"))
+		return err == nil
+	})
+	second, err := node.New(node.Config{Client: c.admin, Name: "n1", Root: a.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "is in use by another agent") {
+		t.Errorf("a second agent: %v", err)
+	}
+	a.stop(t)
+	if err := os.Chmod(filepath.Join(a.root, "state/key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "must be a file that only its owner may read") {
+		t.Errorf("an open key: %v", err)
+	}
+}
