@@ -287,7 +287,7 @@ func (c *cluster) condition(t testing.TB, pod string, status corev1.ConditionSta
 				last = now
 				t.Logf("pod %s: %s", pod, now)
 			}
-			return condition.Status == status && strings.Contains(condition.Message, message)
+			return condition.Status == status && strings.Contains(condition.Message, message) && (message == "") == (condition.Message == "")
 		}
 		return false
 	})

@@ -70,7 +70,10 @@ func (a *Agent) tell(ctx context.Context, pod *corev1.Pod, problems []string) er
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"conditions": []corev1.PodCondition{want}},
+		// Every field is said: one that is left out keeps what it had.
+		"status": map[string]any{"conditions": []any{map[string]any{
+			"type": want.Type, "status": want.Status, "reason": want.Reason, "message": want.Message, "lastTransitionTime": want.LastTransitionTime,
+		}}},
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,132 @@
+package node_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/node"
+)
+
+// claims reads what a token says, without judging it.
+func claims(t testing.TB, token string) (audience []string, pod string) {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	data, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Audience   []string `json:"aud"`
+		Kubernetes struct {
+			Pod struct {
+				UID string `json:"uid"`
+			} `json:"pod"`
+		} `json:"kubernetes.io"`
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Audience, body.Kubernetes.Pod.UID
+}
+
+// TestToken: a token is for its pod and audience, kept through a restart, and
+// replaced at four fifths of its life.
+func TestToken(t *testing.T) {
+	c := startCluster(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	config := node.Config{Name: "n1", Clock: clock}
+	credential := c.credential(t, "n1")
+	a := c.startAgentAs(t, credential, config)
+	c.apply(t, pod("web", "n1", `[{name: v, projected: {sources: [{serviceAccountToken: {path: token, audience: vault, expirationSeconds: 3600}}, {downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}]}}]}}]`))
+	a.sees(c, t, "web", "v/ns", c.namespace)
+	file := a.path(c, t, "web", "v/token")
+	read := func() string {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	first := read()
+	audience, uid := claims(t, first)
+	if len(audience) != 1 || audience[0] != "vault" || uid != c.uid(t, "web") {
+		t.Errorf("audience %v, pod %s", audience, uid)
+	}
+	c.condition(t, "web", "True", "")
+
+	// After half of its life a restart finds it good.
+	a.stop(t)
+	clock.Step(30 * time.Minute)
+	config.Root = a.root
+	a = c.startAgentAs(t, credential, config)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	c.apply(t, pod("other", "n1", `[{name: v, configMap: {name: app}}]`))
+	a.sees(c, t, "other", "v/app.conf", "one")
+	servertest.Eventually(t, "the agent waits for the token's time", clock.HasWaiters)
+	if read() != first || a.requests.count("POST", "/token") != 0 {
+		t.Error("the token was replaced before its time")
+	}
+	// After four fifths there is another.
+	servertest.Eventually(t, "the token is replaced", func() bool {
+		clock.Step(time.Minute)
+		return read() != first
+	})
+	if since := clock.Since(clock.Now()); since != 0 {
+		t.Errorf("the clock runs: %v", since)
+	}
+	if got := a.requests.count("POST", "/token"); got == 0 {
+		t.Error("nobody asked for a token")
+	}
+	a.sees(c, t, "web", "v/ns", c.namespace)
+}
+
+// TestTokenOfEveryPod: the volume that every pod gets is complete.
+func TestTokenOfEveryPod(t *testing.T) {
+	c := startCluster(t)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1}}`)
+	c.condition(t, "web", "True", "")
+	status, err := node.ReadStatus(a.root)
+	if err != nil || len(status) != 1 {
+		t.Fatalf("%v, %v", status, err)
+	}
+	for _, name := range []string{"token", "ca.crt", "namespace"} {
+		data, err := os.ReadFile(status[0].Path + "/" + name)
+		if err != nil || len(data) == 0 {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
+
+// TestSecretsNeedMemory: on a disk no secret content is written, unless that is
+// allowed.
+func TestSecretsNeedMemory(t *testing.T) {
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	onDisk := func(string) (bool, error) { return false, nil }
+	a := c.startAgent(t, node.Config{Name: "n1", InMemory: onDisk})
+	c.apply(t, pod("web", "n1", bothVolumes))
+	a.sees(c, t, "web", "conf/app.conf", "one")
+	c.condition(t, "web", "False", "volume key: secret content is only kept in memory, and the root of this agent is on a disk: use a root on tmpfs, or --secrets-on-disk")
+	if got := a.requests.count("GET", "/namespaces/"+c.namespace+"/secrets/key"); got != 0 {
+		t.Errorf("the secret was read %d times", got)
+	}
+	b := c.startAgent(t, node.Config{Name: "n2", InMemory: onDisk, SecretsOnDisk: true})
+	c.apply(t, pod("allowed", "n2", bothVolumes))
+	b.sees(c, t, "allowed", "key/password", "hunter2")
+	inMemory := func(string) (bool, error) { return true, nil }
+	b = c.startAgent(t, node.Config{Name: "n3", InMemory: inMemory})
+	c.apply(t, pod("memory", "n3", bothVolumes))
+	b.sees(c, t, "memory", "key/password", "hunter2")
+}
