@@ -15,6 +15,7 @@ FUZZ      ?= .
 FUZZTIME  ?= 60s
 FUZZDIRS  ?= .
 SOAKTIME  ?= 5m
+HOLLOW    ?= 1000x10
 
 # The race detector needs a C compiler; Go reports CGO_ENABLED=0 where there is none.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -93,6 +94,10 @@ bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 	@packages=$$({ grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=test --exclude-dir=bench . || true; } | xargs -r -n1 dirname | sort -u); \
 	if [ -z "$$packages" ]; then echo "there are no benchmarks: nothing to run"; exit 0; fi; \
 	go test -vet=off -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem $$packages
+
+.PHONY: hollow
+hollow: ## many node agents without files against one server (HOLLOW=NODESxPODS)
+	HOLDFAST_HOLLOW=$(HOLLOW) go test -vet=off -run '^$$' -bench HollowNodes -benchtime 1x -timeout 120m ./node
 
 .PHONY: soak
 soak: ## the tests that take long, for SOAKTIME (make test runs them for seconds)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/projection"
@@ -15,38 +15,39 @@ import (
 // namespaces, the mutable objects that its pods use.
 const usedByNode = "holdfast.dev/used-by-node"
 
+// linger is how long a watch stays that nothing needs any more.
+const linger = 5 * time.Second
+
 // followAll follows all objects of the node by one watch for each kind. The
 // server sends what pods of the node use and is mutable; that an object is not
-// sent, or no longer, does not say why.
+// sent, or no longer, does not say why. A kind of which only immutable objects
+// are in use has no watch.
 type followAll struct {
-	reflectors []*cache.Reflector
-	stores     map[projection.Kind]*objectStore
+	kinds map[projection.Kind]*followKind
 }
 
-func newFollowAll(client kubernetes.Interface, node string, watches *watching, changed func(Ref)) *followAll {
-	f := &followAll{stores: map[projection.Kind]*objectStore{}}
+func newFollowAll(a *Agent) *followAll {
+	f := &followAll{kinds: map[projection.Kind]*followKind{}}
 	for _, kind := range []projection.Kind{projection.ConfigMap, projection.Secret} {
-		store := &objectStore{changed: changed}
-		lw, example := watches.objects(client, kind, scope{selector: usedByNode + "=" + node})
-		f.stores[kind] = store
-		f.reflectors = append(f.reflectors, cache.NewReflectorWithOptions(lw, example, store, cache.ReflectorOptions{
-			Name: fmt.Sprintf("%ss used by node %s", kind, node),
-		}))
+		f.kinds[kind] = &followKind{
+			agent: a, kind: kind, store: &objectStore{changed: a.changed},
+			users: map[needing]bool{}, turned: make(chan struct{}, 1),
+		}
 	}
 	return f
 }
 
 func (f *followAll) run(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, reflector := range f.reflectors {
-		running.Go(func() { reflector.RunWithContext(ctx) })
+	for _, kind := range f.kinds {
+		running.Go(func() { kind.run(ctx) })
 	}
 	running.Wait()
 }
 
 func (f *followAll) synced() bool {
-	for _, store := range f.stores {
-		if !store.isSynced() {
+	for _, kind := range f.kinds {
+		if !kind.store.isSynced() {
 			return false
 		}
 	}
@@ -54,101 +55,104 @@ func (f *followAll) synced() bool {
 }
 
 func (f *followAll) current(ref Ref) (*Object, bool) {
-	object := f.stores[ref.Kind].get(ref)
+	object := f.kinds[ref.Kind].store.get(ref)
 	// One that has just turned immutable is not followed any more.
 	return object, object != nil && !object.Immutable
 }
 
-func (f *followAll) follow(Ref, cache.ObjectName) {}
+func (f *followAll) follow(ref Ref, pod cache.ObjectName) {
+	f.kinds[ref.Kind].use(needing{ref, pod}, true)
+}
 
-func (f *followAll) unfollow(Ref, cache.ObjectName) {}
+func (f *followAll) unfollow(ref Ref, pod cache.ObjectName) {
+	f.kinds[ref.Kind].use(needing{ref, pod}, false)
+}
 
 func (f *followAll) sees() bool { return false }
 
-// objectStore has what a reflector saw.
-type objectStore struct {
-	changed func(Ref)
+// followKind follows the objects of one kind.
+type followKind struct {
+	agent *Agent
+	kind  projection.Kind
+	store *objectStore
 
-	mu      sync.Mutex
-	objects map[Ref]*Object
-	filled  bool
+	mu    sync.Mutex
+	users map[needing]bool
+	// turned has something in it when users began or ceased to be there.
+	turned chan struct{}
 }
 
-var _ cache.ReflectorStore = &objectStore{}
-
-func (s *objectStore) get(ref Ref) *Object {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.objects[ref]
+// needing is a pod that needs to know of an object.
+type needing struct {
+	ref Ref
+	pod cache.ObjectName
 }
 
-func (s *objectStore) isSynced() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.filled
-}
-
-// Add implements cache.ReflectorStore.
-func (s *objectStore) Add(obj any) error {
-	object := objectOf(obj)
-	if object == nil {
-		return fmt.Errorf("%T is no object to follow", obj)
+func (f *followKind) use(n needing, needs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.users)
+	if needs {
+		f.users[n] = true
+	} else {
+		delete(f.users, n)
 	}
-	s.mu.Lock()
-	if s.objects == nil {
-		s.objects = map[Ref]*Object{}
-	}
-	s.objects[object.Ref] = object
-	s.mu.Unlock()
-	s.changed(object.Ref)
-	return nil
-}
-
-// Update implements cache.ReflectorStore.
-func (s *objectStore) Update(obj any) error { return s.Add(obj) }
-
-// Delete implements cache.ReflectorStore.
-func (s *objectStore) Delete(obj any) error {
-	object := objectOf(obj)
-	if object == nil {
-		return fmt.Errorf("%T is no object to follow", obj)
-	}
-	s.mu.Lock()
-	delete(s.objects, object.Ref)
-	s.mu.Unlock()
-	s.changed(object.Ref)
-	return nil
-}
-
-// Replace implements cache.ReflectorStore.
-func (s *objectStore) Replace(list []any, _ string) error {
-	objects := make(map[Ref]*Object, len(list))
-	var changed []Ref
-	for _, obj := range list {
-		object := objectOf(obj)
-		if object == nil {
-			return fmt.Errorf("%T is no object to follow", obj)
-		}
-		objects[object.Ref] = object
-	}
-	s.mu.Lock()
-	for ref, object := range objects {
-		if before := s.objects[ref]; before == nil || before.UID != object.UID || before.ResourceVersion != object.ResourceVersion {
-			changed = append(changed, ref)
+	if (before == 0) != (len(f.users) == 0) {
+		select {
+		case f.turned <- struct{}{}:
+		default:
 		}
 	}
-	for ref := range s.objects {
-		if objects[ref] == nil {
-			changed = append(changed, ref)
-		}
-	}
-	s.objects, s.filled = objects, true
-	s.mu.Unlock()
-	for _, ref := range changed {
-		s.changed(ref)
-	}
-	return nil
 }
 
-// Resync implements cache.ReflectorStore.
-func (s *objectStore) Resync() error { return nil }
+func (f *followKind) needed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.users) > 0
+}
+
+// run watches, at first to learn what there is, and then as long as there are
+// users and a little longer.
+func (f *followKind) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		watching, stop := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		running.Go(func() { f.reflector().RunWithContext(watching) })
+		f.whileNeeded(ctx)
+		stop()
+		running.Wait()
+		f.store.clear()
+		for !f.needed() && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-f.turned:
+			}
+		}
+	}
+}
+
+// whileNeeded returns when there have been no users for a time.
+func (f *followKind) whileNeeded(ctx context.Context) {
+	for {
+		idle := f.agent.Clock.NewTimer(linger)
+		select {
+		case <-ctx.Done():
+			idle.Stop()
+			return
+		case <-f.turned:
+			idle.Stop()
+		case <-idle.C():
+			if !f.needed() && f.store.isSynced() {
+				return
+			}
+		}
+	}
+}
+
+func (f *followKind) reflector() *cache.Reflector {
+	a := f.agent
+	lw, example := a.watches.objects(a.Client, f.kind, scope{selector: usedByNode + "=" + a.Name})
+	return cache.NewReflectorWithOptions(lw, example, f.store, cache.ReflectorOptions{
+		Name: fmt.Sprintf("%ss used by node %s", f.kind, a.Name),
+	})
+}

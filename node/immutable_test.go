@@ -53,6 +53,8 @@ func TestImmutableIsReadOnce(t *testing.T) {
 					t.Errorf("%s: watched %d times", object, got)
 				}
 			}
+			// Nothing is left to watch but pods.
+			servertest.Eventually(t, "no objects are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 			if got := a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable"); got != 1 {
 				t.Errorf("%v config maps in use", got)
 			}

@@ -35,6 +35,13 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(childServer); text != "" {
+		if err := serveChild(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if shared.server != nil {
 		if err := shared.server.Stop(); err != nil {
@@ -55,16 +62,20 @@ type cluster struct {
 	namespace, suffix string
 }
 
+// launchShared starts a server in a directory that outlives the test.
+func launchShared() (*servertest.Server, error) {
+	dir, err := os.MkdirTemp("", "holdfast-node-test")
+	if err != nil {
+		return nil, err
+	}
+	return servertest.Launch(apiserver.Config{DataDir: dir})
+}
+
 // startCluster gives a test a namespace, and nodes of its own, on the shared
 // server.
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
-	shared.Do(func() {
-		var dir string
-		if dir, shared.err = os.MkdirTemp("", "holdfast-node-test"); shared.err == nil {
-			shared.server, shared.err = servertest.Launch(apiserver.Config{DataDir: dir})
-		}
-	})
+	shared.Do(func() { shared.server, shared.err = launchShared() })
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}

@@ -15,7 +15,7 @@ func inMemory(dir string) (bool, error) {
 		return false, err
 	}
 	// The type of the field differs among architectures.
-	kind := uint32(stat.Type) //nolint:unconvert // see above
+	kind := uint32(stat.Type)
 	return kind == tmpfs || kind == ramfs, nil
 }
 
@@ -25,5 +25,5 @@ func totalMemory() int64 {
 	if err := syscall.Sysinfo(&info); err != nil {
 		return 0
 	}
-	return int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // the types differ among architectures
+	return int64(info.Totalram) * int64(info.Unit)
 }

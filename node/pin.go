@@ -19,7 +19,7 @@ func (r *resolver) pin(n need, uid types.UID) *Object {
 	}
 	object, err := r.state.Object(uid)
 	if err != nil || r.digest.object(object) != kept.digest {
-		return nil //nolint:nilerr // it is read again, as one that never was here
+		return nil // it is read again, as one that never was here
 	}
 	kept.pods[n.uid] = true
 	return object

@@ -42,7 +42,7 @@ func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 		return nil
 	}
 	if a.holdfast && !a.WatchEach && !a.WatchImmutable {
-		a.resolver.follower = newFollowAll(a.Client, a.Name, &a.watches, a.changed)
+		a.resolver.follower = newFollowAll(a)
 	} else {
 		a.resolver.follower = &followEach{client: a.Client, watches: &a.watches, changed: a.changed, pins: !a.WatchImmutable}
 	}

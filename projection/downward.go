@@ -93,7 +93,7 @@ func resourceOf(pod *corev1.Pod, ref *corev1.ResourceFieldSelector, allocatable 
 			amount = allocatable[corev1.ResourceName(name)]
 		}
 	default:
-		return "", fmt.Errorf("resource %q: must begin with limits. or requests.", ref.Resource)
+		return "", fmt.Errorf("resource %q: must be one of limits or requests", ref.Resource)
 	}
 	divisor := ref.Divisor
 	if divisor.IsZero() {

@@ -25,7 +25,6 @@ type inode struct {
 	entries, durable map[string]*inode
 	// durableData is nil while nothing of the content is sure to be on disk.
 	durableData []byte
-	durableMode fs.FileMode
 }
 
 func newDir(mode fs.FileMode) *inode {

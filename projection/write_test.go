@@ -226,8 +226,10 @@ func TestReadBack(t *testing.T) {
 func TestHash(t *testing.T) {
 	sums := map[string]projection.Payload{}
 	for _, payload := range []projection.Payload{
-		{}, payloadOf(map[string]string{"a": ""}), payloadOf(map[string]string{"": "a"}), payloadOf(map[string]string{"a": "b"}), payloadOf(map[string]string{"ab": ""}),
-		payloadOf(map[string]string{"a": "", "b": ""}), {"a": {Data: []byte("b"), Mode: 0o600}},
+		{},
+		payloadOf(map[string]string{"a": ""}), payloadOf(map[string]string{"": "a"}), payloadOf(map[string]string{"a": "b"}), payloadOf(map[string]string{"ab": ""}),
+		payloadOf(map[string]string{"a": "", "b": ""}),
+		{"a": {Data: []byte("b"), Mode: 0o600}},
 	} {
 		h := sha256.New()
 		payload.Hash(h)

@@ -1,0 +1,273 @@
+package node_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// hollowSize, as NODESxPODS, is how large the benchmark is; 20x5 without it.
+const hollowSize = "HOLDFAST_HOLLOW"
+
+// BenchmarkHollowNodes runs many agents without files in this process against a
+// server in another. Every pod has a ConfigMap and a Secret of its own. It tells
+// how long it takes until all volumes are ready, what the server holds and spends
+// then, and how the agents come back to a server that was killed.
+func BenchmarkHollowNodes(b *testing.B) {
+	nodes, pods := 20, 5
+	if text := os.Getenv(hollowSize); text != "" {
+		if _, err := fmt.Sscanf(text, "%dx%d", &nodes, &pods); err != nil {
+			b.Fatalf("%s=%s: must be NODESxPODS", hollowSize, text)
+		}
+	}
+	for _, run := range []hollowRun{
+		{name: "mutable"},
+		{name: "immutable", immutable: true},
+		{name: "mutable/watch-each", each: true},
+		{name: "immutable/gate-off", immutable: true, gateOff: true},
+	} {
+		run.nodes, run.pods = nodes, pods
+		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {
+			for b.Loop() {
+				run.bench(b)
+			}
+		})
+	}
+}
+
+// hollowRun is one row of the table: a size, what the objects are, and how
+// agents follow them.
+type hollowRun struct {
+	name                     string
+	nodes, pods              int
+	immutable, each, gateOff bool
+}
+
+func (r hollowRun) bench(b *testing.B) {
+	server := startServer(b, b.TempDir(), 0)
+	config := servertest.Config(b, server.kubeconfig)
+	if err := r.furnish(b.Context(), kubernetes.NewForConfigOrDie(config)); err != nil {
+		b.Fatal(err)
+	}
+	pki, err := access.OpenPKI(filepath.Join(server.dir, "pki"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	begin, cpu := time.Now(), server.cpu(b)
+	fleet := startFleet(b, config, pki.Authority(), r)
+	volumes := int64(r.nodes * r.pods * 2)
+	await(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
+	b.ReportMetric(time.Since(begin).Seconds(), "ready-s")
+	want := r.watches()
+	await(b, fmt.Sprintf("agents have %d watches open", want), func() bool { return fleet.watches(b) == want })
+	b.ReportMetric((server.cpu(b) - cpu).Seconds(), "server-cpu-s")
+	b.ReportMetric(float64(want-r.nodes), "object-watches")
+	b.ReportMetric(server.memory(b), "server-MB")
+
+	// The server dies and comes back where it was.
+	fleet.rate.reset()
+	server.kill()
+	server = startServer(b, server.dir, server.port(b))
+	back := time.Now()
+	await(b, "every agent is back", func() bool { return server.watches(b) >= want })
+	b.ReportMetric(time.Since(back).Seconds(), "back-s")
+	b.ReportMetric(fleet.rate.peak(), "peak-req/s")
+	if touched := fleet.writes.Load() - volumes; touched != 0 {
+		b.Errorf("%d volumes were touched", touched)
+	}
+	fleet.stop()
+	server.kill()
+}
+
+// await waits until something holds, as long as a large run on a busy machine
+// may take.
+func await(b *testing.B, what string, holds func() bool) {
+	b.Helper()
+	for end := time.Now().Add(20 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	b.Fatalf("not in time: %s", what)
+}
+
+// watches is how many the agents have open when they are settled: one of pods
+// each, and those of objects.
+func (r hollowRun) watches() int {
+	switch {
+	case r.each || r.gateOff:
+		return r.nodes * (1 + 2*r.pods)
+	case r.immutable:
+		return r.nodes
+	}
+	return r.nodes * 3
+}
+
+// furnish creates the pods of all nodes, and what they use.
+func (r hollowRun) furnish(ctx context.Context, client kubernetes.Interface) error {
+	immutable := &r.immutable
+	no := false
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(32)
+	for n := range r.nodes {
+		for p := range r.pods {
+			work.Go(func() error {
+				name := fmt.Sprintf("web-%d-%d", n, p)
+				meta := metav1.ObjectMeta{Name: name}
+				core := client.CoreV1()
+				_, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Immutable: immutable, Data: map[string]string{"app.conf": strings.Repeat("x", 1024)}}, metav1.CreateOptions{})
+				if err != nil {
+					return err
+				}
+				_, err = core.Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: meta, Immutable: immutable, StringData: map[string]string{"password": "hunter2"}}, metav1.CreateOptions{})
+				if err != nil {
+					return err
+				}
+				_, err = core.Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+					NodeName: fmt.Sprintf("node-%d", n), AutomountServiceAccountToken: &no,
+					Containers: []corev1.Container{{Name: "c", Image: "i"}},
+					Volumes: []corev1.Volume{
+						{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
+						{Name: "key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+					},
+				}}, metav1.CreateOptions{})
+				return err
+			})
+		}
+	}
+	return work.Wait()
+}
+
+// childServer makes this test binary a server instead, with a configuration.
+const childServer = "HOLDFAST_TEST_CONFIG"
+
+func serveChild(text string) error {
+	var config apiserver.Config
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	server, err := apiserver.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx, func() { fmt.Println(server.URL()) })
+}
+
+// process is a server in a process of its own.
+type process struct {
+	cmd                  *exec.Cmd
+	dir, kubeconfig, url string
+}
+
+func startServer(b *testing.B, dir string, port int) *process {
+	b.Helper()
+	p := &process{cmd: exec.Command(os.Args[0]), dir: dir, kubeconfig: filepath.Join(dir, "admin.kubeconfig")}
+	text, err := json.Marshal(apiserver.Config{DataDir: dir, Port: port})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.cmd.Env = append(os.Environ(), childServer+"="+string(text))
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(p.kill)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		b.Fatalf("server in %s: %v", dir, err)
+	}
+	p.url = strings.TrimSpace(line)
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	return p
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+func (p *process) port(b *testing.B) int {
+	b.Helper()
+	return number(b, p.url[strings.LastIndex(p.url, ":")+1:])
+}
+
+// memory is the resident memory in MB, as Linux tells it.
+func (p *process) memory(b *testing.B) float64 {
+	b.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(data)
+	if found == nil {
+		b.Fatal("no VmRSS")
+	}
+	return float64(number(b, string(found[1]))) / 1000
+}
+
+// cpu is the time that the server has computed, as Linux tells it.
+func (p *process) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	// The name in parentheses may have anything in it; user and system time are
+	// the 12th and 13th field after it, in hundredths of a second.
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	return time.Duration(number(b, fields[11])+number(b, fields[12])) * 10 * time.Millisecond
+}
+
+var watchMetric = regexp.MustCompile(`(?m)^apiserver_longrunning_requests\{.*resource="(configmaps|secrets|pods)".*verb="WATCH".*\} (\S+)$`)
+
+// watches are those that the server says are open. It has some of its own.
+func (p *process) watches(b *testing.B) int {
+	b.Helper()
+	client := kubernetes.NewForConfigOrDie(servertest.Config(b, p.kubeconfig))
+	text, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	open := 0.0
+	for _, found := range watchMetric.FindAllSubmatch(text, -1) {
+		count, err := strconv.ParseFloat(string(found[2]), 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		open += count
+	}
+	return int(open)
+}
