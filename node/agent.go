@@ -126,15 +126,15 @@ func (a *Agent) Metrics() prometheus.Gatherer { return a.metrics.registry }
 // Run keeps volumes until ctx ends, and returns when everything it started has
 // ended. What is on disk stays.
 func (a *Agent) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
 	unlock, err := a.open()
 	if err != nil {
 		return fmt.Errorf("node agent: %w", err)
 	}
 	defer unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
 	if err := a.load(); err != nil {
 		return fmt.Errorf("node agent: %w", err)
 	}

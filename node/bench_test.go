@@ -45,8 +45,8 @@ func BenchmarkHollowNodes(b *testing.B) {
 	for _, run := range []hollowRun{
 		{name: "mutable"},
 		{name: "immutable", immutable: true},
-		{name: "mutable/watch-each", each: true},
-		{name: "immutable/gate-off", immutable: true, gateOff: true},
+		{name: "mutable-watch-each", each: true},
+		{name: "immutable-gate-off", immutable: true, gateOff: true},
 	} {
 		run.nodes, run.pods = nodes, pods
 		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {

@@ -134,6 +134,14 @@ func (f *followKind) run(ctx context.Context) {
 // whileNeeded returns when there have been no users for a time.
 func (f *followKind) whileNeeded(ctx context.Context) {
 	for {
+		if f.needed() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-f.turned:
+			}
+			continue
+		}
 		idle := f.agent.Clock.NewTimer(linger)
 		select {
 		case <-ctx.Done():

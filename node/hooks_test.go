@@ -91,6 +91,13 @@ func TestHooks(t *testing.T) {
 	ran("three")
 	c.condition(t, "web", "True", "")
 
+	// A pod is not pinned to immutable content that the check refused.
+	c.apply(t, `{kind: ConfigMap, metadata: {name: fixed}, immutable: true, data: {app.conf: bad}}`)
+	c.apply(t, `{kind: Pod, metadata: {name: fixed, annotations: {holdfast.dev/check: check}}, spec: {nodeName: n1, automountServiceAccountToken: false, volumes: [{name: conf, configMap: {name: fixed}}]}}`)
+	c.condition(t, "fixed", "False", `hook "check" of holdfast.dev/check: exit status 1`)
+	c.recreate(t, "fixed", `{kind: ConfigMap, metadata: {name: fixed}, immutable: true, data: {app.conf: good}}`)
+	a.sees(c, t, "fixed", "conf/app.conf", "good")
+
 	for name, test := range map[string]struct{ hook, want string }{
 		"none":  {"gone", `hook "gone" of holdfast.dev/on-change: there is no such hook on this node`},
 		"slash": {"../reload", `hook "../reload" of holdfast.dev/on-change: must be the name of a file in the directory of hooks`},

@@ -19,6 +19,8 @@ type refresh struct {
 	pod    *corev1.Pod
 	volume *corev1.Volume
 	record *Record
+	// before is the record without what this refresh is to change.
+	before *Record
 
 	// news says that the record has something to save.
 	news bool
@@ -64,6 +66,7 @@ func (r *refresh) run(ctx context.Context) error {
 		r.look = r.look || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
+	r.before = r.record.clone()
 	r.setSources(next.Sources, objects)
 	next.Digest = a.digest.sum(payload, next.Secret)
 	if err := r.write(ctx, next, payload); err != nil {
@@ -115,6 +118,11 @@ func (r *refresh) write(ctx context.Context, next Volume, payload projection.Pay
 	changed, err := a.Volumes.Write(r.pod.UID, name, payload, check)
 	if changed {
 		a.metrics.changes.Inc()
+	}
+	if err != nil && !changed {
+		// The pod has what it had, and is not pinned to anything else.
+		*r.record = *r.before
+		return errors.Join(err, a.commit(r.record))
 	}
 	if err != nil || !next.Notify {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"time"
 
@@ -57,10 +56,9 @@ func (a *Agent) register(ctx context.Context) error {
 	nodes := a.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, a.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		hostname, _ := os.Hostname()
 		node, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Labels: map[string]string{
 			corev1.LabelHostname: a.Name, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
-		}, Annotations: map[string]string{"holdfast.dev/hostname": hostname}}}, metav1.CreateOptions{})
+		}}}, metav1.CreateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("register node %s: %w", a.Name, err)

@@ -123,7 +123,10 @@ func (a *Agent) detect(ctx context.Context) bool {
 				return true
 			}
 		}
-		klog.FromContext(ctx).V(1).Info("the server does not answer; will be tried again", "node", a.Name, "err", err)
+		if ctx.Err() != nil {
+			return false
+		}
+		klog.FromContext(ctx).Error(err, "the server does not let this node in, or does not answer; will be tried again", "node", a.Name)
 		select {
 		case <-ctx.Done():
 			return false
