@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/component-base/featuregate"
 
+	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/node"
 )
 
@@ -30,9 +30,6 @@ Run it with the credential of its node ("holdfast kubeconfig --node NAME"). The
 content of Secrets is only written to file systems in memory, such as the
 default root's, unless --secrets-on-disk allows more.`
 
-// immutableVolumes is the feature by which immutable objects are not watched.
-const immutableVolumes featuregate.Feature = "ImmutableEphemeralVolumes"
-
 // nodeRoot is in memory on every Linux with systemd.
 const nodeRoot = "/run/holdfast"
 
@@ -40,7 +37,7 @@ func newNodeCommand() *cobra.Command {
 	config := node.Config{Version: version}
 	var kubeconfig string
 	var verbosity int
-	gates := featuregate.NewFeatureGate()
+	gates := native.NewFeatures()
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Keep the volumes of a node's pods as files on this host",
@@ -56,7 +53,7 @@ func newNodeCommand() *cobra.Command {
   holdfast node status`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setLogging(cmd.Context(), verbosity)
-			config.WatchImmutable = !gates.Enabled(immutableVolumes)
+			config.WatchImmutable = !gates.Enabled(native.ImmutableEphemeralVolumes)
 			if config.Name == "" {
 				hostname, err := os.Hostname()
 				if err != nil {
@@ -76,10 +73,6 @@ func newNodeCommand() *cobra.Command {
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
-	// The gate is new and has just this feature.
-	if err := gates.Add(map[featuregate.Feature]featuregate.FeatureSpec{immutableVolumes: {Default: true, PreRelease: featuregate.Beta}}); err != nil {
-		panic(err)
-	}
 	gates.AddFlag(flags)
 	flags.Lookup("feature-gates").Usage = "ImmutableEphemeralVolumes=false watches immutable objects like all others"
 	cmd.AddCommand(newNodeStatusCommand(&config.Root))
