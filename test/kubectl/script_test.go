@@ -20,10 +20,20 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-func TestScripts(t *testing.T) {
-	kubeconfig := servertest.Start(t, apiserver.Config{}).Kubeconfig()
+// Stock kubectl against the server as it is.
+func TestScripts(t *testing.T) { runScripts(t, "testdata", apiserver.Config{}) }
+
+// Our own commands against a server that does not judge writes, as any other.
+func TestGuarded(t *testing.T) {
+	runScripts(t, filepath.Join("testdata", "guarded"), apiserver.Config{Ownership: "off"})
+}
+
+// runScripts runs the scripts of a directory against one server, each in a
+// namespace of its own.
+func runScripts(t *testing.T, dir string, config apiserver.Config) {
+	kubeconfig := servertest.Start(t, config).Kubeconfig()
 	testscript.Run(t, testscript.Params{
-		Dir:                "testdata",
+		Dir:                dir,
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			namespace := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
@@ -38,7 +48,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"kubectl":    runKubectl,
+			"kubectl":    run("kubectl"),
+			"holdfast":   run("holdfast"),
 			"eventually": eventually,
 			"includes":   compareLines,
 			"server":     startServer,
@@ -87,14 +98,16 @@ func waitForAccount(ctx context.Context, client kubernetes.Interface, namespace 
 	})
 }
 
-// runKubectl is the script command kubectl.
-func runKubectl(ts *testscript.TestScript, neg bool, args []string) {
-	err := ts.Exec("kubectl", args...)
-	switch {
-	case err != nil && !neg:
-		ts.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
-	case err == nil && neg:
-		ts.Fatalf("kubectl %s: unexpected success", strings.Join(args, " "))
+// run is the script command of a program.
+func run(program string) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		err := ts.Exec(program, args...)
+		switch {
+		case err != nil && !neg:
+			ts.Fatalf("%s %s: %v", program, strings.Join(args, " "), err)
+		case err == nil && neg:
+			ts.Fatalf("%s %s: unexpected success", program, strings.Join(args, " "))
+		}
 	}
 }
 

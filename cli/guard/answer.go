@@ -1,0 +1,53 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	server "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// warned adds what there is to say to the answer of a write that was stored.
+func warned(resp *http.Response, verdict ownership.Verdict) *http.Response {
+	if resp == nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return resp
+	}
+	for _, line := range verdict.Warnings() {
+		// A line that no header can carry is not worth failing a write that is done.
+		if header, err := utilnet.NewWarningHeader(299, "-", line); err == nil {
+			resp.Header.Add("Warning", header)
+		}
+	}
+	return resp
+}
+
+// refuse answers an edit as a server would that judges it.
+func (w *write) refuse(live map[string]any, refusals []ownership.Refusal) (*http.Response, error) {
+	var errs field.ErrorList
+	for _, refusal := range refusals {
+		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
+	}
+	obj := &unstructured.Unstructured{Object: live}
+	status := apierrors.NewInvalid(obj.GroupVersionKind().GroupKind(), obj.GetName(), errs).Status()
+	status.APIVersion, status.Kind = "v1", "Status"
+	data, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status:     strconv.Itoa(http.StatusUnprocessableEntity) + " " + http.StatusText(http.StatusUnprocessableEntity),
+		StatusCode: http.StatusUnprocessableEntity, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(server.Header): {string(server.EnforceEdit)}},
+		Body:          io.NopCloser(bytes.NewReader(data)),
+		ContentLength: int64(len(data)), Request: w.req,
+	}, nil
+}

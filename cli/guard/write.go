@@ -1,0 +1,145 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	server "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// write is one request that changes an object.
+type write struct {
+	*transport
+	req  *http.Request
+	info *genericapirequest.RequestInfo
+}
+
+// isEdit says whether a request comes from an editor.
+func isEdit(req *http.Request) bool {
+	return ownership.ParseWriter(ownership.Request{Command: req.Header.Get(server.CommandHeader)}).Act == ownership.Edit
+}
+
+// writer is who makes the write. The server knows the user's name and a client does
+// not, but a client of ours is a person's.
+func (w *write) writer() ownership.Writer {
+	query := w.req.URL.Query()
+	return ownership.ParseWriter(ownership.Request{
+		Command: w.req.Header.Get(server.CommandHeader), FieldManager: query.Get("fieldManager"), UserAgent: w.req.UserAgent(),
+		ServerSide: strings.HasPrefix(w.req.Header.Get("Content-Type"), strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")),
+		Forced:     query.Get("force") == "true", Force: w.req.Header.Get(server.ForceHeader) == "true",
+	})
+}
+
+// object is where the object is, without its subresource.
+func (w *write) object() *url.URL {
+	out := *w.req.URL
+	out.RawQuery = ""
+	out.Path = strings.TrimSuffix(strings.TrimSuffix(out.Path, "/"), "/"+w.info.Subresource)
+	return &out
+}
+
+// live reads the object as it is, nil if it cannot be read.
+func (w *write) live() map[string]any { return w.read(w.object().String()) }
+
+func (w *write) read(from string) map[string]any {
+	data, err := w.get(from)
+	if err != nil {
+		return nil
+	}
+	return decode(data)
+}
+
+func (w *write) get(from string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(w.req.Context(), http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	return w.content(req)
+}
+
+// typeOf is the type of an object.
+func (w *write) typeOf(obj map[string]any) *ownership.Type {
+	gvk := (&unstructured.Unstructured{Object: obj}).GroupVersionKind()
+	return w.types.Of(gvk, Schemas{
+		Server: w.req.URL.Host + w.prefix,
+		Get:    func(path string) ([]byte, error) { return w.get(w.at(w.req, path)) },
+	})
+}
+
+// try has the server try a request and gives what it would store, nil if it would
+// not.
+func (w *write) try(body []byte) map[string]any {
+	req := w.req.Clone(w.req.Context())
+	query := req.URL.Query()
+	query.Set("dryRun", "All")
+	req.URL.RawQuery = query.Encode()
+	req.Header.Set("Accept", "application/json")
+	setBody(req, body)
+	data, err := w.content(req)
+	if err != nil {
+		return nil
+	}
+	return decode(data)
+}
+
+// content sends a request and reads the body of a good answer.
+func (w *write) content(req *http.Request) ([]byte, error) {
+	resp, err := w.send(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, fmt.Errorf("the server answers %s", resp.Status)
+	}
+	return io.ReadAll(resp.Body)
+}
+
+func decode(data []byte) map[string]any {
+	var obj map[string]any
+	if utiljson.Unmarshal(data, &obj) != nil {
+		return nil
+	}
+	return obj
+}
+
+// takeBody reads what the request sends. The request can be sent with setBody.
+func (w *write) takeBody() ([]byte, error) {
+	if w.req.Body == nil {
+		return nil, nil
+	}
+	defer func() { _ = w.req.Body.Close() }()
+	return io.ReadAll(w.req.Body)
+}
+
+func setBody(req *http.Request, body []byte) {
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+}
+
+// sendBody sends the request with a body.
+func (w *write) sendBody(body []byte) (*http.Response, error) {
+	req := w.req.Clone(w.req.Context())
+	setBody(req, body)
+	return w.send(req)
+}
+
+// lastApplied is the configuration that was applied last, "" if there is none.
+func lastApplied(obj map[string]any) string {
+	text, _, _ := unstructured.NestedString(obj, "metadata", "annotations", ownership.LastApplied)
+	return text
+}
+
+func encode(obj map[string]any) ([]byte, error) { return json.Marshal(obj) }

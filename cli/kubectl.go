@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/cli/guard"
+)
+
+// newKubectl is kubectl under our name: its commands, flags and help as they are.
+// The arguments are those of the command line, which kubectl's preferences may
+// change.
+func newKubectl(streams Streams, args []string) *cobra.Command {
+	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
+		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
+	guarded := guard.New()
+	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		guarded.Wrap(config)
+		return config
+	})
+	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
+		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: io,
+	})
+	root.Use = program
+	root.Short, root.Long = summary, description
+	if edit, _, err := root.Find([]string{"edit"}); err == nil {
+		edit.Flags().BoolVar(&guarded.Force, "force", false, "Change fields that kubectl apply owns.")
+	}
+	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))
+	return root
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/cli-runtime/pkg/resource"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	serverguard "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// objects reads objects that the command line names, and what there is to know
+// about whose their fields are.
+type objects struct {
+	factory cmdutil.Factory
+	types   *guard.Types
+}
+
+// owned is an object, its type, and where it is.
+type owned struct {
+	*unstructured.Unstructured
+	kind     *ownership.Type
+	commands ownership.Commands
+	info     *resource.Info
+}
+
+// fields are those of the object, but for what is left of metadata when all in it
+// is the server's.
+func (o owned) fields() ([]ownership.Field, string) {
+	fields, note := ownership.Owners(o.kind, o.Object, o.GetManagedFields(), o.commands)
+	return slices.DeleteFunc(fields, func(f ownership.Field) bool { return len(f.Path) == 1 && f.Path[0].Name == "metadata" }), note
+}
+
+// ownerOf names who would take a field back, "" if nobody would. An empty map or
+// list owns nothing.
+func ownerOf(f ownership.Field) string {
+	switch value := f.Value.(type) {
+	case map[string]any:
+		if len(value) == 0 {
+			return ""
+		}
+	case []any:
+		if len(value) == 0 {
+			return ""
+		}
+	}
+	var names []string
+	if f.Applied {
+		names = append(names, "kubectl apply")
+	}
+	for _, manager := range f.Managers {
+		names = append(names, "server-side apply ("+manager+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// find reads the objects that TYPE NAME or TYPE/NAME name.
+func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
+	namespace, _, err := o.factory.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, err
+	}
+	infos, err := o.factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		ResourceTypeOrNameArgs(false, args...).Flatten().Latest().Do().Infos()
+	if err != nil {
+		return nil, err
+	}
+	if len(infos) == 0 {
+		return nil, errors.New("name an object: TYPE NAME or TYPE/NAME")
+	}
+	client, err := o.factory.RESTClient()
+	if err != nil {
+		return nil, err
+	}
+	schemas := guard.Schemas{Get: func(path string) ([]byte, error) {
+		return client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(cmd.Context()).Raw()
+	}}
+	var found []owned
+	for _, info := range infos {
+		obj, ok := info.Object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("%s: not an object but %T", info.ObjectName(), info.Object)
+		}
+		found = append(found, owned{obj, o.types.Of(obj.GroupVersionKind(), schemas), commandsOf(cmd, info), info})
+	}
+	return found, nil
+}
+
+// commandsOf is what the server remembers of the commands that wrote an object;
+// others than ours answer with the object itself.
+func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
+	data, err := info.Client.Get().NamespaceIfScoped(info.Namespace, info.Namespaced()).
+		Resource(info.Mapping.Resource.Resource).Name(info.Name).Param("holdfast", "commands").Do(cmd.Context()).Raw()
+	var list serverguard.CommandList
+	if err != nil || json.Unmarshal(data, &list) != nil || list.Kind != "CommandList" {
+		return ownership.Commands{}
+	}
+	return ownership.Commands{Entries: list.Items}
+}
+
+func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "owners (TYPE NAME | TYPE/NAME)",
+		Short: "Show who owns each field of an object, and who set it last",
+		Long: `Show an object with, for each field, who owns it, who set it last, and when.
+
+A field in the last-applied configuration is owned by kubectl apply, a field of
+server-side apply by its manager: the next apply of a file takes it back. All
+other fields are free. Where the server remembers the command that set a field it
+is named, else the manager that the object names for it.`,
+		Example: `  holdfast owners deployment/web
+  holdfast owners deployment web -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "" && output != "json" {
+				return fmt.Errorf("output %q: must be json", output)
+			}
+			found, err := objects{factory, guard.NewTypes()}.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return printOwnersJSON(cmd.OutOrStdout(), found)
+			}
+			for i, o := range found {
+				if i > 0 {
+					_, _ = fmt.Fprintln(cmd.OutOrStdout())
+				}
+				if err := printOwners(cmd.OutOrStdout(), o); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json prints every field as an object")
+	return cmd
+}
+
+// fieldJSON is a field as -o json prints it.
+type fieldJSON struct {
+	Field string `json:"field"`
+	Value any    `json:"value"`
+	Owner string `json:"owner,omitempty"`
+	SetBy string `json:"setBy,omitempty"`
+	At    string `json:"at,omitempty"`
+}
+
+func printOwnersJSON(out io.Writer, found []owned) error {
+	type object struct {
+		Object string      `json:"object"`
+		Note   string      `json:"note,omitempty"`
+		Fields []fieldJSON `json:"fields"`
+	}
+	var list []object
+	for _, o := range found {
+		fields, note := o.fields()
+		one := object{Object: o.info.ObjectName(), Note: note, Fields: []fieldJSON{}}
+		for _, f := range fields {
+			value := f.Value
+			if o.kind.Redacted {
+				value = redacted
+			}
+			one.Fields = append(one.Fields, fieldJSON{f.Path.String(), value, ownerOf(f), f.Set.Name, timeText(f.Set.Time)})
+		}
+		list = append(list, one)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(list)
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+const redacted = "<redacted>"
+
+func printOwners(out io.Writer, o owned) error {
+	fields, note := o.fields()
+	tree := newOwnersTree(fields, o.kind.Redacted)
+	tree.colour = printers.AllowsColorOutput(out)
+	if note != "" {
+		if _, err := fmt.Fprintf(out, "Not all is known: %s\n", note); err != nil {
+			return err
+		}
+	}
+	return tree.print(out)
+}
