@@ -120,6 +120,13 @@ func TestMatrix(t *testing.T) {
 		"get rbac.authorization.k8s.io:clusterroles":            "root",
 		"create certificates.k8s.io:certificatesigningrequests": "root",
 		"get nodes":                                             "root",
+		"list kudo.dev:operators a":                             "view edit admin root",
+		"get kudo.dev:operatorversions a":                       "view edit admin root",
+		"create kudo.dev:operatorversions a":                    "root",
+		"delete kudo.dev:operators a":                           "root",
+		"get kudo.dev:instances a":                              "view edit admin root",
+		"patch kudo.dev:instances a":                            "edit admin root",
+		"update kudo.dev:instances/status a":                    "root",
 		"get example.com:widgets a":                             "root",
 	}
 	a := bootstrapped(t)

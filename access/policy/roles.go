@@ -18,6 +18,7 @@ const (
 	coordination   = "coordination.k8s.io"
 	discovery      = "discovery.k8s.io"
 	events         = "events.k8s.io"
+	kudo           = "kudo.dev"
 	networking     = "networking.k8s.io"
 	policies       = "policy"
 	rbac           = "rbac.authorization.k8s.io"
@@ -97,7 +98,10 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 			on(batch, "jobs", "cronjobs").may(write...),
 			on(policies, "poddisruptionbudgets").may(write...),
 			on(networking, "networkpolicies", "ingresses").may(write...),
-			on(coordination, "leases").may(readWrite...)),
+			on(coordination, "leases").may(readWrite...),
+			// A package does what its installer may; which packages there are to
+			// install is for administrators.
+			on(kudo, "instances").may(write...)),
 		collected("view",
 			on(core, "pods", "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services", "services/status",
 				"endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status", "configmaps").may(read...),
@@ -111,7 +115,8 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 			on(autoscaling, "horizontalpodautoscalers", "horizontalpodautoscalers/status").may(read...),
 			on(batch, "jobs", "cronjobs", "cronjobs/status", "jobs/status").may(read...),
 			on(policies, "poddisruptionbudgets", "poddisruptionbudgets/status").may(read...),
-			on(networking, "networkpolicies", "networkpolicies/status", "ingresses", "ingresses/status").may(read...)),
+			on(networking, "networkpolicies", "networkpolicies/status", "ingresses", "ingresses/status").may(read...),
+			on(kudo, "operators", "operatorversions", "instances").may(read...)),
 	}
 }
 
