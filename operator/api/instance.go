@@ -42,6 +42,22 @@ type InstanceStatus struct {
 	// PlanStatus by the name of the plan.
 	PlanStatus map[string]PlanStatus `json:"planStatus,omitempty"`
 	Conditions []metav1.Condition    `json:"conditions,omitempty"`
+	// Objects that plans applied, or are about to. What is no longer rendered is
+	// found here and removed.
+	Objects []AppliedObject `json:"objects,omitempty"`
+}
+
+// ReadyCondition says whether the last run of a plan is complete. Its reason is
+// the State of that run.
+const ReadyCondition = "Ready"
+
+// AppliedObject names an object that a plan applies. Namespace is empty for
+// objects that live in none.
+type AppliedObject struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
 }
 
 // State is how far a plan, phase or step is.
@@ -87,6 +103,9 @@ type StepStatus struct {
 	Name    string `json:"name,omitempty"`
 	Status  State  `json:"status,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Done are the tasks that are through while the step is not: they are not
+	// done again.
+	Done []string `json:"done,omitempty"`
 }
 
 // InstanceList is a list of them.

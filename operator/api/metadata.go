@@ -13,6 +13,16 @@ const (
 	StepAnnotation  = "kudo.dev/step"
 )
 
+// Annotations of rendered objects.
+const (
+	// WaitAnnotation on an object of a package says whether a plan waits until the
+	// object is ready: "false" for never, "true" also where nothing seems to run it.
+	WaitAnnotation = "holdfast.dev/wait"
+	// OwnerAnnotation is the UID of the Instance of an object that lives in no
+	// namespace, and can have no owner reference to one that does.
+	OwnerAnnotation = "holdfast.dev/instance-uid"
+)
+
 // Annotations of an Instance.
 const (
 	// GivenAnnotation is the consent of a client: see Given.
