@@ -37,6 +37,9 @@ type Config struct {
 	// is kept in the ConfigMap kube-root-ca.crt of every namespace; empty leaves
 	// those alone.
 	RootCA []byte
+	// Led are run with the controllers, while this process leads. Each returns
+	// when its context ends.
+	Led []func(context.Context)
 }
 
 // Run stands for election and, while this process is the leader, runs the
@@ -60,7 +63,7 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	defer candidate.close()
-	lead := func(ctx context.Context) error { return clients.lead(ctx, config.RootCA) }
+	lead := func(ctx context.Context) error { return clients.lead(ctx, config) }
 	for ctx.Err() == nil {
 		if err := candidate.stand(ctx, lead); err != nil {
 			return err
@@ -114,23 +117,26 @@ func newClients(config *rest.Config) (*clients, error) {
 func (c *clients) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 // lead runs the controllers until ctx ends.
-func (c *clients) lead(ctx context.Context, rootCA []byte) error {
+func (c *clients) lead(ctx context.Context, config Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactory(c.typed, 0)
-	var collecting sync.WaitGroup
+	var beside sync.WaitGroup
 	defer func() {
 		cancel()
 		factory.Shutdown()
-		collecting.Wait()
+		beside.Wait()
 	}()
 	// Who collects garbage watches every kind, and so counts for the quotas too.
 	ledger := quota.NewLedger()
-	collecting.Go(func() {
+	beside.Go(func() {
 		garbage.Run(ctx, garbage.Config{Metadata: c.metadata, Discovery: c.discovery, Census: ledger})
 	})
+	for _, led := range config.Led {
+		beside.Go(func() { led(ctx) })
+	}
 	controllers := []controller{newNamespaces(c), newPods(c), newAccounts(c), newQuotas(c, ledger)}
-	if len(rootCA) > 0 {
-		controllers = append(controllers, newRootCAs(c, rootCA))
+	if len(config.RootCA) > 0 {
+		controllers = append(controllers, newRootCAs(c, config.RootCA))
 	}
 	return runControllers(ctx, factory, controllers)
 }
