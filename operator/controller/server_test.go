@@ -1,0 +1,201 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
+)
+
+// cluster is a server as one user sees one namespace of it.
+type cluster struct {
+	server    *servertest.Server
+	config    *rest.Config
+	typed     kubernetes.Interface
+	dynamic   dynamic.Interface
+	namespace string
+}
+
+func start(t *testing.T) cluster {
+	t.Helper()
+	server := servertest.Start(t, apiserver.Config{})
+	return newCluster(server, server.Config(t))
+}
+
+func newCluster(server *servertest.Server, config *rest.Config) cluster {
+	return cluster{
+		server: server, config: config, namespace: metav1.NamespaceDefault,
+		typed: kubernetes.NewForConfigOrDie(config), dynamic: dynamic.NewForConfigOrDie(config),
+	}
+}
+
+// in is the cluster in a new namespace.
+func (c cluster) in(t *testing.T, namespace string) cluster {
+	t.Helper()
+	_, err := c.typed.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.namespace = namespace
+	return c
+}
+
+// as is the cluster for another user.
+func (c cluster) as(t *testing.T, user string) cluster {
+	t.Helper()
+	other := newCluster(c.server, c.server.As(t, user))
+	other.namespace = c.namespace
+	return other
+}
+
+func (c cluster) kudo(resource string) dynamic.ResourceInterface {
+	return c.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.namespace)
+}
+
+// create writes an object of kudo.dev given as YAML or as Go value.
+func (c cluster) create(t *testing.T, resource string, object any) error {
+	t.Helper()
+	content := map[string]any{}
+	if text, isText := object.(string); isText {
+		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		var err error
+		if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	created := &unstructured.Unstructured{Object: content}
+	created.SetAPIVersion(api.GroupVersion.String())
+	created.SetKind(map[string]string{"operators": "Operator", "operatorversions": "OperatorVersion", "instances": "Instance"}[resource])
+	_, err := c.kudo(resource).Create(t.Context(), created, metav1.CreateOptions{})
+	return err
+}
+
+func (c cluster) mustCreate(t *testing.T, resource string, object any) {
+	t.Helper()
+	if err := c.create(t, resource, object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// operator creates an OperatorVersion NAME-VERSION; the rest of its spec is YAML.
+func (c cluster) operator(t *testing.T, name, version, spec string) {
+	t.Helper()
+	object := &api.OperatorVersion{}
+	if err := yaml.UnmarshalStrict([]byte(spec), &object.Spec); err != nil {
+		t.Fatal(err)
+	}
+	object.Name, object.Spec.Operator.Name, object.Spec.Version = name+"-"+version, name, version
+	c.mustCreate(t, "operatorversions", object)
+}
+
+// install creates an Instance of an operator version.
+func (c cluster) install(t *testing.T, name, version string, values map[string]string) {
+	t.Helper()
+	c.mustCreate(t, "instances", &api.Instance{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       api.InstanceSpec{OperatorVersion: corev1.ObjectReference{Name: version}, Parameters: values},
+	})
+}
+
+func (c cluster) instance(t *testing.T, name string) *api.Instance {
+	t.Helper()
+	found, err := c.kudo("instances").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance := &api.Instance{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, instance); err != nil {
+		t.Fatal(err)
+	}
+	return instance
+}
+
+// change updates an Instance as a client does that reads, changes and writes.
+func (c cluster) change(t *testing.T, name string, change func(*api.Instance)) error {
+	t.Helper()
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		instance := c.instance(t, name)
+		change(instance)
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(instance)
+		if err != nil {
+			return err
+		}
+		_, err = c.kudo("instances").Update(t.Context(), &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// ended waits until no plan of an Instance runs and returns how the last went.
+func (c cluster) ended(t *testing.T, name string) metav1.Condition {
+	t.Helper()
+	var ready metav1.Condition
+	servertest.Eventually(t, "plan of "+name+" ended", func() bool {
+		instance := c.instance(t, name)
+		for _, condition := range instance.Status.Conditions {
+			ready = condition
+		}
+		return instance.Spec.PlanExecution.PlanName == "" && api.State(ready.Reason).Ended()
+	})
+	return ready
+}
+
+// complete waits until the plan of an Instance is through.
+func (c cluster) complete(t *testing.T, name string) {
+	t.Helper()
+	if ready := c.ended(t, name); ready.Reason != string(api.Complete) {
+		t.Fatalf("%s: %s: %s", name, ready.Reason, ready.Message)
+	}
+}
+
+// says waits until the Instance says something about its plan.
+func (c cluster) says(t *testing.T, name, message string) {
+	t.Helper()
+	servertest.Eventually(t, name+" says "+message, func() bool {
+		for _, condition := range c.instance(t, name).Status.Conditions {
+			if strings.Contains(condition.Message, message) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (c cluster) resource(resource string) dynamic.ResourceInterface {
+	group, name, found := strings.Cut(resource, "/")
+	if !found {
+		group, name = "", resource
+	}
+	if name == "clusterroles" || name == "clusterrolebindings" {
+		return c.dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name})
+	}
+	return c.dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}).Namespace(c.namespace)
+}
+
+func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstructured {
+	t.Helper()
+	found, err := c.resource(resource).Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

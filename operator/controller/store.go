@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/parameters"
+)
+
+var (
+	instances = api.GroupVersion.WithResource("instances")
+	versions  = api.GroupVersion.WithResource("operatorversions")
+)
+
+// instance reads an Instance as it is now, nil if there is none: what a watch
+// showed may be older than our own last write.
+func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.Instance, error) {
+	found, err := c.own.Resource(instances).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return typed(found)
+}
+
+func typed(found *unstructured.Unstructured) (*api.Instance, error) {
+	instance := &api.Instance{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, instance); err != nil {
+		return nil, fmt.Errorf("instance %s/%s: %w", found.GetNamespace(), found.GetName(), err)
+	}
+	return instance, nil
+}
+
+// write stores the Instance, or a subresource of it, and returns it as stored.
+func (c *controller) write(ctx context.Context, instance *api.Instance, subresources ...string) (*api.Instance, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(instance)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := c.own.Resource(instances).Namespace(instance.Namespace).
+		Update(ctx, &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{FieldManager: manager}, subresources...)
+	if err != nil {
+		return nil, err
+	}
+	return typed(stored)
+}
+
+// version reads an OperatorVersion, nil if there is none.
+func (c *controller) version(ctx context.Context, namespace, name string) (*api.OperatorVersion, error) {
+	found, err := c.own.Resource(versions).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	version := &api.OperatorVersion{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, version); err != nil {
+		return nil, fmt.Errorf("operator version %s/%s: %w", namespace, name, err)
+	}
+	return version, nil
+}
+
+// newest is the name of the highest version of an operator, and of an app
+// version if there is one.
+func (c *controller) newest(ctx context.Context, namespace, operator, appVersion string) (string, error) {
+	list, err := c.own.Resource(versions).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	var found []*api.OperatorVersion
+	for i := range list.Items {
+		version := &api.OperatorVersion{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, version); err != nil {
+			return "", fmt.Errorf("operator version %s/%s: %w", namespace, list.Items[i].GetName(), err)
+		}
+		if version.Spec.Operator.Name == operator && (appVersion == "" || version.Spec.AppVersion == appVersion) {
+			found = append(found, version)
+		}
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("there is no version of operator %s in namespace %s", operator, namespace)
+	}
+	highest := slices.MaxFunc(found, func(a, b *api.OperatorVersion) int {
+		order, err := parameters.Compare(a.Spec.Version, b.Spec.Version)
+		if err != nil {
+			return 0
+		}
+		return order
+	})
+	return highest.Name, nil
+}

@@ -1,0 +1,161 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/render"
+)
+
+// place is where in a plan a task is done.
+type place struct{ plan, phase, step string }
+
+// work is what a task comes to.
+type work struct {
+	apply, remove []*unstructured.Unstructured
+	// outcome is that of a task that does nothing.
+	outcome error
+}
+
+// work finds out what a task comes to at a place, without doing it.
+func (e *execution) work(ctx context.Context, at place, name string) (work, error) {
+	task := e.version.Spec.Task(name)
+	if task == nil {
+		return work{}, fatalf("operator version %s has no such task", e.version.Name)
+	}
+	switch task.Kind {
+	case api.ApplyTask:
+		objects, err := e.rendered(ctx, at, task)
+		return work{apply: objects}, err
+	case api.DeleteTask:
+		objects, err := e.rendered(ctx, at, task)
+		return work{remove: objects}, err
+	case api.ToggleTask:
+		return e.toggle(ctx, at, task)
+	case api.KudoOperatorTask:
+		object, err := e.dependency(ctx, at, task)
+		if err != nil {
+			return work{}, err
+		}
+		return work{apply: []*unstructured.Unstructured{object}}, nil
+	case api.DummyTask:
+		return work{outcome: dummy(task.Spec)}, nil
+	case api.PipeTask:
+		return work{}, fatalf("tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here")
+	}
+	return work{}, fatalf("there is no kind of task %q", task.Kind)
+}
+
+func (e *execution) toggle(ctx context.Context, at place, task *api.Task) (work, error) {
+	text := fmt.Sprint(e.params[task.Spec.Parameter])
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return work{}, fatalf("parameter '%s' decides whether objects are there and is neither true nor false but '%s'", task.Spec.Parameter, text)
+	}
+	objects, err := e.rendered(ctx, at, task)
+	if on {
+		return work{apply: objects}, err
+	}
+	return work{remove: objects}, err
+}
+
+func dummy(spec api.TaskSpec) error {
+	switch {
+	case spec.WantErr && spec.Fatal:
+		return fatalf("the task is meant to fail for good")
+	case spec.WantErr:
+		return fmt.Errorf("the task is meant to fail")
+	case !spec.Done:
+		return waiting("the task is meant to wait")
+	}
+	return nil
+}
+
+// rendered are the objects of the templates of a task.
+func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	for _, name := range task.Spec.Resources {
+		text, err := e.template(ctx, at, name)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := render.Objects(text)
+		if err != nil {
+			return nil, fatalf("%s: %w", name, err)
+		}
+		for _, object := range objects {
+			if err := e.mark(at, object); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func (e *execution) template(ctx context.Context, at place, name string) (string, error) {
+	source, found := e.version.Spec.Templates[name]
+	if !found {
+		return "", fatalf("operator version %s has no template %s", e.version.Name, name)
+	}
+	return e.expand(ctx, at, name, source)
+}
+
+func (e *execution) expand(ctx context.Context, at place, name, source string) (string, error) {
+	spec := e.version.Spec
+	text, err := render.Template(ctx, name, source, render.Values{
+		Name: e.instance.Name, Namespace: e.instance.Namespace,
+		OperatorName: spec.Operator.Name, OperatorVersion: spec.Version, AppVersion: spec.AppVersion,
+		PlanName: at.plan, PhaseName: at.phase, StepName: at.step, Params: e.params,
+	})
+	if err != nil {
+		return "", fatalError{err}
+	}
+	return text, nil
+}
+
+// mark makes an object the Instance's.
+func (e *execution) mark(at place, object *unstructured.Unstructured) error {
+	err := render.Label([]*unstructured.Unstructured{object}, render.Meta{
+		Operator: e.version.Spec.Operator.Name, Instance: e.instance.Name, Namespace: e.instance.Namespace,
+		Plan: at.plan, Phase: at.phase, Step: at.step,
+	}, e.namespaced)
+	if err != nil {
+		return err
+	}
+	mapping, err := e.kind(object.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		object.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: api.GroupVersion.String(), Kind: "Instance", Name: e.instance.Name, UID: e.instance.UID,
+			Controller: new(true),
+		}})
+		return nil
+	}
+	object.SetNamespace("")
+	annotations := object.GetAnnotations()
+	annotations[api.OwnerAnnotation] = string(e.instance.UID)
+	object.SetAnnotations(annotations)
+	return nil
+}
+
+// owns says whether a stored object is the Instance's.
+func owns(instance *api.Instance, found *unstructured.Unstructured) bool {
+	if found.GetNamespace() == "" {
+		return found.GetAnnotations()[api.OwnerAnnotation] == string(instance.UID)
+	}
+	for _, owner := range found.GetOwnerReferences() {
+		if owner.UID == instance.UID {
+			return true
+		}
+	}
+	return false
+}
