@@ -37,7 +37,10 @@ func (s *Server) addControllers() error {
 			case <-ctx.Done():
 				return
 			}
-			config := lifecycle.Config{Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM}
+			config := lifecycle.Config{
+				Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM,
+				Led: []func(context.Context){s.runOperators},
+			}
 			if err := lifecycle.Run(ctx, config); err != nil {
 				klog.ErrorS(err, "controllers ended")
 			}

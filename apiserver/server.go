@@ -60,6 +60,8 @@ type Server struct {
 	closeMemory func()
 	// bootstrapped is closed when the objects are there that clients expect.
 	bootstrapped chan struct{}
+	// operatorKinds is closed when the kinds of operator packages are served.
+	operatorKinds chan struct{}
 }
 
 // New opens the data directory, the port, the certificates and etcd, and builds
@@ -69,7 +71,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, bootstrapped: make(chan struct{})}
+	s := &Server{config: config, bootstrapped: make(chan struct{}), operatorKinds: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -212,6 +214,9 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	if err := s.rememberCommands(); err != nil {
+		return err
+	}
+	if err := s.addOperatorKinds(clients.dynamic); err != nil {
 		return err
 	}
 	return s.addControllers()

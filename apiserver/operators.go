@@ -1,0 +1,104 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/admission"
+	webhookmutating "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/controller"
+	"holdfast.dev/holdfast/operator/guard"
+)
+
+// addOperatorAdmission puts the rules of operator packages behind everything of
+// users that can change an object, so that what is judged is what is stored.
+func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
+	plugin := guard.New(guard.LiveVersions(client))
+	chain.Plugins.Register(guard.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
+	webhooks := slices.Index(chain.RecommendedPluginOrder, webhookmutating.PluginName)
+	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, guard.Name)
+}
+
+// addOperatorKinds has the kinds of operator packages served. Every server does
+// it when it starts: it writes only what differs.
+func (s *Server) addOperatorKinds(client dynamic.Interface) error {
+	return s.generic.AddPostStartHook("operator-kinds", func(hook genericapiserver.PostStartHookContext) error {
+		texts, err := api.CustomResourceDefinitions()
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			if err := defineKind(hook, client, text); err != nil {
+				return err
+			}
+		}
+		defer close(s.operatorKinds)
+		return wait.PollUntilContextCancel(hook, readyPoll, true, func(ctx context.Context) (bool, error) {
+			for _, resource := range []string{"operators", "operatorversions", "instances"} {
+				_, err := client.Resource(api.GroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{Limit: 1})
+				if err != nil {
+					return false, nil //nolint:nilerr // it is not served yet
+				}
+			}
+			return true, nil
+		})
+	})
+}
+
+// runOperators runs the plans of Instances. Nothing here runs workloads; somebody
+// else may.
+func (s *Server) runOperators(ctx context.Context) {
+	select {
+	case <-s.operatorKinds:
+	case <-ctx.Done():
+		return
+	}
+	if err := controller.Run(ctx, controller.Config{Client: s.loopback, Unattended: true}); err != nil {
+		klog.ErrorS(err, "operator controller ended")
+	}
+}
+
+// defineKind creates a definition or gives it the spec that this server has for
+// it.
+func defineKind(ctx context.Context, client dynamic.Interface, text []byte) error {
+	wanted := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &wanted.Object); err != nil {
+		return fmt.Errorf("definition of an operator kind: %w", err)
+	}
+	resource := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	raced := func(err error) bool {
+		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+	}
+	err := retry.OnError(retry.DefaultBackoff, raced, func() error {
+		existing, err := resource.Get(ctx, wanted.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = resource.Create(ctx, wanted, metav1.CreateOptions{})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		existing.Object["spec"] = wanted.DeepCopy().Object["spec"]
+		_, err = resource.Update(ctx, existing, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("definition %s: %w", wanted.GetName(), err)
+	}
+	return nil
+}
