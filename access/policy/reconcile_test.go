@@ -161,8 +161,8 @@ func collect(t *testing.T, client kubernetes.Interface) {
 		if !ok {
 			t.Fatalf("watch: %v", event.Object)
 		}
-		// view has nine rules, edit twelve of its own, admin two.
-		if edit := get(t, client, "edit"); len(edit.Rules) == 21 && len(admin.Rules) == len(edit.Rules)+2 {
+		// view has ten rules, edit thirteen of its own, admin two.
+		if edit := get(t, client, "edit"); len(edit.Rules) == 23 && len(admin.Rules) == len(edit.Rules)+2 {
 			return
 		}
 	}

@@ -1,0 +1,163 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
+)
+
+// TestTasks: what a task comes to, and that nothing is done where it cannot end
+// well.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Data: map[string]string{"whose": "mine"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		templates, task string
+		state           api.State
+		message         string
+		created         bool
+	}{
+		"dummy":       {task: `{kind: Dummy, spec: {done: true}}`, state: api.Complete, created: true},
+		"dummy-error": {task: `{kind: Dummy, spec: {wantErr: true}}`, state: api.Error, message: "main.task: task task: the task is meant to fail", created: true},
+		"dummy-fatal": {task: `{kind: Dummy, spec: {wantErr: true, fatal: true}}`, state: api.FatalError, message: "for good", created: true},
+		"dummy-wait":  {task: `{kind: Dummy}`, state: api.InProgress, message: "the task is meant to wait", created: true},
+		"pipe":        {task: `{kind: Pipe, spec: {pod: a.yaml}}`, state: api.FatalError, message: "tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here"},
+		"no-template": {task: `{kind: Apply, spec: {resources: [gone.yaml]}}`, state: api.FatalError, message: "has no template gone.yaml"},
+		"no-object":   {templates: "a.yaml: 'kind: ConfigMap'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.FatalError, message: "a.yaml: document 1: apiVersion: required"},
+		"broken":      {templates: "a.yaml: '{{ .Params.NOBODY }}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.FatalError, message: "NOBODY"},
+		"toggle":      {task: `{kind: Toggle, spec: {parameter: WHO, resources: []}}`, state: api.FatalError, message: "parameter 'WHO' decides whether objects are there and is neither true nor false but 'me'"},
+		"not-ours": {
+			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state: api.FatalError, message: "ConfigMap taken exists and is not of instance not-ours",
+		},
+		"invalid": {
+			templates: "a.yaml: '{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: Nothing}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state: api.FatalError, message: "Service a: ", created: true,
+		},
+		"unserved": {
+			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state: api.Error, message: "no matches for kind", created: true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c.operator(t, name, "0.1.0", `
+parameters: [{name: WHO, default: me}]
+templates: {first.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-first'}}", `+strings.TrimSuffix(test.templates, "\n")+`}
+tasks: [{name: first, kind: Apply, spec: {resources: [first.yaml]}}, {name: task, `+strings.TrimPrefix(test.task, "{")+`]
+plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {name: task, tasks: [task]}]}]}}
+`)
+			c.install(t, name, name+"-0.1.0", nil)
+			servertest.Eventually(t, name+" is "+string(test.state), func() bool {
+				return c.instance(t, name).Status.PlanStatus["deploy"].Status == test.state
+			})
+			c.says(t, name, test.message)
+			if created := c.get(t, "configmaps", name+"-first") != nil; created != test.created {
+				t.Errorf("the step before was done: %t", created)
+			}
+		})
+	}
+	if c.get(t, "configmaps", "taken").Object["data"].(map[string]any)["whose"] != "mine" {
+		t.Error("what is somebody else's was changed")
+	}
+}
+
+// TestWaits: a workload that somebody runs is waited for, one that nobody runs is
+// not.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "web", "0.1.0", `
+parameters: [{name: IMAGE, default: a}]
+templates:
+  web.yaml: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: '{{ .Name }}'}
+    spec:
+      selector: {matchLabels: {app: web}}
+      template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: '{{ .Params.IMAGE }}'}]}}
+  after.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-{{ .Params.IMAGE }}'}}"
+tasks:
+- {name: web, kind: Apply, spec: {resources: [web.yaml]}}
+- {name: after, kind: Apply, spec: {resources: [after.yaml]}}
+plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name: after, tasks: [after]}]}]}}
+`)
+	c.install(t, "web", "web-0.1.0", nil)
+	c.complete(t, "web")
+
+	report := func(observed int64, replicas int32) {
+		t.Helper()
+		deployments := c.typed.AppsV1().Deployments(c.namespace)
+		servertest.Eventually(t, "status of the deployment", func() bool {
+			web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			web.Status.ObservedGeneration = observed
+			web.Status.Replicas, web.Status.UpdatedReplicas, web.Status.ReadyReplicas, web.Status.AvailableReplicas = 1, replicas, replicas, replicas
+			_, err = deployments.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
+			return err == nil
+		})
+	}
+	report(1, 1)
+	if err := c.change(t, "web", func(i *api.Instance) { i.Spec.Parameters = map[string]string{"IMAGE": "b"} }); err != nil {
+		t.Fatal(err)
+	}
+	c.says(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")
+	report(2, 0)
+	c.says(t, "web", "0 of 1 are updated")
+	if c.get(t, "configmaps", "web-b") != nil {
+		t.Error("the next step did not wait")
+	}
+	report(2, 1)
+	c.complete(t, "web")
+	if c.get(t, "configmaps", "web-b") == nil || c.get(t, "configmaps", "web-a") != nil {
+		t.Error("the ConfigMaps are not those of the new value")
+	}
+}
+
+// TestDependency: an operator brings another, which goes with it.
+func TestDependency(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "child", "0.1.0", `
+parameters: [{name: SIZE, default: "1", immutable: true}]
+templates: {a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'}, data: {size: '{{ .Params.SIZE }}'}}"}
+tasks: [{name: a, kind: Apply, spec: {resources: [a.yaml]}}]
+plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
+`)
+	c.operator(t, "parent", "0.1.0", `
+parameters: [{name: SIZE, default: "7"}]
+templates: {child.yaml: "SIZE: {{ .Params.SIZE }}"}
+tasks: [{name: child, kind: KudoOperator, spec: {package: child, instanceName: '{{ .Name }}-child', parameterFile: child.yaml}}]
+plans: {deploy: {phases: [{name: main, steps: [{name: child, tasks: [child]}]}]}}
+`)
+	c.install(t, "top", "parent-0.1.0", nil)
+	c.complete(t, "top")
+	if size := c.get(t, "configmaps", "top-child").Object["data"].(map[string]any)["size"]; size != "7" {
+		t.Errorf("size %v", size)
+	}
+	// What is immutable in the other holds for this one too.
+	if err := c.change(t, "top", func(i *api.Instance) { i.Spec.Parameters = map[string]string{"SIZE": "8"} }); err != nil {
+		t.Fatal(err)
+	}
+	if ready := c.ended(t, "top"); ready.Reason != string(api.FatalError) ||
+		!strings.Contains(ready.Message, "parameter 'SIZE' is immutable but was changed from '7' to '8'") {
+		t.Errorf("%s: %s", ready.Reason, ready.Message)
+	}
+	if err := c.kudo("instances").Delete(t.Context(), "top", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the other gone with it", func() bool { return c.get(t, "configmaps", "top-child") == nil })
+}
