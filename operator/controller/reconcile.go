@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
@@ -21,7 +22,7 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 		return c.finalize(ctx, instance)
 	}
 	if instance.Spec.PlanExecution.PlanName == "" {
-		return false, nil
+		return false, c.observe(ctx, instance)
 	}
 	instance, progressed, err = c.execute(ctx, instance)
 	if err != nil {
@@ -29,8 +30,22 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 	}
 	// The run has ended: the name makes room for the next.
 	instance.Spec.PlanExecution.PlanName = ""
-	_, err = c.write(ctx, instance)
-	return progressed, err
+	if instance, err = c.write(ctx, instance); err != nil {
+		return progressed, err
+	}
+	return progressed, c.observe(ctx, instance)
+}
+
+// observe says of an Instance that wants nothing that this is known: who waits
+// for its condition looks at the generation it is about.
+func (c *controller) observe(ctx context.Context, instance *api.Instance) error {
+	ready := meta.FindStatusCondition(instance.Status.Conditions, api.ReadyCondition)
+	if ready == nil || ready.ObservedGeneration == instance.Generation {
+		return nil
+	}
+	ready.ObservedGeneration = instance.Generation
+	_, err := c.write(ctx, instance, "status")
+	return err
 }
 
 // finalize runs the plan cleanup of an Instance that is deleted, and lets it go.
