@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/api"
@@ -19,7 +20,10 @@ func (c cluster) load(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, version := p.Resources(c.namespace)
+	operator, version := p.Resources(c.namespace)
+	if err := c.create(t, "operators", operator); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
 	c.mustCreate(t, "operatorversions", version)
 	return version.Name
 }
@@ -101,14 +105,25 @@ func TestZooKeeper(t *testing.T) {
 		t.Error("the Job of the backup did not outlive the upgrade")
 	}
 
-	// Rollback: the values of before, and what only the new version had is gone.
-	if err := c.change(t, "zk", func(i *api.Instance) {
-		i.Spec.OperatorVersion.Name = first
-		i.Annotations[api.RollbackAnnotation] = first
-	}); err != nil {
+	// CLUSTER_NAME becomes mutable, ID_OFFSET is removed, TENANT is new.
+	if err := c.upgrade(t, "zk", third, map[string]string{"CLUSTER_NAME": "west", "TENANT": "me"}); err != nil {
 		t.Fatal(err)
 	}
 	c.complete(t, "zk")
+	if values := c.instance(t, "zk").Spec.Parameters; values["CLUSTER_NAME"] != "west" || values["ID_OFFSET"] != "" {
+		t.Errorf("after the upgrade %v", values)
+	}
+
+	// Rollback: the values of before, and what only the new versions had is gone.
+	for _, version := range []string{second, first} {
+		if err := c.change(t, "zk", func(i *api.Instance) {
+			i.Spec.OperatorVersion.Name = version
+			i.Annotations[api.RollbackAnnotation] = version
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c.complete(t, "zk")
+	}
 	want = map[string]string{
 		"CLUSTER_NAME": "east", "METRICS": "false", "DISK_SIZE": "5Gi", "STORAGE_CLASS": "", "ID_OFFSET": "1",
 		"NODE_COUNT": "5", "BACKUP_ID": "monday",
@@ -117,7 +132,6 @@ func TestZooKeeper(t *testing.T) {
 		t.Errorf("rolled back (-want +got):\n%s", diff)
 	}
 	servertest.Eventually(t, "the volume for backups pruned", func() bool { return c.get(t, "persistentvolumeclaims", "zk-backup") == nil })
-	_ = third
 }
 
 func TestKafka(t *testing.T) {

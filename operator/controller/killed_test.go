@@ -174,4 +174,3 @@ func startUnled(t *testing.T) cluster {
 	server = servertest.Start(t, apiserver.Config{DataDir: dir})
 	return newCluster(server, server.Config(t))
 }
-

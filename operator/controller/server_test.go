@@ -43,17 +43,6 @@ func newCluster(server *servertest.Server, config *rest.Config) cluster {
 	}
 }
 
-// in is the cluster in a new namespace.
-func (c cluster) in(t *testing.T, namespace string) cluster {
-	t.Helper()
-	_, err := c.typed.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.namespace = namespace
-	return c
-}
-
 // as is the cluster for another user.
 func (c cluster) as(t *testing.T, user string) cluster {
 	t.Helper()
