@@ -50,12 +50,16 @@ type killer struct {
 	left    int
 	kill    context.CancelFunc
 	created map[string]int
-	next    http.RoundTripper
 }
 
-func (k *killer) RoundTrip(request *http.Request) (*http.Response, error) {
+// tripper is a transport that is a function.
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+func (k *killer) pass(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if request.Method == http.MethodGet {
-		return k.next.RoundTrip(request)
+		return next.RoundTrip(request)
 	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -64,13 +68,16 @@ func (k *killer) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	k.left--
 	// A request that arrived is served, whatever becomes of its sender.
-	response, err := k.next.RoundTrip(request.WithContext(context.WithoutCancel(request.Context())))
+	response, err := next.RoundTrip(request.WithContext(context.WithoutCancel(request.Context())))
 	if err == nil && response.StatusCode == http.StatusCreated && request.URL.Query().Get("dryRun") == "" {
 		k.created[request.URL.Path]++
 	}
 	if k.left == 0 {
 		k.kill()
-		return nil, errors.Join(errors.New("killed"), err, response.Body.Close())
+		if err == nil {
+			err = response.Body.Close()
+		}
+		return nil, errors.Join(errors.New("killed"), err)
 	}
 	return response, err
 }
@@ -132,10 +139,7 @@ func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	config := rest.CopyConfig(c.config)
 	k.kill = cancel
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		k.mutex.Lock()
-		defer k.mutex.Unlock()
-		k.next = next
-		return k
+		return tripper(func(request *http.Request) (*http.Response, error) { return k.pass(request, next) })
 	})
 	ended = make(chan struct{})
 	go func() {

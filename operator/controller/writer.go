@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	"holdfast.dev/holdfast/operator/api"
 )
@@ -31,11 +32,11 @@ func (c *controller) as(instance *api.Instance) (*writer, error) {
 	if !found || requester.Username == "" {
 		return nil, fatalf("nobody is written down whose rights the plan has: trigger it again")
 	}
-	config := rest.CopyConfig(c.config)
-	config.Impersonate = rest.ImpersonationConfig{
+	// All users share our connections.
+	impersonating := transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{
 		UserName: requester.Username, UID: requester.UID, Groups: requester.Groups, Extra: requester.Extra,
-	}
-	client, err := dynamic.NewForConfig(config)
+	}, c.http.Transport)
+	client, err := dynamic.NewForConfigAndClient(c.config, &http.Client{Transport: impersonating, Timeout: c.http.Timeout})
 	if err != nil {
 		return nil, fmt.Errorf("client of user %s: %w", requester.Username, err)
 	}
