@@ -1,0 +1,113 @@
+package kudo
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/lint"
+	"holdfast.dev/holdfast/operator/pack"
+)
+
+func newPackageCommand() *cobra.Command {
+	return group("package", "Make, verify and look into packages",
+		newPackageNewCommand(), newCreateCommand(), newVerifyCommand(), newListCommand())
+}
+
+func newCreateCommand() *cobra.Command {
+	var destination string
+	cmd := &cobra.Command{
+		Use:   "create FOLDER",
+		Short: "Make a .tgz of a folder",
+		Long: `Make a .tgz of a folder, if it is a package that can be installed. The same
+folder gives the same bytes each time. The path of the .tgz goes to stdout.`,
+		Example: "  holdfast kudo package create ./kafka --destination ./repository",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := pack.LoadFiles(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := files.Parse()
+			if err != nil {
+				return fmt.Errorf("read package %s: %w", args[0], err)
+			}
+			if err := p.Verify().Err(); err != nil {
+				return fmt.Errorf("package %s is not valid:\n%w", args[0], err)
+			}
+			archive := filepath.Join(destination, p.VersionName()+".tgz")
+			if err := writeArchive(archive, files); err != nil {
+				return fmt.Errorf("write package %s: %w", archive, err)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), archive)
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&destination, "destination", "d", ".", "folder for the .tgz")
+	return cmd
+}
+
+// writeArchive writes a .tgz, whole or not at all.
+func writeArchive(file string, files pack.Files) error {
+	folder := filepath.Dir(file)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	draft, err := os.CreateTemp(folder, ".package-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft.Name())
+	if err := errors.Join(files.Archive(draft), draft.Chmod(0o644), draft.Close()); err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), file)
+}
+
+func newVerifyCommand() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use:   "verify PACKAGE",
+		Short: "Find everything that is wrong with a package",
+		Long: `Find everything that is wrong with a package: what keeps it from being
+installed, as errors, and as warnings what is of no use, and parameters that
+flow into fields which Kubernetes freezes without being marked immutable. The
+latter are found by rendering the package. With an error the exit code is 1.`,
+		Example: "  holdfast kudo package verify ./kafka",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := from.load(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			findings := p.Verify()
+			if findings.Err() == nil {
+				frozen, err := lint.Frozen(cmd.Context(), p)
+				if err != nil {
+					// Templates that fail with the defaults fail at every install.
+					findings = append(pack.Findings{{Severity: pack.Failure, Path: "templates", Message: err.Error()}}, findings...)
+				}
+				findings = append(findings, frozen...)
+			}
+			failures := 0
+			for _, finding := range findings {
+				if finding.Severity == pack.Failure {
+					failures++
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", finding.Severity, finding); err != nil {
+					return err
+				}
+			}
+			if failures > 0 {
+				return fmt.Errorf("package %s is not valid (errors: %d, warnings: %d)", args[0], failures, len(findings)-failures)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "package %s is valid (warnings: %d)\n", p.VersionName(), len(findings))
+			return err
+		},
+	}
+	from.addFlags(cmd.Flags())
+	return cmd
+}

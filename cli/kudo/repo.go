@@ -1,0 +1,135 @@
+package kudo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/operator/repo"
+)
+
+func newRepoCommand() *cobra.Command {
+	return group("repo", "Keep a list of repositories, and make one",
+		newRepoAddCommand(), newRepoListCommand(), newRepoRemoveCommand(), newIndexCommand())
+}
+
+func newRepoAddCommand() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use:   "add NAME LOCATION",
+		Short: "Add a repository, a URL or a folder with an index.yaml",
+		Long: `Add a repository, a URL or a folder with an index.yaml in it, or give one that is
+there another location. The first of the list is asked when none is named.`,
+		Example: "  holdfast kudo repo add team https://example.com/operators",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, list, err := from.repositories()
+			if err != nil {
+				return err
+			}
+			location := repository(args[1])
+			if !isURL(location) {
+				// The list is used from other folders too.
+				if location, err = filepath.Abs(location); err != nil {
+					return err
+				}
+			}
+			index, err := repo.Load(cmd.Context(), client(), location)
+			if err != nil {
+				return err
+			}
+			if err := list.Add(repo.Repository{Name: args[0], URL: location}); err != nil {
+				return err
+			}
+			if err := list.Write(file); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s added: %d packages\n", args[0], len(index.Entries))
+			return err
+		},
+	}
+	from.addList(cmd.Flags())
+	return cmd
+}
+
+func newRepoListCommand() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the repositories, the one that is asked by default first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, list, err := from.repositories()
+			if err != nil {
+				return err
+			}
+			rows := [][]string{{"NAME", "LOCATION"}}
+			for _, known := range list.Repositories {
+				rows = append(rows, []string{known.Name, known.URL})
+			}
+			return table(cmd.OutOrStdout(), rows)
+		},
+	}
+	from.addList(cmd.Flags())
+	return cmd
+}
+
+func newRepoRemoveCommand() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Take a repository off the list",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, list, err := from.repositories()
+			if err != nil {
+				return err
+			}
+			if _, err := list.Find(args[0]); err != nil {
+				return err
+			}
+			list.Repositories = slices.DeleteFunc(list.Repositories, func(known repo.Repository) bool { return known.Name == args[0] })
+			if err := list.Write(file); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s removed\n", args[0])
+			return err
+		},
+	}
+	from.addList(cmd.Flags())
+	return cmd
+}
+
+func newIndexCommand() *cobra.Command {
+	var base string
+	cmd := &cobra.Command{
+		Use:   "index FOLDER",
+		Short: "Write the index of a folder of packages",
+		Long: `Write index.yaml into a folder of .tgz packages, which makes it a repository. Every
+one of them must be valid.`,
+		Example: "  holdfast kudo repo index ./repository",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			index, err := repo.Build(args[0], base, metav1.Now())
+			if err != nil {
+				return err
+			}
+			text, err := index.Bytes()
+			if err != nil {
+				return err
+			}
+			file := filepath.Join(args[0], repo.IndexFileName)
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d packages\n", file, len(index.Search("")))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&base, "url", "", "URL of the folder that is put in front of the file names (default: they are relative to the index)")
+	return cmd
+}

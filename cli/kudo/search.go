@@ -1,0 +1,45 @@
+package kudo
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newSearchCommand() *cobra.Command {
+	var from source
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "search [WORD]",
+		Short: "Search a repository for packages",
+		Long: `Search a repository for packages with a word in their name or description; without
+a word all are listed. Of each package the newest version is shown.`,
+		Example: `  holdfast kudo search kafka
+  holdfast kudo search --repo ./repository/index.yaml --all-versions`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			index, err := from.index(cmd.Context())
+			if err != nil {
+				return err
+			}
+			word := ""
+			if len(args) == 1 {
+				word = args[0]
+			}
+			rows, last := [][]string{{"NAME", "OPERATOR VERSION", "APP VERSION", "DESCRIPTION"}}, ""
+			for _, entry := range index.Search(word) {
+				if all || entry.Name != last {
+					rows = append(rows, []string{entry.Name, entry.OperatorVersion, entry.AppVersion, cell(entry.Description)})
+				}
+				last = entry.Name
+			}
+			if len(rows) == 1 {
+				return fmt.Errorf("there is no package with %q in its name or description", word)
+			}
+			return table(cmd.OutOrStdout(), rows)
+		},
+	}
+	from.addRepository(cmd.Flags())
+	cmd.Flags().BoolVarP(&all, "all-versions", "a", false, "show every version")
+	return cmd
+}

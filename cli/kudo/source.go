@@ -1,0 +1,136 @@
+package kudo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"holdfast.dev/holdfast/operator/pack"
+	"holdfast.dev/holdfast/operator/repo"
+)
+
+// fetchTimeout is how long a repository may take to give a file.
+const fetchTimeout = time.Minute
+
+// source says where packages are.
+type source struct {
+	// repository is a name of the list, a URL, a folder or an index file.
+	repository string
+	// list is the file with the person's repositories.
+	list                        string
+	operatorVersion, appVersion string
+}
+
+// addList adds the flag for the person's list of repositories.
+func (s *source) addList(flags *pflag.FlagSet) {
+	flags.StringVar(&s.list, "repositories", "", "file with the list of repositories (default: repositories.yaml in the user's configuration of holdfast)")
+}
+
+func (s *source) addRepository(flags *pflag.FlagSet) {
+	s.addList(flags)
+	flags.StringVar(&s.repository, "repo", "", "repository: a name from the list, a URL, a folder or an index file (default: the first of the list)")
+}
+
+// addFlags adds the flags of commands that take a package.
+func (s *source) addFlags(flags *pflag.FlagSet) {
+	s.addRepository(flags)
+	flags.StringVar(&s.operatorVersion, "operator-version", "", "version of a package from a repository (default: the newest)")
+	flags.StringVar(&s.appVersion, "app-version", "", "app version of a package from a repository (default: any)")
+}
+
+// load finds a package: a folder or .tgz, a URL, else a name in a repository.
+func (s *source) load(ctx context.Context, location string) (*pack.Package, error) {
+	if isURL(location) {
+		return repo.LoadURL(ctx, client(), location)
+	}
+	_, err := os.Stat(location)
+	if isPath(location) || !errors.Is(err, fs.ErrNotExist) {
+		return pack.Load(location)
+	}
+	index, err := s.index(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("package %s is no folder or file here: %w", location, err)
+	}
+	entry, err := index.Find(repo.Query{Name: location, OperatorVersion: s.operatorVersion, AppVersion: s.appVersion})
+	if err != nil {
+		return nil, err
+	}
+	return entry.Load(ctx, client())
+}
+
+// verified is a package that can be installed.
+func (s *source) verified(ctx context.Context, location string) (*pack.Package, error) {
+	p, err := s.load(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Verify().Err(); err != nil {
+		return nil, fmt.Errorf("package %s is not valid:\n%w", location, err)
+	}
+	return p, nil
+}
+
+// index reads the index of the repository.
+func (s *source) index(ctx context.Context) (*repo.Index, error) {
+	location := s.repository
+	if !isURL(location) && !isPath(location) {
+		_, list, err := s.repositories()
+		if err != nil {
+			return nil, err
+		}
+		found, err := list.Find(location)
+		if err != nil {
+			return nil, err
+		}
+		location = found.URL
+	}
+	return repo.Load(ctx, client(), repository(location))
+}
+
+// repositories reads the list, and says in which file it is.
+func (s *source) repositories() (string, *repo.Repositories, error) {
+	file := s.list
+	if file == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return "", nil, errors.New("no home directory with a list of repositories: name one with --repositories")
+		}
+		file = filepath.Join(config, "holdfast", "repositories.yaml")
+	}
+	list, err := repo.ReadRepositories(file)
+	if err != nil {
+		return "", nil, fmt.Errorf("list of repositories: %w", err)
+	}
+	return file, list, nil
+}
+
+// repository is where an index is; a person may name the index itself.
+func repository(location string) string {
+	if folder, found := strings.CutSuffix(location, "/"+repo.IndexFileName); found {
+		return folder
+	}
+	if location == repo.IndexFileName {
+		return "."
+	}
+	return location
+}
+
+func isURL(location string) bool {
+	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
+}
+
+// isPath tells files from names, which have no separator in them.
+func isPath(location string) bool {
+	return strings.ContainsRune(location, '/') || strings.ContainsRune(location, filepath.Separator) ||
+		location == "." || location == ".." || strings.HasSuffix(location, ".tgz") || strings.HasSuffix(location, ".yaml")
+}
+
+func client() *http.Client { return &http.Client{Timeout: fetchTimeout} }

@@ -1,0 +1,43 @@
+package kudo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+)
+
+// table prints rows below each other, the head first.
+func table(out io.Writer, rows [][]string) error {
+	writer := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(writer, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return writer.Flush()
+}
+
+// maxCell is how much of a value a table shows.
+const maxCell = 48
+
+// cell is a value that fits into a table.
+func cell(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " ")
+	if utf8.RuneCountInString(text) <= maxCell {
+		return text
+	}
+	return string([]rune(text)[:maxCell-1]) + "…"
+}
+
+// valueCell is a value that may not be there.
+func valueCell(text *string) string {
+	switch {
+	case text == nil:
+		return "-"
+	case *text == "":
+		return `""`
+	}
+	return cell(*text)
+}
