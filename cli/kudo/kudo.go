@@ -29,7 +29,11 @@ func New() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPackageCommand(), newRepoCommand(), newSearchCommand())
+	cmd.AddCommand(
+		newInstallCommand(), newUpdateCommand(), newUpgradeCommand(), newRollbackCommand(), newUninstallCommand(),
+		newGetCommand(), newPlanCommand(),
+		newPackageCommand(), newRepoCommand(), newSearchCommand(),
+	)
 	return cmd
 }
 

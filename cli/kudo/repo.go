@@ -48,7 +48,7 @@ there another location. The first of the list is asked when none is named.`,
 			if err := list.Write(file); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s added: %d packages\n", args[0], len(index.Entries))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s added (packages: %d)\n", args[0], len(index.Entries))
 			return err
 		},
 	}
@@ -126,7 +126,7 @@ one of them must be valid.`,
 			if err := os.WriteFile(file, text, 0o644); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d packages\n", file, len(index.Search("")))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s written (packages: %d)\n", file, len(index.Search("")))
 			return err
 		},
 	}

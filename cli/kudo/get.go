@@ -1,0 +1,82 @@
+package kudo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/api"
+)
+
+func newGetCommand() *cobra.Command {
+	var where connection
+	cmd := &cobra.Command{
+		Use:   "get [instances|operators|operatorversions]",
+		Short: "List what is installed",
+		Long: `List the instances of a namespace, with the state of the plan that ran last; or its
+operators, or their versions.`,
+		ValidArgs: []string{instances, operators, operatorVersions},
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			what := instances
+			if len(args) == 1 {
+				what = args[0]
+			}
+			rows, err := s.rows(cmd.Context(), what)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 1 {
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %s in namespace %s\n", what, s.namespace)
+				return err
+			}
+			return table(cmd.OutOrStdout(), rows)
+		},
+	}
+	where.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (s *server) rows(ctx context.Context, what string) ([][]string, error) {
+	switch what {
+	case operators:
+		var list api.OperatorList
+		err := s.list(ctx, what, &list)
+		rows := [][]string{{"NAME", "DESCRIPTION"}}
+		for i := range list.Items {
+			rows = append(rows, []string{list.Items[i].Name, cell(list.Items[i].Spec.Description)})
+		}
+		return rows, err
+	case operatorVersions:
+		var list api.OperatorVersionList
+		err := s.list(ctx, what, &list)
+		rows := [][]string{{"NAME", "OPERATOR", "OPERATOR VERSION", "APP VERSION"}}
+		for i := range list.Items {
+			spec := list.Items[i].Spec
+			rows = append(rows, []string{list.Items[i].Name, spec.Operator.Name, spec.Version, spec.AppVersion})
+		}
+		return rows, err
+	default:
+		var list api.InstanceList
+		err := s.list(ctx, what, &list)
+		rows := [][]string{{"NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
+		for i := range list.Items {
+			plan, state := "-", string(api.NeverRun)
+			if last := recent(&list.Items[i]); len(last) > 0 {
+				plan, state = last[0].Name, string(last[0].Status)
+			}
+			// One that was asked for, and of which there is no status yet.
+			if asked := list.Items[i].RunningPlan(); asked != "" && (asked != plan || strings.HasPrefix(state, "NEVER")) {
+				plan, state = asked, string(api.Pending)
+			}
+			rows = append(rows, []string{list.Items[i].Name, list.Items[i].Spec.OperatorVersion.Name, plan, state})
+		}
+		return rows, err
+	}
+}

@@ -1,0 +1,95 @@
+package kudo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/pack"
+)
+
+// offer is a package on a server, for an Instance to come.
+type offer struct {
+	server  *server
+	created []creation
+}
+
+// creation is an object that was not there before.
+type creation struct {
+	resource string
+	object   metav1.Object
+}
+
+// put creates the Operator and the OperatorVersion of a package, if they are not
+// there. An OperatorVersion of this name that is another one is an error.
+func (s *server) put(ctx context.Context, p *pack.Package) (*offer, error) {
+	operator, version := p.Resources(s.namespace)
+	if err := s.same(ctx, version); err != nil {
+		return nil, err
+	}
+	o := &offer{server: s}
+	for _, wanted := range []creation{{operators, operator}, {operatorVersions, version}} {
+		err := o.create(ctx, wanted)
+		if err != nil {
+			return nil, errors.Join(err, o.withdraw(ctx))
+		}
+	}
+	// Somebody else may have created it in between.
+	if err := s.same(ctx, version); err != nil {
+		return nil, errors.Join(err, o.withdraw(ctx))
+	}
+	return o, nil
+}
+
+func (o *offer) create(ctx context.Context, wanted creation) error {
+	var err error
+	switch object := wanted.object.(type) {
+	case *api.Operator:
+		object = object.DeepCopy()
+		wanted.object, err = object, o.server.create(ctx, wanted.resource, object)
+	case *api.OperatorVersion:
+		object = object.DeepCopy()
+		wanted.object, err = object, o.server.create(ctx, wanted.resource, object)
+	}
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("create %s %s: %w", wanted.resource, wanted.object.GetName(), err)
+	}
+	o.created = append(o.created, wanted)
+	return nil
+}
+
+// withdraw deletes what was created, and nothing else, even when the command is
+// being ended.
+func (o *offer) withdraw(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var failed []error
+	for i := len(o.created) - 1; i >= 0; i-- {
+		created := o.created[i]
+		err := o.server.remove(ctx, created.resource, created.object)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			failed = append(failed, fmt.Errorf("delete %s %s, which was created for this: %w", created.resource, created.object.GetName(), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// same refuses a package whose OperatorVersion is there with other content.
+func (s *server) same(ctx context.Context, wanted *api.OperatorVersion) error {
+	stored, err := s.version(ctx, wanted.Name)
+	if err != nil || stored == nil {
+		return err
+	}
+	if !equality.Semantic.DeepEqual(stored.Spec, wanted.Spec) {
+		return fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
+			wanted.Name, s.namespace)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package kudo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/kudo/progress"
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/plan"
+)
+
+func newPlanCommand() *cobra.Command {
+	return group("plan", "Look at the plans of an instance, and run one",
+		newStatusCommand(), newTriggerCommand(), newHistoryCommand())
+}
+
+func newStatusCommand() *cobra.Command {
+	var where connection
+	var wait waiting
+	cmd := &cobra.Command{
+		Use:     "status INSTANCE",
+		Short:   "Show how far the plans of an instance are",
+		Long:    "Show how far the plans of an instance are. With --wait the one that runs is followed.",
+		Example: "  holdfast kudo plan status events",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			instance, err := s.instance(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if wait.wait && instance.RunningPlan() != "" {
+				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
+			}
+			version, err := s.version(cmd.Context(), instance.Spec.OperatorVersion.Name)
+			if err != nil {
+				return err
+			}
+			known := instance.Status.PlanStatus
+			if version != nil {
+				known = plan.NeverRun(version.Spec.Plans, known)
+			}
+			for _, name := range slices.Sorted(maps.Keys(known)) {
+				status := known[name]
+				status.Name = name
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(progress.Tree(status), "\n")); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	where.addFlags(cmd.Flags())
+	wait.addFlags(cmd.Flags())
+	return cmd
+}
+
+func newTriggerCommand() *cobra.Command {
+	var where connection
+	var wait waiting
+	cmd := &cobra.Command{
+		Use:     "trigger INSTANCE PLAN",
+		Short:   "Run a plan of an instance",
+		Example: "  holdfast kudo plan trigger events backup --wait",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			judged, err := s.write(cmd.Context(), args[0], change{what: "plan", edit: func(instance *api.Instance) error {
+				instance.Spec.PlanExecution = api.PlanExecution{PlanName: args[1]}
+				return nil
+			}}, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s triggered\n", args[1], args[0]); err != nil {
+				return err
+			}
+			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
+		},
+	}
+	where.addFlags(cmd.Flags())
+	wait.addFlags(cmd.Flags())
+	return cmd
+}
+
+func newHistoryCommand() *cobra.Command {
+	var where connection
+	cmd := &cobra.Command{
+		Use:   "history INSTANCE",
+		Short: "List the last run of each plan, and the versions an instance had",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			instance, err := s.instance(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			records, err := api.Records(instance)
+			if err != nil {
+				return fmt.Errorf("instance %s: %w", args[0], err)
+			}
+			rows := [][]string{{"PLAN", "STATUS", "LAST UPDATED", "MESSAGE"}}
+			for _, status := range recent(instance) {
+				when := "-"
+				if status.LastUpdatedTimestamp != nil {
+					when = status.LastUpdatedTimestamp.UTC().Format(time.RFC3339)
+				}
+				rows = append(rows, []string{status.Name, string(status.Status), when, cell(status.Message)})
+			}
+			if err := table(cmd.OutOrStdout(), rows); err != nil {
+				return err
+			}
+			versions := [][]string{{"OPERATOR VERSION", "PARAMETERS"}, {instance.Spec.OperatorVersion.Name, "now"}}
+			for _, record := range slices.Backward(records) {
+				versions = append(versions, []string{record.OperatorVersion, fmt.Sprintf("%d recorded", len(record.Parameters))})
+			}
+			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return table(cmd.OutOrStdout(), versions)
+		},
+	}
+	where.addFlags(cmd.Flags())
+	return cmd
+}
+
+// recent are the plans of an Instance that ran, the last one first.
+func recent(instance *api.Instance) []api.PlanStatus {
+	var ran []api.PlanStatus
+	for _, name := range slices.Sorted(maps.Keys(instance.Status.PlanStatus)) {
+		status := instance.Status.PlanStatus[name]
+		status.Name = name
+		if status.Status.Running() || status.Status.Ended() {
+			ran = append(ran, status)
+		}
+	}
+	slices.SortStableFunc(ran, func(a, b api.PlanStatus) int {
+		switch {
+		case a.LastUpdatedTimestamp == nil || b.LastUpdatedTimestamp == nil:
+			return 0
+		case a.LastUpdatedTimestamp.After(b.LastUpdatedTimestamp.Time):
+			return -1
+		case b.LastUpdatedTimestamp.After(a.LastUpdatedTimestamp.Time):
+			return 1
+		}
+		return 0
+	})
+	return ran
+}

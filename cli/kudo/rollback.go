@@ -1,0 +1,64 @@
+package kudo
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/api"
+)
+
+func newRollbackCommand() *cobra.Command {
+	var where connection
+	var wait waiting
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "rollback INSTANCE",
+		Short: "Take an instance back to the version it had before",
+		Long: `Take an instance back to the version it had before its last upgrade, with the
+values it had then. What is immutable in both versions keeps its value.`,
+		Example: "  holdfast kudo rollback events --wait",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			wanted := change{what: "rollback", edit: back}
+			if dryRun {
+				return s.preview(cmd.Context(), args[0], wanted, cmd.OutOrStdout())
+			}
+			judged, err := s.write(cmd.Context(), args[0], wanted, nil)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "instance %s rolled back to %s\n", args[0], judged.after.Spec.OperatorVersion.Name)
+			if err != nil {
+				return err
+			}
+			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
+		},
+	}
+	where.addFlags(cmd.Flags())
+	wait.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would happen, and change nothing")
+	return cmd
+}
+
+// back asks for the last version that is recorded.
+func back(instance *api.Instance) error {
+	records, err := api.Records(instance)
+	if err != nil {
+		return fmt.Errorf("instance %s: %w", instance.Name, err)
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("instance %s was not upgraded: no version is recorded to roll back to", instance.Name)
+	}
+	last := records[len(records)-1]
+	instance.Spec.OperatorVersion.Name = last.OperatorVersion
+	instance.Spec.Parameters = maps.Clone(last.Parameters)
+	// There are annotations: the records are in one.
+	instance.Annotations[api.RollbackAnnotation] = last.OperatorVersion
+	return nil
+}

@@ -1,0 +1,56 @@
+package kudo
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/api"
+)
+
+func newUpdateCommand() *cobra.Command {
+	var where connection
+	var params values
+	var wait waiting
+	cmd := &cobra.Command{
+		Use:   "update INSTANCE",
+		Short: "Change the parameters of an instance",
+		Long: `Change parameters of an instance. What is not named stays. Immutable parameters may
+be given with the value they have, so one file serves install and update; if one
+would change, nothing does, and every one is named.`,
+		Example: "  holdfast kudo update events -p BROKER_COUNT=5 --wait",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given, err := params.read(cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			if len(given) == 0 {
+				return errors.New("update: give parameters with -p or -P")
+			}
+			s, err := where.connect()
+			if err != nil {
+				return err
+			}
+			judged, err := s.write(cmd.Context(), args[0], change{what: "update", stores: true, edit: func(instance *api.Instance) error {
+				instance.Spec.Parameters = given.over(instance.Spec.Parameters)
+				return nil
+			}}, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s updated\n", args[0]); err != nil {
+				return err
+			}
+			if judged.decision.Plan == "" {
+				return nil
+			}
+			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
+		},
+	}
+	where.addFlags(cmd.Flags())
+	params.addFlags(cmd.Flags())
+	wait.addFlags(cmd.Flags())
+	return cmd
+}
