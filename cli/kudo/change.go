@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/util/retry"
 
@@ -53,7 +52,7 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 			}
 			return s.version(ctx, name)
 		},
-		NewUID: func() types.UID { return uuid.NewUUID() },
+		NewUID: uuid.NewUUID,
 	}.Decide()
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", name, err)

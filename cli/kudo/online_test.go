@@ -254,10 +254,10 @@ func (w world) control(ctx context.Context, plan string, end api.State) error {
 
 // ignoreCanceled forgets the error of a request that was ended from here.
 func ignoreCanceled(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 func testGetAndUninstall(t *testing.T, w world) {

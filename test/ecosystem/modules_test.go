@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -71,8 +72,11 @@ func readManifests(t *testing.T, dir string) []manifest {
 		documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 		for {
 			document, err := documents.Read()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			if err != nil {
-				break
+				return err
 			}
 			content, err := yaml.ToJSON(document)
 			if err != nil {
@@ -83,7 +87,6 @@ func readManifests(t *testing.T, dir string) []manifest {
 				out = append(out, manifest{Unstructured: obj, file: filepath.Base(path)})
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
