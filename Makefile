@@ -26,7 +26,7 @@ SUBMAKE := $(MAKE) --no-print-directory
 
 .PHONY: build
 build: ## build bin/holdfast
-	go build -buildvcs=false -ldflags '-X holdfast.dev/holdfast/cli.version=$(VERSION)' -o bin/holdfast ./cmd/holdfast
+	go build -buildvcs=false -ldflags '-s -w -X holdfast.dev/holdfast/cli.version=$(VERSION)' -o bin/holdfast ./cmd/holdfast
 
 .PHONY: run
 run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
