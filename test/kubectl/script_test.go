@@ -112,7 +112,7 @@ func run(program string) func(ts *testscript.TestScript, neg bool, args []string
 }
 
 // patience is how long eventually tries.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // pause is how long eventually leaves the machine to others between tries.
 const pause = 20 * time.Millisecond
