@@ -17,8 +17,12 @@ FUZZDIRS  ?= .
 SOAKTIME  ?= 5m
 HOLLOW    ?= 1000x10
 
-# The race detector needs a C compiler; Go reports CGO_ENABLED=0 where there is none.
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# Without C the binary is static, runs wherever Linux does, and is a quarter smaller: with it, a library that can load plugins
+# keeps the linker from leaving out what nobody calls.
+export CGO_ENABLED := 0
+
+# The race detector does need C, and a compiler for it; Go reports CGO_ENABLED=0 where there is none.
+RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 
 # Modules with Go code of ours: the root and, where it exists, the one with the end-to-end tests.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard test/go.mod))
@@ -54,7 +58,7 @@ test: ## everything a change must pass
 .PHONY: test-unit
 test-unit: bin/gotestsum ## the root module's tests, with the race detector
 	@$(if $(RACE),true,echo "no C compiler: the tests run without the race detector")
-	bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- $(RACE) -vet=off -shuffle=on -timeout 15m ./...
+	CGO_ENABLED=$(if $(RACE),1,0) bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- $(RACE) -vet=off -shuffle=on -timeout 15m ./...
 
 .PHONY: test-end-to-end
 test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers, Helm
