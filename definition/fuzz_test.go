@@ -183,8 +183,8 @@ func FuzzSchema(f *testing.F) {
 		definition.NonStructural(crd)
 		versions, err := definition.Compile(crd)
 		if len(errs) > 0 {
-			if err == nil {
-				versions["v1"].OpenAPIV3()
+			if model, err := definition.Publish(crd, "v1"); err == nil {
+				model.OpenAPIV3()
 			}
 			return
 		}
@@ -192,7 +192,8 @@ func FuzzSchema(f *testing.F) {
 			t.Fatalf("accepted, but does not compile: %v", err)
 		}
 		c := versions["v1"]
-		encodable(t, c.OpenAPIV2(), c.OpenAPIV3())
+		model := published(t, crd)
+		encodable(t, model.OpenAPIV2(), model.OpenAPIV3())
 		c.Validate(t.Context(), object(t, `{apiVersion: example.com/v1, kind: Widget, a: {b: [1]}}`), nil)
 		if _, err := definition.Typed(crd); err != nil {
 			t.Fatalf("accepted, but has no typed form: %v", err)

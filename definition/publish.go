@@ -1,14 +1,18 @@
 package definition
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/skeleton"
 )
 
 const (
@@ -19,30 +23,64 @@ const (
 	selectableExtension = "x-kubernetes-selectable-fields"
 )
 
+// Published is what one version of a definition tells clients about the objects
+// of its kind. It is made by Publish.
+type Published struct {
+	kind       runtimeschema.GroupVersionKind
+	selectable []apiextensionsv1.SelectableField
+	// schema is nil where the version has none.
+	schema *schema.Schema
+	// open says that objects may have fields that the schema does not specify.
+	open bool
+}
+
+// Publish reads a version of a definition. The error names a version that the
+// definition does not have, or whose schema cannot be read; no served version of
+// a definition that passed Validate is such a one.
+func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
+	v := crd.Spec.Version(version)
+	if v == nil {
+		return Published{}, fmt.Errorf("%s has no version %s", crd.Name, version)
+	}
+	s, _, err := v.DecodeSchema()
+	if err != nil {
+		return Published{}, fmt.Errorf("version %s of %s: %w", version, crd.Name, err)
+	}
+	p := Published{
+		kind:       runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind},
+		selectable: v.SelectableFields,
+	}
+	if s != nil {
+		p.open = !crd.Spec.Pruned(version) || schema.IsTrue(s.PreserveUnknownFields) || schema.IsTrue(s.NoPrune)
+		p.schema = standInBuilder{published: true}.build(s, skeleton.Build(s))
+	}
+	return p, nil
+}
+
 // OpenAPIV2 is the schema of the kind as /openapi/v2 publishes it: every place
 // of the skeleton, with our extensions and with descriptions that begin with
 // what may not change. Version 2 knows no logic, and kubectl no fields beside
 // unknown ones, so what lies below a nullable place or one that preserves
 // unknown fields is left out, as upstream leaves it out. It is made anew on each
 // call and belongs to the caller.
-func (c *Compiled) OpenAPIV2() *spec.Schema {
-	return c.publish(renderer{v2: true, objectMeta: objectMetaV2})
+func (p Published) OpenAPIV2() *spec.Schema {
+	return p.render(renderer{v2: true, objectMeta: objectMetaV2})
 }
 
 // OpenAPIV3 is the schema of the kind as /openapi/v3 publishes it, see
 // OpenAPIV2. Logic stays in it; patternProperties and items by position, which
 // OpenAPI does not know, are choices of what is given. It is made anew on each
 // call and belongs to the caller.
-func (c *Compiled) OpenAPIV3() *spec.Schema { return c.publish(renderer{objectMeta: objectMetaV3}) }
+func (p Published) OpenAPIV3() *spec.Schema { return p.render(renderer{objectMeta: objectMetaV3}) }
 
-func (c *Compiled) publish(r renderer) *spec.Schema {
-	out := c.body(r)
+func (p Published) render(r renderer) *spec.Schema {
+	out := p.body(r)
 	out.AddExtension(kindExtension, []any{
-		map[string]any{"group": c.Kind.Group, "version": c.Kind.Version, "kind": c.Kind.Kind},
+		map[string]any{"group": p.kind.Group, "version": p.kind.Version, "kind": p.kind.Kind},
 	})
-	if len(c.Version.SelectableFields) > 0 {
+	if len(p.selectable) > 0 {
 		var selectable []any
-		for _, f := range c.Version.SelectableFields {
+		for _, f := range p.selectable {
 			selectable = append(selectable, map[string]any{"fieldPath": strings.TrimPrefix(f.JSONPath, ".")})
 		}
 		out.AddExtension(selectableExtension, selectable)
@@ -51,17 +89,12 @@ func (c *Compiled) publish(r renderer) *spec.Schema {
 }
 
 // body is what the definition says about objects, and what all objects have.
-func (c *Compiled) body(r renderer) *spec.Schema {
-	s, _, err := c.Version.DecodeSchema()
-	if err != nil || s == nil {
+func (p Published) body(r renderer) *spec.Schema {
+	if p.schema == nil || r.v2 && p.open {
 		// Properties here would have kubectl refuse all others.
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	}
-	open := !c.Pruned || schema.IsTrue(s.PreserveUnknownFields) || schema.IsTrue(s.NoPrune)
-	if r.v2 && open {
-		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
-	}
-	out := r.render(standInBuilder{published: true}.build(s, c.Skeleton))
+	out := r.render(p.schema)
 	docs := metav1.TypeMeta{}.SwaggerDoc()
 	r.addResourceFields(out, docs["apiVersion"], docs["kind"])
 	return out

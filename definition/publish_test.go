@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/definition"
 )
 
 // What is the same in every published schema.
@@ -17,6 +19,15 @@ const ownFields = `
   kind: {type: string}
   metadata: {$ref: ObjectMeta}
 `
+
+func published(t testing.TB, crd *definition.CustomResourceDefinition) definition.Published {
+	t.Helper()
+	out, err := definition.Publish(crd, crd.Spec.Versions[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
 
 func TestPublished(t *testing.T) {
 	tests := map[string]struct {
@@ -155,7 +166,7 @@ properties:` + ownFields + `
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := compiled(t, store(t, widgets(test.schema)))
+			c := published(t, store(t, widgets(test.schema)))
 			if test.v3 == "" {
 				test.v3 = test.v2
 			}
@@ -166,8 +177,8 @@ properties:` + ownFields + `
 			if diff := cmp.Diff(plain(t, []byte(test.v3)), plain(t, asJSON(t, v3))); diff != "" {
 				t.Errorf("v3 (-want +got):\n%s", diff)
 			}
-			for _, published := range []*spec.Schema{v2, v3} {
-				kinds := asJSON(t, published.Extensions["x-kubernetes-group-version-kind"])
+			for _, model := range []*spec.Schema{v2, v3} {
+				kinds := asJSON(t, model.Extensions["x-kubernetes-group-version-kind"])
 				if diff := cmp.Diff(`[{"group":"example.com","kind":"Widget","version":"v1"}]`, string(kinds)); diff != "" {
 					t.Errorf("kind (-want +got):\n%s", diff)
 				}
@@ -178,9 +189,9 @@ properties:` + ownFields + `
 }
 
 func TestPublishedSelectableFields(t *testing.T) {
-	c := compiled(t, store(t, widgets(`{type: object, properties: {a: {type: string}}}`)+"    selectableFields: [{jsonPath: .a}]\n"))
-	for _, published := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
-		got := string(asJSON(t, published.Extensions["x-kubernetes-selectable-fields"]))
+	c := published(t, store(t, widgets(`{type: object, properties: {a: {type: string}}}`)+"    selectableFields: [{jsonPath: .a}]\n"))
+	for _, model := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
+		got := string(asJSON(t, model.Extensions["x-kubernetes-selectable-fields"]))
 		if diff := cmp.Diff(`[{"fieldPath":"a"}]`, got); diff != "" {
 			t.Errorf("selectable fields (-want +got):\n%s", diff)
 		}
@@ -188,9 +199,9 @@ func TestPublishedSelectableFields(t *testing.T) {
 }
 
 func TestPublishedWithoutSchema(t *testing.T) {
-	c := compiled(t, storeV1beta1(t, widgetsV1beta1("prune: false")))
-	for _, published := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
-		if diff := cmp.Diff(map[string]any{"type": "object"}, plain(t, asJSON(t, published))); diff != "" {
+	c := published(t, storeV1beta1(t, widgetsV1beta1("prune: false")))
+	for _, model := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
+		if diff := cmp.Diff(map[string]any{"type": "object"}, plain(t, asJSON(t, model))); diff != "" {
 			t.Errorf("published (-want +got):\n%s", diff)
 		}
 	}

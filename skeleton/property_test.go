@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -71,6 +72,11 @@ func properties(t *testing.T, data []byte) (accepted int) {
 		if diff := cmp.Diff(once, silent); diff != "" {
 			t.Errorf("asking for paths changed the result (dropped %v):\n%s", dropped, diff)
 		}
+		fittingProperties(t, sk, obj)
+		fieldsProperties(t, sk, obj)
+		if t.Failed() {
+			t.Fatalf("schema %s", toJSON(t, in))
+		}
 
 		fitting := fittingObject(c, unfold([]*schema.Schema{s}), 4)
 		if acceptable {
@@ -95,6 +101,78 @@ func properties(t *testing.T, data []byte) (accepted int) {
 		}
 	}
 	return accepted
+}
+
+// fittingProperties: what fits has no wrong type, is all there is where none was
+// wrong, and was copied.
+func fittingProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) {
+	before := clone(t, obj)
+	fits := sk.Fitting(obj)
+	if diff := cmp.Diff(before, obj); diff != "" {
+		t.Errorf("the object itself was changed:\n%s", diff)
+	}
+	if wrong := sk.Check(fits); len(wrong) > 0 {
+		t.Errorf("%s fits in %s, but %v", toJSON(t, fits), toJSON(t, obj), wrong)
+	}
+	if diff := cmp.Diff(obj, fits, cmpopts.EquateEmpty()); len(sk.Check(obj)) == 0 && diff != "" {
+		t.Errorf("all of it has the right type, some is left out:\n%s", diff)
+	}
+}
+
+// fieldsProperties: owning every field of an object and pruning the fields is
+// owning every field of the pruned object.
+func fieldsProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) {
+	obj = withoutNulls(obj).(map[string]any)
+	owned := allFields(obj)
+	dropped := sk.PruneFields(owned)
+	if lost := sk.Prune(obj); lost != dropped {
+		// Items are owned as a whole here, so only the object's can be lost alone.
+		if dropped {
+			t.Errorf("fields were dropped, nothing of %s was", toJSON(t, obj))
+		}
+	}
+	if diff := cmp.Diff(allFields(obj), owned); diff != "" {
+		t.Errorf("the fields of the pruned object are not the pruned fields (-want +got):\n%s\nobject %s", diff, toJSON(t, obj))
+	}
+	if sk.PruneFields(owned) {
+		t.Error("pruned fields were pruned again")
+	}
+}
+
+// allFields is the set of all fields of an object, lists as a whole.
+func allFields(obj map[string]any) map[string]any {
+	set := map[string]any{}
+	for name, value := range obj {
+		below := map[string]any{}
+		if object, isObject := value.(map[string]any); isObject && len(object) > 0 {
+			below = allFields(object)
+			below["."] = map[string]any{}
+		}
+		set["f:"+name] = below
+	}
+	return set
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, x := range v {
+			if x != nil {
+				out[key] = withoutNulls(x)
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, x := range v {
+			if x != nil {
+				out = append(out, withoutNulls(x))
+			}
+		}
+		return out
+	}
+	return v
 }
 
 func TestProperties(t *testing.T) {

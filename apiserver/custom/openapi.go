@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/cached"
@@ -90,21 +91,34 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 	}
 }
 
+// pathsOnly is a definition without schemas, for upstream's builder of paths. It
+// would leave out of the schemas what it does not know, and take its time for it.
+func pathsOnly(crd *definition.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	outline := *crd
+	outline.Spec.Versions = slices.Clone(crd.Spec.Versions)
+	for i := range outline.Spec.Versions {
+		outline.Spec.Versions[i].Schema = nil
+	}
+	return definition.Typed(&outline)
+}
+
 func buildV3(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition) (*spec3.OpenAPI, error) {
 	var parts []*spec3.OpenAPI
 	for _, crd := range crds {
-		typed, err := definition.Typed(crd)
+		paths, err := pathsOnly(crd)
 		if err != nil {
 			return nil, err
 		}
-		part, err := builder.BuildOpenAPIV3(typed, gv.Version, builder.Options{AllowNonStructural: true, IncludeSelectableFields: true})
+		part, err := builder.BuildOpenAPIV3(paths, gv.Version, builder.Options{AllowNonStructural: true})
+		if err != nil {
+			return nil, err
+		}
+		model, err := definition.Publish(crd, gv.Version)
 		if err != nil {
 			return nil, err
 		}
 		if part.Components != nil {
-			if err := publish(part.Components.Schemas[modelName(gv.WithKind(crd.Spec.Names.Kind))], crd, gv.Version); err != nil {
-				return nil, err
-			}
+			part.Components.Schemas[modelName(gv.WithKind(crd.Spec.Names.Kind))] = model.OpenAPIV3()
 		}
 		parts = append(parts, part)
 	}
@@ -114,7 +128,7 @@ func buildV3(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition
 func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.Swagger, error) {
 	var parts []*spec.Swagger
 	for _, crd := range crds {
-		typed, err := definition.Typed(crd)
+		paths, err := pathsOnly(crd)
 		if err != nil {
 			return nil, err
 		}
@@ -122,19 +136,17 @@ func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.
 			if !v.Served {
 				continue
 			}
-			part, err := builder.BuildOpenAPIV2(typed, v.Name, builder.Options{
-				V2: true, StripNullable: true, StripValueValidation: true, AllowNonStructural: true, IncludeSelectableFields: true,
-			})
+			part, err := builder.BuildOpenAPIV2(paths, v.Name, builder.Options{V2: true, AllowNonStructural: true})
 			if err != nil {
 				return nil, err
 			}
-			name := modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
-			if model, ok := part.Definitions[name]; ok {
-				if err := publish(&model, crd, v.Name); err != nil {
-					return nil, err
-				}
-				part.Definitions[name] = model
+			model, err := definition.Publish(crd, v.Name)
+			if err != nil {
+				return nil, err
 			}
+			part.Definitions[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = *model.OpenAPIV2()
+			// The document of the built-in kinds has no defaults either.
+			part.Definitions = handler.PruneDefaults(part.Definitions)
 			parts = append(parts, part)
 		}
 	}
