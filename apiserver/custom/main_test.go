@@ -12,10 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	restclient "k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -23,33 +21,10 @@ import (
 var shared *client
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "custom")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	server, err := servertest.Launch(apiserver.Config{DataDir: dir})
-	if err != nil {
-		return 0, err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		return 0, err
-	}
-	if shared, err = newClient(config, server.URL()); err != nil {
-		return 0, err
-	}
-	code := m.Run()
-	return code, server.Stop()
+	os.Exit(servertest.Main(m, func(config *restclient.Config) (err error) {
+		shared, err = newClient(config)
+		return err
+	}))
 }
 
 // client speaks HTTP, so that tests see what is on the wire.
@@ -58,10 +33,9 @@ type client struct {
 	url  string
 }
 
-func newClient(config *restclient.Config, url string) (*client, error) {
-	config.QPS = -1
+func newClient(config *restclient.Config) (*client, error) {
 	c, err := restclient.HTTPClientFor(config)
-	return &client{http: c, url: url}, err
+	return &client{http: c, url: config.Host}, err
 }
 
 // answer is what a request got.

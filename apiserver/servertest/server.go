@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -91,6 +92,38 @@ func Launch(config apiserver.Config) (*Server, error) {
 	}
 }
 
+// Main runs the tests of a package on one server that they share. open gets the
+// administrator's way in before the first of them.
+func Main(m *testing.M, open func(*rest.Config) error) int {
+	code, err := runShared(m, open)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func runShared(m *testing.M, open func(*rest.Config) error) (int, error) {
+	dir, err := os.MkdirTemp("", "holdfast")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	server, err := Launch(apiserver.Config{DataDir: dir})
+	if err != nil {
+		return 0, err
+	}
+	config, err := administrator(server.Kubeconfig())
+	if err == nil {
+		err = open(config)
+	}
+	if err != nil {
+		return 0, errors.Join(err, server.Stop())
+	}
+	code := m.Run()
+	return code, server.Stop()
+}
+
 // Stop ends the server and tells how it ended. A second call says the same.
 func (s *Server) Stop() error {
 	s.once.Do(func() {
@@ -124,12 +157,20 @@ func (s *Server) Client(t testing.TB) kubernetes.Interface {
 // Config is what a kubeconfig says, without client-side rate limits.
 func Config(t testing.TB, kubeconfig string) *rest.Config {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := administrator(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
 	return config
+}
+
+func administrator(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return config, nil
 }
 
 // Eventually waits until something holds and fails the test if it never does.

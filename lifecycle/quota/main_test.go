@@ -16,10 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -30,37 +29,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "quota")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	server, err := servertest.Launch(apiserver.Config{DataDir: dir})
-	if err != nil {
-		return 0, err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		return 0, err
-	}
-	config.QPS = -1
-	if typed, err = kubernetes.NewForConfig(config); err != nil {
-		return 0, err
-	}
-	if objects, err = dynamic.NewForConfig(config); err != nil {
-		return 0, err
-	}
-	code := m.Run()
-	return code, server.Stop()
+	os.Exit(servertest.Main(m, func(config *rest.Config) (err error) {
+		if typed, err = kubernetes.NewForConfig(config); err != nil {
+			return err
+		}
+		objects, err = dynamic.NewForConfig(config)
+		return err
+	}))
 }
 
 // tenant is a namespace and what a test does in it.
