@@ -2,12 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -16,9 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -90,18 +81,17 @@ func (c *credential) complete() error {
 		return errors.New("kubeconfig: --node names whom it is for: no USER and no --group beside it")
 	case slices.Contains(c.groups, access.AdminGroup):
 		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead", access.AdminGroup)
-	case slices.Contains(c.groups, nodesGroup):
-		return fmt.Errorf("kubeconfig: --group %s: use --node NAME", nodesGroup)
+	case slices.Contains(c.groups, access.NodesGroup):
+		return fmt.Errorf("kubeconfig: --group %s: use --node NAME", access.NodesGroup)
 	}
 	c.signer = certificatesv1.KubeAPIServerClientSignerName
 	if c.node != "" {
-		c.user, c.groups = "system:node:"+c.node, []string{nodesGroup}
+		subject := access.NodeSubject(c.node)
+		c.user, c.groups = subject.User, subject.Groups
 		c.signer = certificatesv1.KubeAPIServerClientKubeletSignerName
 	}
 	return nil
 }
-
-const nodesGroup = "system:nodes"
 
 // kubeconfig gets the certificate with the credential of file.
 func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error) {
@@ -128,59 +118,10 @@ func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error
 
 // sign asks for a certificate, approves it and waits for it.
 func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (access.KeyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return access.KeyPair{}, fmt.Errorf("generate key: %w", err)
-	}
-	subject := pkix.Name{CommonName: c.user, Organization: c.groups}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
-	if err != nil {
-		return access.KeyPair{}, fmt.Errorf("make request: %w", err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return access.KeyPair{}, fmt.Errorf("encode key: %w", err)
-	}
-	requests := client.CertificatesV1().CertificateSigningRequests()
-	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "holdfast-"},
-		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			SignerName: c.signer,
-			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return access.KeyPair{}, fmt.Errorf("request a certificate for %s: %w", c.user, err)
-	}
-	request.Status.Conditions = append(request.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "HoldfastKubeconfig", Message: "approved by who asked for it",
-	})
-	if _, err := requests.UpdateApproval(ctx, request.Name, request, metav1.UpdateOptions{}); err != nil {
-		return access.KeyPair{}, fmt.Errorf("approve %s: %w", request.Name, err)
-	}
-	cert, err := waitSigned(ctx, client, request.Name)
-	return access.KeyPair{Cert: cert, Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})}, err
-}
-
-func waitSigned(ctx context.Context, client kubernetes.Interface, name string) (cert []byte, err error) {
-	err = wait.PollUntilContextTimeout(ctx, signPoll, signTimeout, true, func(ctx context.Context) (bool, error) {
-		request, err := client.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, condition := range request.Status.Conditions {
-			if condition.Type == certificatesv1.CertificateDenied || condition.Type == certificatesv1.CertificateFailed {
-				return false, fmt.Errorf("%s: %s", condition.Type, condition.Message)
-			}
-		}
-		cert = request.Status.Certificate
-		return len(cert) > 0, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("certificate of %s: %w", name, err)
-	}
-	return cert, nil
+	return access.Enrollment{
+		Subject: access.Subject{User: c.user, Groups: c.groups}, Signer: c.signer,
+		Prefix: "holdfast-", Approval: "HoldfastKubeconfig", Poll: signPoll, Limit: signTimeout,
+	}.Enroll(ctx, client)
 }
 
 // rootCA is the authority that the caller trusts, which the new user is to

@@ -3,27 +3,23 @@ package node
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"holdfast.dev/holdfast/access"
 )
 
 const (
@@ -69,6 +65,9 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	if err != nil {
 		return nil, fmt.Errorf("client certificate: %w", err)
 	}
+	if err := checkHolder(given.Leaf.Subject.CommonName, name); err != nil {
+		return nil, err
+	}
 	c := &Credential{name: name, file: filepath.Join(root, "credential", "client.pem"), clock: clock.RealClock{}}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, err
@@ -91,6 +90,20 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	config.CertData, config.KeyData = nil, nil
 	config.CertFile, config.KeyFile = c.file, c.file
 	return c, nil
+}
+
+// checkHolder refuses the certificate of anybody but the node: with it the agent
+// would be refused everything, or allowed too much.
+func checkHolder(user, name string) error {
+	want := access.NodeSubject(name).User
+	if user == want {
+		return nil
+	}
+	prefix := strings.TrimSuffix(want, name)
+	if other, isNode := strings.CutPrefix(user, prefix); isNode {
+		return fmt.Errorf("the credential is that of node %s, and this is the agent of node %s: give --name %[1]s, or get another with \"holdfast kubeconfig --node %[2]s\"", other, name)
+	}
+	return fmt.Errorf("the credential is that of user %s, and the agent of node %s needs that of its node: get it with \"holdfast kubeconfig --node %[2]s\"", user, name)
 }
 
 // Run renews the certificate, each time before it expires, until ctx ends.
@@ -125,54 +138,12 @@ func (c *Credential) left() (time.Duration, error) {
 
 // renew asks for a certificate with a new key and puts it in place of the old.
 func (c *Credential) renew(ctx context.Context, client kubernetes.Interface) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	pair, err := access.Enrollment{
+		Subject: access.NodeSubject(c.name), Signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
+		Prefix: "node-", Poll: renewPoll, Limit: renewLimit,
+	}.Enroll(ctx, client)
 	if err != nil {
 		return err
 	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject: pkix.Name{CommonName: "system:node:" + c.name, Organization: []string{"system:nodes"}},
-	}, key)
-	if err != nil {
-		return err
-	}
-	requests := client.CertificatesV1().CertificateSigningRequests()
-	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"},
-		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
-			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("request a certificate: %w", err)
-	}
-	cert, err := signed(ctx, client, request.Name)
-	if err != nil {
-		return fmt.Errorf("certificate request %s: %w", request.Name, err)
-	}
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
-	return save(c.file, bytes.Join([][]byte{cert, keyPEM}, []byte("\n")))
-}
-
-// signed waits until a request is approved and signed.
-func signed(ctx context.Context, client kubernetes.Interface, name string) (cert []byte, err error) {
-	err = wait.PollUntilContextTimeout(ctx, renewPoll, renewLimit, true, func(ctx context.Context) (bool, error) {
-		request, err := client.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, condition := range request.Status.Conditions {
-			if condition.Type == certificatesv1.CertificateDenied || condition.Type == certificatesv1.CertificateFailed {
-				return false, fmt.Errorf("%s: %s", condition.Type, condition.Message)
-			}
-		}
-		cert = request.Status.Certificate
-		return len(cert) > 0, nil
-	})
-	return cert, err
+	return save(c.file, bytes.Join([][]byte{pair.Cert, pair.Key}, []byte("\n")))
 }
