@@ -105,7 +105,7 @@ hollow: ## many node agents without files against one server (HOLLOW=NODESxPODS)
 
 .PHONY: soak
 soak: ## the tests that take long, for SOAKTIME (make test runs them for seconds)
-	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver ./apiserver/custom
+	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver ./apiserver/custom ./projection ./node
 
 .PHONY: figures
 figures: build ## the figures of the README
