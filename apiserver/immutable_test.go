@@ -220,6 +220,28 @@ func TestSealingOff(t *testing.T) {
 			}
 		})
 	}
+
+	// With the feature again everything is as it was, and can be sealed.
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	server = servertest.Start(t, apiserver.Config{DataDir: dir})
+	for resource := range kinds {
+		c := content{client: server.Client(t), resource: resource}
+		for name, want := range map[string]string{"sealed": "true", "open": "true", "plain": "<nil>", "new": "<nil>"} {
+			if got := immutableOf(t, c, name); got != want {
+				t.Errorf("on again: immutable of %s %s is %s, want %s", resource, name, got, want)
+			}
+		}
+		for _, name := range []string{"sealed", "open"} {
+			if err := invalid(c.merge(t, name, "{data: {a: Mw==}}")); err != nil {
+				t.Errorf("on again: data of %s %s: %v", resource, name, err)
+			}
+		}
+		if err := c.merge(t, "plain", "{immutable: true}"); err != nil || immutableOf(t, c, "plain") != "true" {
+			t.Errorf("on again: %s are not sealed: %v", resource, err)
+		}
+	}
 }
 
 // invalid is an error if a write was not refused as one.

@@ -12,6 +12,7 @@ package servertest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -31,10 +32,20 @@ import (
 // meets it, on a busy machine too.
 const patience = 2 * time.Minute
 
-// quiet keeps what servers log out of the output of tests, once for the process:
-// klog's own settings are not safe to change while a server logs.
+// Quiet keeps what the libraries log out of the output of tests, once for the
+// process: klog's own settings are not safe to change while something logs. Launch
+// does it; a test without a server in its process calls it before anything runs.
+func Quiet() { quiet() }
+
 var quiet = sync.OnceFunc(func() {
-	klog.LogToStderr(false)
+	flags := flag.NewFlagSet("logging", flag.PanicOnError)
+	klog.InitFlags(flags)
+	// Errors go to stderr besides, up to this threshold.
+	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
+		if err := flags.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
 	klog.SetOutput(io.Discard)
 })
 
