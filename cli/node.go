@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/native"
@@ -88,13 +87,13 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	if err != nil {
 		return fmt.Errorf("node: kubeconfig: %w", err)
 	}
-	// The kubelet's figures.
-	access.QPS, access.Burst = 50, 100
 	credential, err := node.KeepCredential(access, config.Name, config.Root)
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(access)
+	client, err := node.Connect(access, func(line string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "holdfast: node %s: %s\n", config.Name, line)
+	})
 	if err != nil {
 		return fmt.Errorf("node: kubeconfig: %w", err)
 	}

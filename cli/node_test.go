@@ -5,14 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/cli"
 )
 
 // TestNode walks through what a user does: a credential, the agent, its status,
@@ -84,6 +87,93 @@ func TestNode(t *testing.T) {
 		`default/web +conf +configmap/app +[0-9a-f-]{36} +\d+ +immutable +[0-9a-f]{12} +\d+\S* +ok\n$`)
 	if !want.MatchString(status) {
 		t.Errorf("status:\n%s", status)
+	}
+}
+
+// TestNodeOfAnother: with the credential of another node, or of a person, the
+// agent says so and ends, and nothing is touched.
+func TestNodeOfAnother(t *testing.T) {
+	server := servertest.Start(t, apiserver.Config{})
+	dir := t.TempDir()
+	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
+	credential, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kubeconfig, []byte(credential), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		kubeconfig: `node: the credential is that of node host-1, and this is the agent of node host-2: ` +
+			`give --name host-1, or get another with "holdfast kubeconfig --node host-2"`,
+		server.Kubeconfig(): `node: the credential is that of user holdfast-admin, and the agent of node host-2 needs that of its node: ` +
+			`get it with "holdfast kubeconfig --node host-2"`,
+	} {
+		out, err := run(t.Context(), "node", "--name", "host-2", "--kubeconfig", file, "--root", root)
+		if err == nil || err.Error() != want || out != "" {
+			t.Errorf("it printed %q and ended with %v\nwant %s", out, err, want)
+		}
+	}
+	if _, err := os.Stat(root); !os.IsNotExist(err) {
+		t.Errorf("something was left: %v", err)
+	}
+}
+
+// TestNodeServerAway: who runs an agent reads one line when the server goes away
+// and one when it is back.
+func TestNodeServerAway(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	server := servertest.Start(t, apiserver.Config{DataDir: data})
+	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
+	credential, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kubeconfig, []byte(credential), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	printed, ended := make(lines, 100), make(chan error, 1)
+	go func() {
+		ended <- cli.Run(ctx, cli.Streams{Out: printed, Err: printed}, []string{
+			"node", "--name", "host-1", "--kubeconfig", kubeconfig, "--root", root, "--metrics-address", "",
+		})
+	}()
+	read := func(want string) {
+		t.Helper()
+		select {
+		case line := <-printed:
+			if !strings.HasPrefix(line, want) {
+				t.Errorf("it printed %q, want %q", line, want)
+			}
+		case err := <-ended:
+			t.Fatalf("it ended with %v", err)
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("it did not print %q", want)
+		}
+	}
+	read("holdfast: node host-1 keeps volumes in " + root + "\n")
+	servertest.Eventually(t, "the node is registered", func() bool {
+		_, err := server.Client(t).CoreV1().Nodes().Get(t.Context(), "host-1", metav1.GetOptions{})
+		return err == nil
+	})
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	read("holdfast: node host-1: the server is away, and volumes stay as they are: ")
+	port, err := strconv.Atoi(server.URL()[strings.LastIndex(server.URL(), ":")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	servertest.Start(t, apiserver.Config{DataDir: data, Port: port})
+	read("holdfast: node host-1: the server is back after ")
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if len(printed) > 0 {
+		t.Errorf("it also printed %q", <-printed)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 
 // Config is what an agent is told.
 type Config struct {
-	// Client has the credential of the node.
+	// Client has the credential of the node, and comes from Connect.
 	Client kubernetes.Interface
 	// Name is that of the node.
 	Name string
@@ -45,10 +45,12 @@ type Config struct {
 	Version string
 
 	// Volumes and State are where files and memory are kept, under Root unless
-	// they are set; Clock is the real one unless it is set.
-	Volumes Volumes
-	State   State
-	Clock   clock.WithTicker
+	// they are set; Clock is the real one unless it is set. HooksLimit is how long
+	// a hook may take, half a minute unless it is set.
+	Volumes    Volumes
+	State      State
+	Clock      clock.WithTicker
+	HooksLimit time.Duration
 	// InMemory tells whether a directory is on a file system in memory; the
 	// default asks the system.
 	InMemory func(dir string) (bool, error)
@@ -105,6 +107,9 @@ func New(config Config) (*Agent, error) {
 	if config.InMemory == nil {
 		config.InMemory = inMemory
 	}
+	if config.HooksLimit == 0 {
+		config.HooksLimit = hookLimit
+	}
 	a := &Agent{
 		Config:  config,
 		records: map[types.UID]*Record{},
@@ -115,6 +120,9 @@ func New(config Config) (*Agent, error) {
 	var err error
 	if a.hooks, err = newHooks(config.HooksDir, config.HooksUser); err != nil {
 		return nil, err
+	}
+	if a.hooks != nil {
+		a.hooks.limit = config.HooksLimit
 	}
 	a.metrics = newMetrics(a)
 	return a, nil

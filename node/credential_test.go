@@ -1,15 +1,31 @@
 package node_test
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 )
 
@@ -84,4 +100,126 @@ func TestCredentialRenewed(t *testing.T) {
 	if kept, err := node.KeepCredential(&rest.Config{BearerToken: "x"}, name, t.TempDir()); kept != nil || err != nil {
 		t.Errorf("a token: %v, %v", kept, err)
 	}
+}
+
+// TestCredentialOfOthers: an agent has its own node's certificate or none.
+func TestCredentialOfOthers(t *testing.T) {
+	c := startCluster(t)
+	name := "n1" + c.suffix
+	tests := map[string]struct {
+		config *rest.Config
+		name   string
+		want   string
+	}{
+		"another node": {
+			c.credential(t, "n1"), "n2",
+			"the credential is that of node " + name + ", and this is the agent of node n2: give --name " + name + `, or get another with "holdfast kubeconfig --node n2"`,
+		},
+		"a person": {
+			c.Config(t), "n1",
+			`the credential is that of user holdfast-admin, and the agent of node n1 needs that of its node: get it with "holdfast kubeconfig --node n1"`,
+		},
+		"no file": {&rest.Config{TLSClientConfig: rest.TLSClientConfig{CertFile: "/none"}}, "n1", "open /none: no such file or directory"},
+		"no certificate": {
+			&rest.Config{TLSClientConfig: rest.TLSClientConfig{CertData: []byte("x"), KeyData: []byte("y")}}, "n1",
+			"client certificate: tls: failed to find any PEM data in certificate input",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "root")
+			_, err := node.KeepCredential(test.config, test.name, root)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("%v\nwant %s", err, test.want)
+			}
+			if _, err := os.Stat(root); !os.IsNotExist(err) {
+				t.Errorf("something was left in %s: %v", root, err)
+			}
+		})
+	}
+}
+
+// TestCertificateRunsOut: an agent whose certificate is near its end has another
+// before that, approved by the server, and uses it without a restart.
+func TestCertificateRunsOut(t *testing.T) {
+	dir := t.TempDir()
+	c := clusterOf(t, servertest.Start(t, apiserver.Config{DataDir: dir}))
+	name := "n1" + c.suffix
+	config := c.Config(t)
+	setShortLived(t, config, dir, name)
+	root := t.TempDir()
+	credential, err := node.KeepCredential(config, name, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.startAgentAs(t, config, node.Config{Name: "n1", Root: root})
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
+	a.sees(c, t, "web", "conf/app.conf", "one")
+	before := credentialID(t, a.Client)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var renewing sync.WaitGroup
+	defer renewing.Wait()
+	defer cancel()
+	renewing.Go(func() { credential.Run(ctx, a.Client) })
+	servertest.Eventually(t, "the agent has another certificate and uses it", func() bool {
+		pair, err := tls.LoadX509KeyPair(config.CertFile, config.KeyFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(pair.Certificate[0])
+		id := credentialID(t, a.Client)
+		return id != before && id == "X509SHA256="+hex.EncodeToString(sum[:]) && time.Until(pair.Leaf.NotAfter) > time.Hour
+	})
+	requests, err := c.admin.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(requests.Items) != 1 || len(requests.Items[0].Status.Conditions) != 1 || requests.Items[0].Status.Conditions[0].Reason != "AutoApproved" {
+		t.Errorf("requests %+v", requests.Items)
+	}
+	c.setData(t, "app", "two", "")
+	a.sees(c, t, "web", "conf/app.conf", "two")
+}
+
+// setShortLived gives a configuration the certificate of a node that has been in
+// use for an hour and ends in five minutes.
+func setShortLived(t *testing.T, config *rest.Config, dir, name string) {
+	t.Helper()
+	pki, err := access.OpenPKI(filepath.Join(dir, "pki"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := access.ClientRequest{Public: key.Public(), Subject: access.NodeSubject(name), Life: time.Hour + 5*time.Minute}
+	cert, err := pki.Authority().SignClient(request, time.Now().Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.CertData, config.KeyData = cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	config.CertFile, config.KeyFile = "", ""
+}
+
+// credentialID is what the server says a client came with, "" while the client
+// changes its connection.
+func credentialID(t *testing.T, client kubernetes.Interface) string {
+	t.Helper()
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Log(err)
+		return ""
+	}
+	if ids := review.Status.UserInfo.Extra["authentication.kubernetes.io/credential-id"]; len(ids) == 1 {
+		return ids[0]
+	}
+	t.Fatalf("the server does not say: %+v", review.Status.UserInfo)
+	return ""
 }

@@ -2,6 +2,7 @@
 // keeps their ConfigMap, Secret, downward API and projected volumes as files. It
 // runs no containers; it is the volume half of a kubelet.
 //
+//	client, err := node.Connect(config, nil)
 //	agent, err := node.New(node.Config{Client: client, Name: "host-1", Root: "/run/holdfast"})
 //	err = agent.Run(ctx)
 //

@@ -48,19 +48,19 @@ func (w *watching) objects(client kubernetes.Interface, kind projection.Kind, sc
 	if kind == projection.Secret {
 		secrets := client.CoreV1().Secrets(scope.namespace)
 		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return secrets.List(ctx, narrow(o))
+			return secrets.List(patiently(ctx), narrow(o))
 		}
 		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return w.count(secrets.Watch(ctx, narrow(o)))
+			return w.count(secrets.Watch(patiently(ctx), narrow(o)))
 		}
 		return lw, &corev1.Secret{}
 	}
 	maps := client.CoreV1().ConfigMaps(scope.namespace)
 	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return maps.List(ctx, narrow(o))
+		return maps.List(patiently(ctx), narrow(o))
 	}
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		return w.count(maps.Watch(ctx, narrow(o)))
+		return w.count(maps.Watch(patiently(ctx), narrow(o)))
 	}
 	return lw, &corev1.ConfigMap{}
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 	"holdfast.dev/holdfast/projection"
 )
@@ -147,21 +147,22 @@ type fleet struct {
 // authority is at hand.
 func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r hollowRun) *fleet {
 	b.Helper()
+	servertest.Quiet()
 	f := &fleet{}
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // the fleet ends before the server, in the order of cleanups
 	f.cancel = cancel
 	b.Cleanup(f.stop)
 	for i := range r.nodes {
 		name := fmt.Sprintf("node-%d", i)
-		pair, err := authority.Issue(access.Subject{User: "system:node:" + name, Groups: []string{"system:nodes"}}, time.Now())
+		pair, err := authority.Issue(access.NodeSubject(name), time.Now())
 		if err != nil {
 			b.Fatal(err)
 		}
-		config := &rest.Config{Host: admin.Host, QPS: 50, Burst: 100, TLSClientConfig: rest.TLSClientConfig{
+		config := &rest.Config{Host: admin.Host, TLSClientConfig: rest.TLSClientConfig{
 			CAData: admin.CAData, CertData: pair.Cert, KeyData: pair.Key,
 		}}
 		config.Wrap(f.rate.over)
-		client, err := kubernetes.NewForConfig(config)
+		client, err := node.Connect(config, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -200,39 +201,43 @@ func (f *fleet) watches(b *testing.B) int {
 	return int(sum)
 }
 
-// rate counts requests in slices of time.
+// rate counts requests in slices of a second: those that got an answer, and those
+// that did not.
 type rate struct {
-	mu     sync.Mutex
-	slices map[int64]int
+	mu                  sync.Mutex
+	answered, fruitless map[int64]int
 }
-
-const rateSlice = 200 * time.Millisecond
 
 func (r *rate) over(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		second := time.Now().Unix()
+		response, err := next.RoundTrip(request)
 		r.mu.Lock()
-		if r.slices == nil {
-			r.slices = map[int64]int{}
+		defer r.mu.Unlock()
+		switch {
+		case r.answered == nil:
+		case err == nil:
+			r.answered[second]++
+		default:
+			r.fruitless[second]++
 		}
-		r.slices[time.Now().UnixNano()/int64(rateSlice)]++
-		r.mu.Unlock()
-		return next.RoundTrip(request)
+		return response, err
 	})
 }
 
-// reset forgets; peak is the highest rate since, in requests per second.
+// reset forgets and begins to count.
 func (r *rate) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.slices = nil
+	r.answered, r.fruitless = map[int64]int{}, map[int64]int{}
 }
 
-func (r *rate) peak() float64 {
+// peaks are the most requests in a second since reset.
+func (r *rate) peaks() (answered, fruitless float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	most := 0
-	for _, count := range r.slices {
-		most = max(most, count)
+	most := func(seconds map[int64]int) float64 {
+		return float64(slices.Max(append(slices.Collect(maps.Values(seconds)), 0)))
 	}
-	return float64(most) / rateSlice.Seconds()
+	return most(r.answered), most(r.fruitless)
 }

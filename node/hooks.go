@@ -50,7 +50,7 @@ func newHooks(dir, name string) (*hooks, error) {
 	if name == "" {
 		return nil, errors.New("--hooks-dir: name with --hooks-user who hooks run as")
 	}
-	h := &hooks{limit: hookLimit}
+	h := &hooks{}
 	var err error
 	if h.dir, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("--hooks-dir: %w", err)

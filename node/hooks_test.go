@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -107,6 +108,53 @@ func TestHooks(t *testing.T) {
 		c.condition(t, name, "False", test.want)
 		a.sees(c, t, name, "conf/app.conf", "three")
 	}
+}
+
+// TestHooksTakeTooLong: a hook that is not done in its time is killed with
+// everything it started; what it was to check is not published.
+func TestHooksTakeTooLong(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "started")
+	dir := hooksDir(t, map[string]string{"slow": "sleep 100000 & echo $! >>" + out + "; wait"})
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HooksLimit: 300 * time.Millisecond})
+	c.apply(t, hookedPod("checked", "{holdfast.dev/check: slow}"))
+	c.condition(t, "checked", "False", `volume conf: hook "slow" of holdfast.dev/check: not done in 300ms`)
+	if _, err := os.Lstat(a.path(c, t, "checked", "conf/app.conf")); !os.IsNotExist(err) {
+		t.Errorf("what was not checked is published: %v", err)
+	}
+	c.apply(t, hookedPod("told", "{holdfast.dev/on-change: slow}"))
+	c.condition(t, "told", "False", `volume conf: hook "slow" of holdfast.dev/on-change: not done in 300ms`)
+	a.sees(c, t, "told", "conf/app.conf", "one")
+	a.stop(t)
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		pid := number(t, strings.TrimSpace(line))
+		servertest.Eventually(t, "what a hook started is gone", func() bool {
+			return !running(pid)
+		})
+	}
+	// Without a word about it hooks have half a minute.
+	unlimited, err := node.New(node.Config{Client: c.admin, Name: "n1", Root: t.TempDir(), HooksDir: dir, HooksUser: "root"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := unlimited.HookTime(); got != 30*time.Second {
+		t.Errorf("hooks have %s", got)
+	}
+}
+
+// running reports whether a process is there and not just waited for.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
 }
 
 // TestHooksOff: without a directory an annotation is nothing.

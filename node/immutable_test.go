@@ -213,3 +213,39 @@ func TestImmutableWatchedWithoutTheFeature(t *testing.T) {
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
 	a.sees(c, t, "web", "conf/app.conf", "two")
 }
+
+// TestFeatureSwitched: an agent that is started without the feature follows what
+// its pods were pinned to, and with it again pins what there is then.
+func TestFeatureSwitched(t *testing.T) {
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
+	credential := c.credential(t, "n1")
+	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
+	a.sees(c, t, "web", "conf/app.conf", "one")
+	restart := func(config node.Config) {
+		t.Helper()
+		a.stop(t)
+		config.Name, config.Root = "n1", a.root
+		a = c.startAgentAs(t, credential, config)
+	}
+	inUse := func(mode string) func() bool {
+		return func() bool { return a.gauge(t, "holdfast_node_objects_in_use", "configmap", mode) == 1 }
+	}
+	servertest.Eventually(t, "it is pinned", inUse("immutable"))
+	restart(node.Config{WatchImmutable: true})
+	servertest.Eventually(t, "it is watched", inUse("watched"))
+	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
+	a.sees(c, t, "web", "conf/app.conf", "two")
+	c.condition(t, "web", "True", "")
+
+	restart(node.Config{})
+	servertest.Eventually(t, "it is pinned again", inUse("immutable"))
+	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: three}}`)
+	c.apply(t, pod("new", "n1", `[{name: conf, configMap: {name: app}}]`))
+	a.sees(c, t, "new", "conf/app.conf", "three")
+	a.sees(c, t, "web", "conf/app.conf", "two")
+	if got := a.requests.count("watch", "metadata.name%3Dapp"); got != 0 {
+		t.Errorf("watched %d times", got)
+	}
+}

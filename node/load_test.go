@@ -1,111 +1,15 @@
 package node_test
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 )
-
-// TestRecreatedUnderLoad deletes and recreates an immutable object while pods
-// come and agents are restarted: no file of a running pod ever changes, and a
-// pod that came after an object gets that one or a later one.
-func TestRecreatedUnderLoad(t *testing.T) {
-	const generations, nodes = 6, 3
-	c := startCluster(t)
-	document := func(n int) string {
-		return fmt.Sprintf(`{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: "%d"}}`, n)
-	}
-	c.apply(t, document(0))
-	credentials := make([]*rest.Config, nodes)
-	configs := make([]node.Config, nodes)
-	agents := make([]*agent, nodes)
-	for i := range nodes {
-		configs[i] = node.Config{Name: fmt.Sprintf("n%d", i), WatchEach: i == 0, Root: t.TempDir()}
-		credentials[i] = c.credential(t, configs[i].Name)
-		agents[i] = c.startAgentAs(t, credentials[i], configs[i])
-	}
-	watched := newFileWatch(agents)
-	var watching sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	watching.Go(func() { watched.run(ctx) })
-
-	for n := range generations {
-		if n > 0 {
-			c.recreate(t, "app", document(n))
-		}
-		for i := range nodes {
-			c.apply(t, pod(fmt.Sprintf("web-%d-%d", n, i), configs[i].Name, `[{name: conf, configMap: {name: app}}]`))
-		}
-		// One of the agents dies in the middle of it.
-		victim := n % nodes
-		agents[victim].stop(t)
-		agents[victim] = c.startAgentAs(t, credentials[victim], configs[victim])
-		for i := range nodes {
-			name := fmt.Sprintf("web-%d-%d", n, i)
-			agents[i].sees(c, t, name, "conf/app.conf", fmt.Sprint(n))
-		}
-	}
-	cancel()
-	watching.Wait()
-	for _, change := range watched.changes {
-		t.Error(change)
-	}
-	for n := range generations {
-		for i := range nodes {
-			agents[i].sees(c, t, fmt.Sprintf("web-%d-%d", n, i), "conf/app.conf", fmt.Sprint(n))
-		}
-	}
-}
-
-// fileWatch reads the files of all pods over and over.
-type fileWatch struct {
-	roots   []string
-	seen    map[string]string
-	changes []string
-}
-
-func newFileWatch(agents []*agent) *fileWatch {
-	w := &fileWatch{seen: map[string]string{}}
-	for _, a := range agents {
-		w.roots = append(w.roots, a.root)
-	}
-	return w
-}
-
-func (w *fileWatch) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		for _, root := range w.roots {
-			files, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/conf/app.conf"))
-			if err != nil {
-				w.changes = append(w.changes, err.Error())
-				return
-			}
-			for _, file := range files {
-				data, err := os.ReadFile(file)
-				before, had := w.seen[file]
-				switch {
-				case err != nil && had:
-					w.changes = append(w.changes, fmt.Sprintf("%s: said %q, then %v", file, before, err))
-				case err == nil && had && before != string(data):
-					w.changes = append(w.changes, fmt.Sprintf("%s: said %q, then %q", file, before, data))
-				case err == nil:
-					w.seen[file] = string(data)
-				}
-			}
-		}
-	}
-}
 
 // TestNodeCredentialOnly: what an agent does not need, its credential does not
 // allow.

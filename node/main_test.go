@@ -13,11 +13,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -35,13 +37,19 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(childServer); text != "" {
-		if err := serveChild(text); err != nil {
+	for variable, run := range map[string]func(string) error{childServer: serveChild, childAgent: runChildAgent} {
+		text := os.Getenv(variable)
+		if text == "" {
+			continue
+		}
+		if err := run(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
+	// Clients take up a new certificate this soon, and in production in minutes.
+	transport.CertCallbackRefreshDuration = time.Second
 	code := m.Run()
 	if shared.server != nil {
 		if err := shared.server.Stop(); err != nil {
@@ -138,7 +146,7 @@ func (c *cluster) startAgentAs(t testing.TB, credential *rest.Config, config nod
 	a.root = config.Root
 	credential = rest.CopyConfig(credential)
 	credential.Wrap(func(next http.RoundTripper) http.RoundTripper { return a.requests.over(next) })
-	client, err := kubernetes.NewForConfig(credential)
+	client, err := node.Connect(credential, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

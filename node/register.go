@@ -27,7 +27,14 @@ const (
 
 // keepLease renews the lease by which the server knows that the agent lives.
 func (a *Agent) keepLease(ctx context.Context) {
-	lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil).Run(ctx)
+	lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil).Run(silently(ctx))
+}
+
+// silently is for parts of the Kubernetes libraries that log every attempt. That
+// the server is away is said once (Connect), and what else it may have against
+// this node when it is first asked (detect).
+func silently(ctx context.Context) context.Context {
+	return klog.NewContext(ctx, klog.Logger{})
 }
 
 // keepNode registers the node and keeps its status.

@@ -70,11 +70,11 @@ func (a *Agent) followPods() error {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = selector
-			return pods.List(ctx, o)
+			return pods.List(patiently(ctx), o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = selector
-			return a.watches.count(pods.Watch(ctx, o))
+			return a.watches.count(pods.Watch(patiently(ctx), o))
 		},
 	}
 	a.pods = cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
@@ -106,7 +106,7 @@ func shrink(obj any) (any, error) {
 func (a *Agent) detect(ctx context.Context) bool {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
 	for {
-		_, err := a.Client.CoreV1().ConfigMaps(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		_, err := a.Client.CoreV1().ConfigMaps(metav1.NamespaceAll).List(patiently(ctx), metav1.ListOptions{
 			FieldSelector: usedByNode + "=" + a.Name, Limit: 1, ResourceVersion: "0",
 		})
 		switch {
