@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,13 +51,17 @@ func TestPodDeleted(t *testing.T) {
 			// Another pod's hold on the content is not let go of.
 			c.apply(t, pod("stays", "n1", bothVolumes))
 			a.sees(c, t, "stays", "key/password", "hunter2")
-			dir := a.path(c, t, "web", "..")
+			dir, uid := a.path(c, t, "web", ".."), c.uid(t, "web")
 			if err := c.admin.CoreV1().Pods(c.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			c.gone(t, "web")
 			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 				t.Errorf("the files of a pod that is gone: %v", err)
+			}
+			// It was this very pod that the agent ended.
+			if all, own := a.requests.count("DELETE", "/pods/web"), a.requests.count("DELETE", "/pods/web", uid); own == 0 || own != all {
+				t.Errorf("%d deletions of pod web, %d of them of its UID", all, own)
 			}
 			a.sees(c, t, "stays", "key/password", "hunter2")
 			// One that nobody waits for.
@@ -122,6 +127,58 @@ func TestFinalizerOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.gone(t, "web")
+}
+
+// TestNamespaceDeleted: a namespace with pods on a node goes.
+func TestNamespaceDeleted(t *testing.T) {
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, pod("web", "n1", bothVolumes))
+	a.sees(c, t, "web", "key/password", "hunter2")
+	if err := c.admin.CoreV1().Namespaces().Delete(t.Context(), c.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the namespace is gone", func() bool {
+		_, err := c.admin.CoreV1().Namespaces().Get(t.Context(), c.namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	a.empty(t)
+}
+
+// TestUnreferenced: what no pod uses any more is not followed.
+func TestUnreferenced(t *testing.T) {
+	for name, config := range modes {
+		t.Run(name, func(t *testing.T) {
+			c := startCluster(t)
+			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}
+---
+{kind: Secret, metadata: {name: key}, stringData: {password: hunter2}}`)
+			a := c.startAgent(t, config)
+			for _, name := range []string{"one", "two"} {
+				c.apply(t, pod(name, "n1", bothVolumes))
+				c.condition(t, name, corev1.ConditionTrue, "")
+			}
+			watches := func(want float64) {
+				t.Helper()
+				servertest.Eventually(t, fmt.Sprintf("%v watches are open", want), func() bool { return a.gauge(t, "holdfast_node_open_watches") == want })
+			}
+			watches(3)
+			for _, name := range []string{"one", "two"} {
+				if err := c.admin.CoreV1().Pods(c.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				c.gone(t, name)
+			}
+			watches(1)
+			// And it is followed again when it is used again.
+			c.apply(t, pod("three", "n1", bothVolumes))
+			c.condition(t, "three", corev1.ConditionTrue, "")
+			watches(3)
+			c.setData(t, "app", "two", "")
+			a.sees(c, t, "three", "conf/app.conf", "two")
+		})
+	}
 }
 
 // TestOneWatchForEachKind: with a server that knows the selector, an agent has

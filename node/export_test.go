@@ -26,3 +26,6 @@ func Over(next http.RoundTripper, tell func(string)) http.RoundTripper {
 	}
 	return &connection{newPresence(tell), next}
 }
+
+// InMemory asks the system about a directory, as agents do that are not told.
+func InMemory(dir string) (bool, error) { return inMemory(dir) }

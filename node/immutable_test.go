@@ -93,9 +93,7 @@ func TestTurnsImmutable(t *testing.T) {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 1 &&
 					a.gauge(t, "holdfast_node_objects_in_use", "configmap", "watched") == 0
 			})
-			if config.WatchEach {
-				servertest.Eventually(t, "no watch but that of pods is open", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
-			}
+			servertest.Eventually(t, "no watch but that of pods is open", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 		})
 	}
 }
@@ -155,6 +153,12 @@ func TestRecreated(t *testing.T) {
 			a = c.startAgentAs(t, credential, config)
 			c.apply(t, pod("newer", "n1", volumes))
 			a.sees(c, t, "newer", "conf/app.conf", "two")
+			// The content is on this node already, and only that it is the same was asked.
+			for what, want := range map[string]int{"full": 0, "metadata": 1} {
+				if got := a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/configmaps/app"); got != want {
+					t.Errorf("%s: asked for %d times, want %d", what, got, want)
+				}
+			}
 			// What is mutable beside it still changes, and leaves it alone.
 			other, err := c.admin.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "other", metav1.GetOptions{})
 			if err != nil {
@@ -173,6 +177,34 @@ func TestRecreated(t *testing.T) {
 			servertest.Eventually(t, "two immutable objects", func() bool {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 2
 			})
+		})
+	}
+}
+
+// TestImmutableDeleted: what a pod started with stays when it is deleted for
+// good, also where it was optional, and through a restart.
+func TestImmutableDeleted(t *testing.T) {
+	for name, config := range pinning {
+		t.Run(name, func(t *testing.T) {
+			c := startCluster(t)
+			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
+			credential := c.credential(t, "n1")
+			a := c.startAgentAs(t, credential, config)
+			c.apply(t, pod("web", "n1", `[{name: must, configMap: {name: app}}, {name: may, configMap: {name: app, optional: true}}]`))
+			c.condition(t, "web", "True", "")
+			if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			a.stop(t)
+			config.Root = a.root
+			a = c.startAgentAs(t, credential, config)
+			// A new pod does not get it.
+			c.apply(t, pod("late", "n1", `[{name: conf, configMap: {name: app}}]`))
+			c.condition(t, "late", "False", "configmap "+c.namespace+"/app not found")
+			for _, volume := range []string{"must", "may"} {
+				a.sees(c, t, "web", volume+"/app.conf", "one")
+			}
+			c.condition(t, "web", "True", "")
 		})
 	}
 }

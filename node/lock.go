@@ -10,7 +10,7 @@ import (
 
 // lockRoot makes the directory and takes its lock, which the kernel gives back
 // when the process ends, however it ends.
-func lockRoot(dir string) (*os.File, error) {
+func lockRoot(dir string) (*rootLock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -25,5 +25,16 @@ func lockRoot(dir string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	return lock, nil
+	return &rootLock{lock}, nil
+}
+
+// rootLock is the lock of a root.
+type rootLock struct {
+	file *os.File
+}
+
+// Close gives the lock back. It does not leave that to the end of the file, which
+// a process that is just being started has open for a moment as well.
+func (l *rootLock) Close() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

@@ -186,8 +186,16 @@ func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 		if strings.Contains(request.Header.Get("Accept"), "PartialObjectMetadata") {
 			what = "metadata"
 		}
+		body := []byte(nil)
+		if request.Method == http.MethodDelete && request.Body != nil {
+			var err error
+			if body, err = io.ReadAll(request.Body); err != nil {
+				return nil, err
+			}
+			request.Body = io.NopCloser(bytes.NewReader(body))
+		}
 		r.mu.Lock()
-		r.log = append(r.log, fmt.Sprintf("%s %s %s", request.Method, what, request.URL.RequestURI()))
+		r.log = append(r.log, fmt.Sprintf("%s %s %s %s", request.Method, what, request.URL.RequestURI(), body))
 		r.mu.Unlock()
 		return next.RoundTrip(request)
 	})

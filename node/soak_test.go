@@ -232,6 +232,7 @@ func (w *fileWatch) run(ctx context.Context) {
 		for file := range w.known() {
 			w.look(file)
 		}
+		time.Sleep(time.Millisecond) // the others need the machine too
 	}
 }
 

@@ -1,6 +1,8 @@
 package node_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -13,18 +15,40 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// stock makes the way to a server that of one that does not know the selector:
-// with an answer to it as Kubernetes gives it.
-func stock(next http.RoundTripper) http.RoundTripper {
-	const answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,` +
-		`"message":"\"holdfast.dev/used-by-node\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""}`
+// stocks are the ways in which Kubernetes' own servers answer the selector that
+// they do not know: as one without a node authorizer does, and one with.
+var stocks = map[string]stock{
+	"not known": {http.StatusBadRequest, "BadRequest", `"holdfast.dev/used-by-node" is not a known field selector: only "metadata.name", "metadata.namespace"`},
+	"not allowed": {
+		http.StatusForbidden, "Forbidden",
+		`configmaps is forbidden: User "system:node:n1" cannot list resource "configmaps" in API group "" at the cluster scope: can only list/watch with metadata.name`,
+	},
+}
+
+type stock struct {
+	code            int
+	reason, message string
+}
+
+// over makes the way to a server that of a stock one.
+func (s stock) over(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		if !strings.Contains(request.URL.RawQuery, "used-by-node") {
+		code, answer := http.StatusOK, any(map[string]string{"major": "1", "minor": "36", "gitVersion": "v1.36.3"})
+		switch {
+		case strings.Contains(request.URL.RawQuery, "used-by-node"):
+			code, answer = s.code, metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReason(s.reason), Code: int32(s.code), Message: s.message,
+			}
+		case request.URL.Path != "/version":
 			return next.RoundTrip(request)
 		}
+		body, err := json.Marshal(answer)
+		if err != nil {
+			return nil, err
+		}
 		return &http.Response{
-			StatusCode: http.StatusBadRequest, Request: request, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(strings.NewReader(answer)),
+			StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
 		}, nil
 	})
 }
@@ -32,12 +56,19 @@ func stock(next http.RoundTripper) http.RoundTripper {
 // TestStockServer: against Kubernetes' own server objects are followed one by
 // one, and the end of pods is the kubelet's.
 func TestStockServer(t *testing.T) {
+	for name, stock := range stocks {
+		t.Run(name, func(t *testing.T) { testStock(t, stock) })
+	}
+}
+
+func testStock(t *testing.T, stock stock) {
+	t.Helper()
 	c := startCluster(t)
 	c.apply(t, immutableObjects+`
 ---
 {kind: ConfigMap, metadata: {name: mutable}, data: {app.conf: one}}`)
 	credential := c.credential(t, "n1")
-	credential.Wrap(stock)
+	credential.Wrap(stock.over)
 	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: mutable, configMap: {name: mutable}}]`))
 	a.sees(c, t, "web", "conf/app.conf", "one")

@@ -132,3 +132,25 @@ func TestSecretsNeedMemory(t *testing.T) {
 	c.apply(t, pod("memory", "n3", bothVolumes))
 	b.sees(c, t, "memory", "key/password", "hunter2")
 }
+
+// TestMemoryIsKnown: a root on a file system in memory is known to be one,
+// without being told.
+func TestMemoryIsKnown(t *testing.T) {
+	const memory = "/dev/shm"
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil || !strings.Contains(string(mounts), " "+memory+" tmpfs ") {
+		t.Skip("no tmpfs at ", memory)
+	}
+	root, err := os.MkdirTemp(memory, "holdfast-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	inMemory, err := node.InMemory(root)
+	if err != nil || !inMemory {
+		t.Errorf("%s: %v, %v", root, inMemory, err)
+	}
+	if inMemory, err := node.InMemory("/proc"); err != nil || inMemory {
+		t.Errorf("/proc: %v, %v", inMemory, err)
+	}
+}
