@@ -36,8 +36,9 @@ const hollowSize = "HOLDFAST_HOLLOW"
 // how long it takes until all volumes are ready, what the server holds and spends
 // then, and how the agents come back to a server that was killed.
 func BenchmarkHollowNodes(b *testing.B) {
-	nodes, pods := 20, 5
+	nodes, pods, outage := 20, 5, 3*time.Second
 	if text := os.Getenv(hollowSize); text != "" {
+		outage = 10 * time.Second
 		if _, err := fmt.Sscanf(text, "%dx%d", &nodes, &pods); err != nil {
 			b.Fatalf("%s=%s: must be NODESxPODS", hollowSize, text)
 		}
@@ -48,7 +49,7 @@ func BenchmarkHollowNodes(b *testing.B) {
 		{name: "mutable-watch-each", each: true},
 		{name: "immutable-gate-off", immutable: true, gateOff: true},
 	} {
-		run.nodes, run.pods = nodes, pods
+		run.nodes, run.pods, run.outage = nodes, pods, outage
 		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {
 			for b.Loop() {
 				run.bench(b)
@@ -63,6 +64,8 @@ type hollowRun struct {
 	name                     string
 	nodes, pods              int
 	immutable, each, gateOff bool
+	// outage is how long the server is away.
+	outage time.Duration
 }
 
 func (r hollowRun) bench(b *testing.B) {
@@ -89,6 +92,7 @@ func (r hollowRun) bench(b *testing.B) {
 	// The server dies and comes back where it was.
 	fleet.rate.reset()
 	server.kill()
+	time.Sleep(r.outage)
 	server = startServer(b, server.dir, server.port(b))
 	back := time.Now()
 	await(b, "every agent is back", func() bool { return fleet.watches(b) == want && server.watches(b) >= want })

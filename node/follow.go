@@ -6,11 +6,13 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -48,21 +50,34 @@ func (w *watching) objects(client kubernetes.Interface, kind projection.Kind, sc
 	if kind == projection.Secret {
 		secrets := client.CoreV1().Secrets(scope.namespace)
 		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return secrets.List(patiently(ctx), narrow(o))
+			list, err := secrets.List(patiently(ctx), narrow(o))
+			return list, complain(ctx, kind, err)
 		}
 		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return w.count(secrets.Watch(patiently(ctx), narrow(o)))
+			opened, err := secrets.Watch(patiently(ctx), narrow(o))
+			return w.count(opened, complain(ctx, kind, err))
 		}
 		return lw, &corev1.Secret{}
 	}
 	maps := client.CoreV1().ConfigMaps(scope.namespace)
 	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return maps.List(patiently(ctx), narrow(o))
+		list, err := maps.List(patiently(ctx), narrow(o))
+		return list, complain(ctx, kind, err)
 	}
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		return w.count(maps.Watch(patiently(ctx), narrow(o)))
+		opened, err := maps.Watch(patiently(ctx), narrow(o))
+		return w.count(opened, complain(ctx, kind, err))
 	}
 	return lw, &corev1.ConfigMap{}
+}
+
+// complain logs what is in the way of following objects and returns it. The
+// reflector, which runs silently, would also log that it was told to end.
+func complain(ctx context.Context, kind projection.Kind, err error) error {
+	if err != nil && ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		klog.ErrorS(err, "objects are not followed; will be tried again", "kind", kind)
+	}
+	return err
 }
 
 // scope narrows a list or watch.

@@ -117,7 +117,7 @@ func (f *followKind) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		watching, stop := context.WithCancel(ctx)
 		var running sync.WaitGroup
-		running.Go(func() { f.reflector().RunWithContext(watching) })
+		running.Go(func() { f.reflector().RunWithContext(silently(watching)) })
 		f.whileNeeded(ctx)
 		stop()
 		running.Wait()

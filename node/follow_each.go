@@ -92,7 +92,7 @@ func (f *followEach) start(ref Ref, one *followed) {
 		namespace: ref.Namespace, selector: fields.OneTermEqualSelector("metadata.name", ref.Name).String(),
 	})
 	reflector := cache.NewReflectorWithOptions(lw, example, one.store, cache.ReflectorOptions{Name: ref.String()})
-	f.running.Go(func() { reflector.RunWithContext(ctx) })
+	f.running.Go(func() { reflector.RunWithContext(silently(ctx)) })
 }
 
 // seen is called after each change. An object that turned immutable has no more
