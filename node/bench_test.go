@@ -36,7 +36,7 @@ const hollowSize = "HOLDFAST_HOLLOW"
 // how long it takes until all volumes are ready, what the server holds and spends
 // then, and how the agents come back to a server that was killed.
 func BenchmarkHollowNodes(b *testing.B) {
-	nodes, pods, outage := 20, 5, 3*time.Second
+	nodes, pods, outage := 20, 5, time.Second
 	if text := os.Getenv(hollowSize); text != "" {
 		outage = 10 * time.Second
 		if _, err := fmt.Sscanf(text, "%dx%d", &nodes, &pods); err != nil {
