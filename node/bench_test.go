@@ -2,11 +2,13 @@ package node_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -69,7 +71,7 @@ type hollowRun struct {
 }
 
 func (r hollowRun) bench(b *testing.B) {
-	server := startServer(b, b.TempDir(), 0)
+	server := startServer(b, b.TempDir(), freePort(b))
 	config := servertest.Config(b, server.kubeconfig)
 	if err := r.furnish(b.Context(), kubernetes.NewForConfigOrDie(config)); err != nil {
 		b.Fatal(err)
@@ -189,6 +191,21 @@ type process struct {
 	dir, kubeconfig, url string
 }
 
+// freePort is one that no client gets for its own end of a connection: a port
+// that thousands of clients try while nobody listens could end up with one of
+// them, and the server could not have it back.
+func freePort(b *testing.B) int {
+	b.Helper()
+	for port := 20000; port < 32000; port++ {
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			_ = listener.Close()
+			return port
+		}
+	}
+	b.Fatal("no port is free")
+	return 0
+}
+
 func startServer(b *testing.B, dir string, port int) *process {
 	b.Helper()
 	p := &process{cmd: exec.Command(os.Args[0]), dir: dir, kubeconfig: filepath.Join(dir, "admin.kubeconfig")}
@@ -197,6 +214,8 @@ func startServer(b *testing.B, dir string, port int) *process {
 		b.Fatal(err)
 	}
 	p.cmd.Env = append(os.Environ(), childServer+"="+string(text))
+	var stderr bytes.Buffer
+	p.cmd.Stderr = &stderr
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -207,7 +226,7 @@ func startServer(b *testing.B, dir string, port int) *process {
 	b.Cleanup(p.kill)
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		b.Fatalf("server in %s: %v", dir, err)
+		b.Fatalf("server in %s: %v: %v\n%s", dir, err, p.cmd.Wait(), stderr.String())
 	}
 	p.url = strings.TrimSpace(line)
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()

@@ -17,7 +17,7 @@ const (
 	// A server that is away is tried again after firstTry, then after twice as
 	// long each time, and up to as long again by chance.
 	firstTry = time.Second
-	lastTry  = 8 * time.Second
+	lastTry  = 4 * time.Second
 )
 
 // presence is what an agent knows of its server being there.
