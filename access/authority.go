@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -20,6 +22,8 @@ const (
 	leafLife      = 365 * 24 * time.Hour
 	// Clocks of clients may be behind.
 	backdate = 5 * time.Minute
+	// renewBefore is how long before its end a certificate is replaced.
+	renewBefore = 60 * 24 * time.Hour
 )
 
 // Authority signs certificates.
@@ -132,6 +136,24 @@ func (a *Authority) Issue(subject Subject, now time.Time) (KeyPair, error) {
 		return KeyPair{}, fmt.Errorf("sign certificate of %s: %w", subject.User, err)
 	}
 	return encodePair(der, key)
+}
+
+// Fits says whether a certificate of the authority still serves a subject: it has
+// its key, is not near its end, and is good for all the hosts.
+func (a *Authority) Fits(pair KeyPair, subject Subject, now time.Time) bool {
+	if _, err := tls.X509KeyPair(pair.Cert, pair.Key); err != nil {
+		return false
+	}
+	cert, err := parseCertificate(pair.Cert)
+	if err != nil || cert.CheckSignatureFrom(a.cert) != nil || now.Add(renewBefore).After(cert.NotAfter) {
+		return false
+	}
+	return !slices.ContainsFunc(subject.Hosts, func(host string) bool { return cert.VerifyHostname(host) != nil })
+}
+
+// Lasts says whether what the authority signs now ends before the authority does.
+func (a *Authority) Lasts(now time.Time) bool {
+	return now.Add(leafLife + renewBefore).Before(a.cert.NotAfter)
 }
 
 func serialNumber() (*big.Int, error) {

@@ -2,13 +2,11 @@ package access
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -18,9 +16,6 @@ const (
 	AdminUser  = "holdfast-admin"
 	AdminGroup = "system:masters"
 )
-
-// renewBefore is how long before its end a certificate is replaced.
-const renewBefore = 60 * 24 * time.Hour
 
 // PKI is the directory with the server's authority and the certificates it
 // issued to the server and its administrator.
@@ -94,27 +89,13 @@ func (p *PKI) renew(name string, subject Subject) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && p.fits(pair, subject) {
+	if err == nil && p.authority.Fits(pair, subject, p.now()) {
 		return nil
 	}
 	if pair, err = p.authority.Issue(subject, p.now()); err != nil {
 		return err
 	}
 	return p.write(name, pair)
-}
-
-func (p *PKI) fits(pair KeyPair, subject Subject) bool {
-	if _, err := tls.X509KeyPair(pair.Cert, pair.Key); err != nil {
-		return false
-	}
-	cert, err := parseCertificate(pair.Cert)
-	if err != nil || cert.CheckSignatureFrom(p.authority.cert) != nil {
-		return false
-	}
-	if p.now().Add(renewBefore).After(cert.NotAfter) {
-		return false
-	}
-	return !slices.ContainsFunc(subject.Hosts, func(host string) bool { return cert.VerifyHostname(host) != nil })
 }
 
 func (p *PKI) path(name, ext string) string { return filepath.Join(p.dir, name+"."+ext) }
