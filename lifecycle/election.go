@@ -2,12 +2,15 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -15,8 +18,6 @@ import (
 )
 
 const (
-	leaseName = "holdfast-controllers"
-
 	// A leader that dies is replaced within 15 seconds: others look after one to
 	// 2.2 retryPeriods, once to see its last renewal and once more after it ran
 	// out. A leader that cannot renew has stopped before anybody else may start.
@@ -29,15 +30,61 @@ const (
 	leaseTimeout = 2 * time.Second
 )
 
+// Election is what replicas stand for.
+type Election struct {
+	// Client is the way to the API server. It is copied.
+	Client *rest.Config
+	// Namespace and Name are those of the Lease.
+	Namespace, Name string
+	// Identity tells this process from its replicas. One that survives a restart
+	// takes up its own Lease at once; empty is the host's name with a random part.
+	Identity string
+}
+
+// Lead stands for election and calls lead whenever it is won, with a context that
+// ends with the Lease or with ctx. It blocks until ctx ends, hands the Lease to the
+// replicas when lead has returned, and returns nil; its errors are those of an
+// election that cannot work, and those of lead.
+func Lead(ctx context.Context, election Election, lead func(context.Context) error) error {
+	if election.Client == nil {
+		return errors.New("client of the election: required")
+	}
+	if election.Identity == "" {
+		var err error
+		if election.Identity, err = randomIdentity(); err != nil {
+			return err
+		}
+	}
+	candidate, err := newCandidate(election)
+	if err != nil {
+		return err
+	}
+	defer candidate.close()
+	for ctx.Err() == nil {
+		if err := candidate.stand(ctx, lead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func randomIdentity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("identity: %w", err)
+	}
+	return host + "_" + string(uuid.NewUUID()), nil
+}
+
 // candidate stands for election under one identity.
 type candidate struct {
 	http *http.Client
 	lock resourcelock.Interface
 }
 
-func newCandidate(config *rest.Config, identity string) (*candidate, error) {
-	config = rest.CopyConfig(config)
-	config.UserAgent = userAgent
+func newCandidate(election Election) (*candidate, error) {
+	config := rest.CopyConfig(election.Client)
+	config.UserAgent = election.Name
 	config.Timeout = leaseTimeout
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -48,9 +95,9 @@ func newCandidate(config *rest.Config, identity string) (*candidate, error) {
 		return nil, fmt.Errorf("client of the election: %w", err)
 	}
 	return &candidate{http: httpClient, lock: &ownLease{Interface: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: election.Namespace, Name: election.Name},
 		Client:     client.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: election.Identity},
 	}}}, nil
 }
 
@@ -62,7 +109,7 @@ func (c *candidate) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) 
 func (c *candidate) stand(ctx context.Context, lead func(context.Context) error) error {
 	elected := make(chan context.Context, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name:            leaseName,
+		Name:            c.lock.Describe(),
 		Lock:            c.lock,
 		LeaseDuration:   leaseDuration,
 		RenewDeadline:   renewDeadline,

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -21,7 +20,7 @@ import (
 )
 
 // userAgent is the name under which the controllers write, in audit logs and
-// managed fields.
+// managed fields, and that of their Lease.
 const userAgent = "holdfast-controllers"
 
 // Config says how the controllers reach the API server, and as whom they stand
@@ -52,32 +51,8 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	defer clients.close()
-	identity := config.Identity
-	if identity == "" {
-		if identity, err = randomIdentity(); err != nil {
-			return err
-		}
-	}
-	candidate, err := newCandidate(config.Client, identity)
-	if err != nil {
-		return err
-	}
-	defer candidate.close()
-	lead := func(ctx context.Context) error { return clients.lead(ctx, config) }
-	for ctx.Err() == nil {
-		if err := candidate.stand(ctx, lead); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func randomIdentity() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("identity: %w", err)
-	}
-	return host + "_" + string(uuid.NewUUID()), nil
+	election := Election{Client: config.Client, Namespace: metav1.NamespaceSystem, Name: userAgent, Identity: config.Identity}
+	return Lead(ctx, election, func(ctx context.Context) error { return clients.lead(ctx, config) })
 }
 
 // clients are the ways to the API server, over one connection.
