@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/operator/api"
@@ -22,7 +21,7 @@ const Name = "OperatorPackages"
 // Guard is the admission plugin.
 type Guard struct {
 	*admission.Handler
-	versions Versions
+	judge judge
 }
 
 var (
@@ -35,7 +34,7 @@ type Versions func(ctx context.Context, namespace, name string) (*api.OperatorVe
 
 // New judges by the OperatorVersions that versions finds.
 func New(versions Versions) *Guard {
-	return &Guard{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), versions: versions}
+	return &Guard{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions}}
 }
 
 // LiveVersions reads from the server itself: who applies an OperatorVersion and
@@ -60,21 +59,13 @@ func LiveVersions(client dynamic.Interface) Versions {
 
 // Admit implements admission.MutationInterface.
 func (g *Guard) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetSubresource() != "" || a.GetResource().GroupResource() != api.GroupVersion.WithResource("instances").GroupResource() {
+	if a.GetSubresource() != "" || a.GetResource().GroupResource() != instances {
 		return nil
 	}
-	if obj, isObject := a.GetObject().(*unstructured.Unstructured); isObject && !outdated(a) {
-		return g.decide(ctx, a, obj)
+	if w, isWrite := written(a); isWrite {
+		return g.judge.complete(ctx, w)
 	}
 	return nil
-}
-
-// outdated says that a write is about an older object than is stored: the store
-// answers that with a conflict, which clients know how to mend.
-func outdated(a admission.Attributes) bool {
-	obj, hasNew := a.GetObject().(metav1.Object)
-	old, hasOld := a.GetOldObject().(metav1.Object)
-	return hasNew && hasOld && obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion()
 }
 
 // Validate implements admission.ValidationInterface.
@@ -83,23 +74,36 @@ func (g *Guard) Validate(_ context.Context, a admission.Attributes, _ admission.
 		return nil
 	}
 	switch a.GetResource().GroupResource() {
-	case api.GroupVersion.WithResource("operatorversions").GroupResource():
-		return sameVersion(a)
+	case versions:
+		if w, isWrite := written(a); isWrite {
+			return g.judge.keep(w)
+		}
 	case definitions:
 		return ownDefinition(a)
 	}
 	return nil
 }
 
-// sameVersion refuses another spec. The marker of the definition does as well;
-// it is not there where the definition is not ours.
-func sameVersion(a admission.Attributes) error {
-	obj, hasNew := a.GetObject().(*unstructured.Unstructured)
-	old, hasOld := a.GetOldObject().(*unstructured.Unstructured)
-	if !hasNew || !hasOld || apiequality.Semantic.DeepEqual(obj.Object["spec"], old.Object["spec"]) {
-		return nil
+// written is the write that admission is asked about; false where an object is
+// deleted, or is none of a definition.
+func written(a admission.Attributes) (write, bool) {
+	obj, isObject := a.GetObject().(*unstructured.Unstructured)
+	if !isObject {
+		return write{}, false
 	}
-	return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), field.ErrorList{
-		field.Forbidden(field.NewPath("spec"), "an operator version never changes: a new version is a new object"),
-	})
+	w := write{
+		kind: a.GetKind().GroupKind(), resource: a.GetResource().GroupResource(),
+		namespace: a.GetNamespace(), name: a.GetName(), newObj: obj, requester: requester(a.GetUserInfo()),
+	}
+	if old, hasOld := a.GetOldObject().(*unstructured.Unstructured); hasOld && a.GetOperation() == admission.Update {
+		w.oldObj = old
+	}
+	return w, true
+}
+
+func requester(info user.Info) api.Requester {
+	if info == nil {
+		return api.Requester{}
+	}
+	return api.Requester{Username: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: info.GetExtra()}
 }

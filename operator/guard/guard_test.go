@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -103,31 +104,7 @@ func TestOutdated(t *testing.T) {
 func TestBehindMutation(t *testing.T) {
 	t.Parallel()
 	server, instances := started(t)
-	policies := server.Client(t).AdmissionregistrationV1()
-	name := metav1.ObjectMeta{Name: "meddle"}
-	if _, err := policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionv1.MutatingAdmissionPolicy{
-		ObjectMeta: name,
-		Spec: admissionv1.MutatingAdmissionPolicySpec{
-			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{"kudo.dev"}, APIVersions: []string{"*"}, Resources: []string{"instances"}},
-				},
-			}}},
-			ReinvocationPolicy: admissionv1.IfNeededReinvocationPolicy,
-			Mutations: []admissionv1.Mutation{{
-				PatchType: admissionv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionv1.JSONPatch{Expression: `[JSONPatch{op: "add", path: "/spec/parameters/TOKENS", value: "9"}]`},
-			}},
-		},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := policies.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: name, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: "meddle"},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mutate(t, server, "meddle", `[JSONPatch{op: "add", path: "/spec/parameters/TOKENS", value: "9"}]`)
 	servertest.Eventually(t, "the policy in force, and what it does refused", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
@@ -140,4 +117,79 @@ func TestBehindMutation(t *testing.T) {
 		_, err = instances.Update(t.Context(), found, metav1.UpdateOptions{})
 		return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "parameter 'TOKENS' is immutable but was changed from '256' to '9'")
 	})
+}
+
+// mutate has a policy of a user change Instances when they are updated.
+func mutate(t *testing.T, server *servertest.Server, name, patch string) {
+	t.Helper()
+	policies := server.Client(t).AdmissionregistrationV1()
+	if _, err := policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{"kudo.dev"}, APIVersions: []string{"*"}, Resources: []string{"instances"}},
+				},
+			}}},
+			ReinvocationPolicy: admissionv1.IfNeededReinvocationPolicy,
+			Mutations: []admissionv1.Mutation{{
+				PatchType: admissionv1.PatchTypeJSONPatch, JSONPatch: &admissionv1.JSONPatch{Expression: patch},
+			}},
+		},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policies.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRollbackTwice: where a policy has the whole of admission run once more, a
+// rollback is still one.
+func TestRollbackTwice(t *testing.T) {
+	t.Parallel()
+	server, instances := started(t)
+	versions := dynamic.NewForConfigOrDie(server.Config(t)).Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
+	later := strings.ReplaceAll(version, "0.1.0", "0.2.0")
+	if _, err := versions.Create(t.Context(), object(t, later), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := func(text string) (*unstructured.Unstructured, error) {
+		return instances.Patch(t.Context(), "tok", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	}
+	settled := func() {
+		t.Helper()
+		servertest.Eventually(t, "the plan ended", func() bool {
+			found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, _, err := unstructured.NestedString(found.Object, "spec", "planExecution", "planName")
+			return err == nil && plan == ""
+		})
+	}
+	if _, err := patch(`{"spec":{"operatorVersion":{"name":"tok-0.2.0"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	settled()
+	// A policy that changes something has every step of admission run again.
+	mutate(t, server, "label", `[JSONPatch{op: "add", path: "/metadata/labels", value: {"called": string(object.metadata.generation)}}]`)
+	servertest.Eventually(t, "the policy in force", func() bool {
+		found, err := patch(`{"metadata":{"labels":null}}`)
+		return err == nil && found.GetLabels()["called"] != ""
+	})
+	settled()
+	rolledBack, err := patch(`{"metadata":{"annotations":{"holdfast.dev/rollback-to":"tok-0.1.0"}},"spec":{"operatorVersion":{"name":"tok-0.1.0"}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rolledBack.GetLabels()["called"] == "" {
+		t.Error("the policy was not called")
+	}
+	if annotations := rolledBack.GetAnnotations(); annotations[api.RollbackAnnotation] != "" || annotations[api.RecordsAnnotation] != "" {
+		t.Errorf("annotations %v", annotations)
+	}
 }

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"maps"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	apiadmission "k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authentication/user"
 
 	"holdfast.dev/holdfast/operator/admission"
 	"holdfast.dev/holdfast/operator/api"
@@ -20,24 +19,26 @@ import (
 )
 
 // decide makes of a write what admission decides, or refuses it.
-func (g *Guard) decide(ctx context.Context, a apiadmission.Attributes, obj *unstructured.Unstructured) error {
-	review := admission.Review{Requester: requester(a.GetUserInfo()), NewUID: uuid.NewUUID}
+func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) error {
+	review := admission.Review{Requester: w.requester, NewUID: newUID}
 	var unread error
 	review.Version = func(name string) (*api.OperatorVersion, error) {
-		version, err := g.versions(ctx, a.GetNamespace(), name)
+		version, err := j.versions(ctx, w.namespace, name)
 		unread = err
 		return version, err
 	}
 	var err error
-	if review.New, err = instance(obj); err != nil {
+	if review.New, err = instance(w.newObj); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	if old, isObject := a.GetOldObject().(*unstructured.Unstructured); isObject && a.GetOperation() == apiadmission.Update {
-		if review.Old, err = instance(old); err != nil {
+	if w.oldObj != nil {
+		if review.Old, err = instance(w.oldObj); err != nil {
+			return err
+		}
+		if err := resumeRollback(review); err != nil {
 			return err
 		}
 	}
-	remember(a, review.New)
 	result, err := review.Decide()
 	switch {
 	case unread != nil:
@@ -45,34 +46,43 @@ func (g *Guard) decide(ctx context.Context, a apiadmission.Attributes, obj *unst
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
 	case !result.Decision.Accepted():
-		return refusal(a, obj.GetName(), result.Decision)
+		return refusal(w, result.Decision)
 	}
-	return store(obj, result.Instance)
+	return store(w.newObj, result.Instance)
 }
 
-// remember keeps the wish to roll back, which admission takes off, for the case
-// that a webhook of a user has the whole of admission run once more.
-func remember(a apiadmission.Attributes, instance *api.Instance) {
-	context := a.GetReinvocationContext()
-	if to, asked := context.Value(Name).(string); asked && context.IsReinvoke() {
-		annotations := maps.Clone(instance.Annotations)
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[api.RollbackAnnotation] = to
-		instance.Annotations = annotations
-		return
+// resumeRollback brings back the wish to roll back, which admission takes off, where
+// admission sees its own work again: when a webhook of a user has the whole of it
+// run once more, and when a webhook confirms what it completed. It is known by its
+// run, its requester and the record that is gone.
+func resumeRollback(review admission.Review) error {
+	target := review.New.Spec.OperatorVersion.Name
+	run := review.New.Spec.PlanExecution.UID
+	if _, asked := review.New.Annotations[api.RollbackAnnotation]; asked || target == review.Old.Spec.OperatorVersion.Name ||
+		run == "" || run == review.Old.Spec.PlanExecution.UID {
+		return nil
 	}
-	if to, asked := instance.Annotations[api.RollbackAnnotation]; asked {
-		context.SetValue(Name, to)
+	by, found, err := api.RequestedBy(review.New)
+	if err != nil || !found || !apiequality.Semantic.DeepEqual(by, review.Requester) {
+		return nil //nolint:nilerr // what a client wrote there is replaced, and no matter
 	}
-}
-
-func requester(info user.Info) api.Requester {
-	if info == nil {
-		return api.Requester{}
+	records, err := api.Records(review.Old)
+	if err != nil {
+		return err
 	}
-	return api.Requester{Username: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: info.GetExtra()}
+	last := len(records) - 1
+	if last < 0 || records[last].OperatorVersion != target {
+		return nil
+	}
+	rolledBack := &api.Instance{}
+	if err := api.SetRecords(rolledBack, records[:last]); err != nil {
+		return err
+	}
+	if rolledBack.Annotations[api.RecordsAnnotation] == review.New.Annotations[api.RecordsAnnotation] {
+		review.New.Annotations = maps.Clone(review.New.Annotations)
+		review.New.Annotations[api.RollbackAnnotation] = target
+	}
+	return nil
 }
 
 func instance(obj *unstructured.Unstructured) (*api.Instance, error) {
@@ -112,9 +122,10 @@ func store(obj *unstructured.Unstructured, decided *api.Instance) error {
 }
 
 // refusal is the answer of the API: every reason, with the field it is about.
-func refusal(a apiadmission.Attributes, name string, decision parameters.Decision) error {
+func refusal(w write, decision parameters.Decision) error {
+	name := w.newObj.GetName()
 	if decision.Conflict() {
-		return apierrors.NewConflict(a.GetResource().GroupResource(), name, errors.New(decision.Refusals[0].Message))
+		return apierrors.NewConflict(w.resource, name, errors.New(decision.Refusals[0].Message))
 	}
 	var all field.ErrorList
 	for _, refused := range decision.Refusals {
@@ -124,5 +135,5 @@ func refusal(a apiadmission.Attributes, name string, decision parameters.Decisio
 		}
 		all = append(all, field.Forbidden(path, refused.Message))
 	}
-	return apierrors.NewInvalid(a.GetKind().GroupKind(), name, all)
+	return apierrors.NewInvalid(w.kind, name, all)
 }

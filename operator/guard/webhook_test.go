@@ -1,0 +1,410 @@
+package guard_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/guard"
+)
+
+// versions are those of operator tok: 0.2.0 makes CPUS immutable.
+func versions(_ context.Context, _, name string) (*api.OperatorVersion, error) {
+	text := map[string]string{"tok-0.1.0": version, "tok-0.2.0": `
+metadata: {name: tok-0.2.0}
+spec:
+  operator: {name: tok}
+  version: 0.2.0
+  plans: {deploy: {phases: []}}
+  parameters: [{name: TOKENS, default: "256", immutable: true}, {name: CPUS, default: "1", immutable: true}]
+`}[name]
+	switch {
+	case name == "unreadable":
+		return nil, errors.New("the server is away")
+	case text == "":
+		return nil, nil
+	}
+	found := &api.OperatorVersion{}
+	return found, yaml.Unmarshal([]byte(text), found)
+}
+
+const (
+	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
+	annToken = `holdfast.dev/requested-by: '{"username":"ann","groups":["dev"]}'`
+	record   = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"256"}}]'`
+	// stored has run its plan; later was upgraded since.
+	stored = `{` + head + `, metadata: {name: tok, resourceVersion: "7", annotations: {` + annToken + `}},
+  spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}, planExecution: {uid: one}},
+  status: {planStatus: {deploy: {status: COMPLETE, uid: one}}}}`
+	later = `{` + head + `, metadata: {name: tok, annotations: {` + annToken + `, ` + record + `}},
+  spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "256", CPUS: "2"}, planExecution: {uid: two}},
+  status: {planStatus: {deploy: {status: COMPLETE, uid: two}}}}`
+)
+
+type review struct {
+	path, resource, operation, oldObj, newObj string
+	subresource                               string
+}
+
+// ask sends a review of a write by ann and returns the answer.
+func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
+	t.Helper()
+	raw := func(text string) runtime.RawExtension {
+		if text == "" {
+			return runtime.RawExtension{}
+		}
+		converted, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runtime.RawExtension{Raw: converted}
+	}
+	kind := map[string]string{"instances": "Instance", "operatorversions": "OperatorVersion"}[r.resource]
+	sent := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request: &admissionv1.AdmissionRequest{
+			UID:         "review",
+			Kind:        metav1.GroupVersionKind{Group: "kudo.dev", Version: "v1beta1", Kind: kind},
+			Resource:    metav1.GroupVersionResource{Group: "kudo.dev", Version: "v1beta1", Resource: r.resource},
+			SubResource: r.subresource, Name: "tok", Namespace: "default", Operation: admissionv1.Operation(r.operation),
+			UserInfo: authenticationv1.UserInfo{Username: "ann", Groups: []string{"dev"}},
+			Object:   raw(r.newObj), OldObject: raw(r.oldObj),
+		},
+	}
+	body, err := json.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := post(t, r.path, "application/json", body)
+	var got admissionv1.AdmissionReview
+	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	if got.Response == nil || got.Response.UID != "review" || got.Kind != "AdmissionReview" || got.APIVersion != "admission.k8s.io/v1" {
+		t.Fatalf("answer: %s", answer.Body)
+	}
+	return got.Response
+}
+
+func post(t testing.TB, path, contentType string, body []byte) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
+	request.Header.Set("Content-Type", contentType)
+	recorder := httptest.NewRecorder()
+	guard.NewWebhook(versions).ServeHTTP(recorder, request)
+	return recorder
+}
+
+// summary is an answer in a line: the refusal, or the patch without what varies.
+func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
+	t.Helper()
+	if !answer.Allowed {
+		return http.StatusText(int(answer.Result.Code)) + ": " + answer.Result.Message
+	}
+	var operations []struct {
+		Op, Path string
+		Value    map[string]any
+	}
+	if len(answer.Patch) > 0 {
+		if *answer.PatchType != admissionv1.PatchTypeJSONPatch {
+			t.Errorf("patch type %s", *answer.PatchType)
+		}
+		if err := json.Unmarshal(answer.Patch, &operations); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := []string{"allowed"}
+	for _, operation := range operations {
+		if uid, _ := operation.Value["uid"].(string); len(uid) == 36 {
+			operation.Value["uid"] = "new"
+		}
+		delete(operation.Value, "holdfast.dev/judged-with")
+		value, err := json.Marshal(operation.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, operation.Op+" "+operation.Path+" "+string(value))
+	}
+	return strings.Join(said, "; ")
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
+	tests := map[string]struct {
+		review
+		want string
+	}{
+		"install": {
+			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`},
+			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
+		},
+		"install, with the rights of another": {
+			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok, annotations: {a: b, holdfast.dev/requested-by: '{"username":"root"}'}},
+			  spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`},
+			`allowed; add /metadata/annotations {"a":"b","holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+				`add /spec/planExecution {"planName":"deploy","uid":"new"}`,
+		},
+		"no such version": {
+			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: none}}}`},
+			invalid + `spec: Forbidden: operator version none does not exist`,
+		},
+		"a version that cannot be read": {
+			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: unreadable}}}`},
+			`Internal Server Error: Internal error occurred: the server is away`,
+		},
+		"all refusals at once": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "9", NOBODY: "1"}`, 1)},
+			invalid + `[spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9', ` +
+				`spec.parameters[NOBODY]: Forbidden: parameter 'NOBODY' is unknown: operator version tok-0.1.0 has no such parameter]`,
+		},
+		"null is removed": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: null}`, 1)},
+			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was removed (value '256')`,
+		},
+		"an outdated write is the store's": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"6"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+			`allowed`,
+		},
+		"a label": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `name: tok,`, `name: tok, labels: {a: b},`, 1)}, `allowed`,
+		},
+		"a plan runs": {
+			review{
+				operation: "UPDATE", oldObj: strings.Replace(stored, `{uid: one}`, `{planName: backup, uid: five}`, 1),
+				newObj: strings.NewReplacer(`{uid: one}`, `{planName: backup, uid: five}`, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`).Replace(stored),
+			},
+			`Conflict: Operation cannot be fulfilled on instances.kudo.dev "tok": plan 'backup' is running: wait until it has ended`,
+		},
+		"the status is the controller's": {
+			review{operation: "UPDATE", subresource: "status", oldObj: stored, newObj: strings.Replace(stored, `"256"`, `"9"`, 1)}, `allowed`,
+		},
+		"deleted": {review{operation: "DELETE", oldObj: stored}, `allowed`},
+		"no object": {
+			review{operation: "CREATE"}, `Bad Request: review: request.object: required`,
+		},
+		"no spec": {
+			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: 3}`},
+			`Bad Request: instance tok: `,
+		},
+		"upgrade without consent": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `tok-0.1.0`, `tok-0.2.0`, 1)},
+			invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' was changed to immutable in operator version 0.2.0 but no value was provided`,
+		},
+		"rollback": {
+			review{operation: "UPDATE", oldObj: later, newObj: strings.NewReplacer(`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)},
+			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
+		},
+		"rollback without asking": {
+			review{operation: "UPDATE", oldObj: later, newObj: strings.Replace(later, `{name: tok-0.2.0}`, `{name: tok-0.1.0}`, 1)},
+			invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than tok-0.2.0`,
+		},
+		"a version back, by a file that has no annotations": {
+			review{operation: "UPDATE", oldObj: later, newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`},
+			invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than tok-0.2.0`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.path, test.resource = guard.MutatePath, "instances"
+			got := summary(t, test.ask(t))
+			if !strings.HasPrefix(got, test.want) || strings.HasPrefix(test.want, "allowed") && got != test.want {
+				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+		})
+	}
+}
+
+// TestConfirmed: what is stored is what was judged, whoever comes in between.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
+	const changed = `Forbidden: it was changed after it was judged, by another step of admission`
+	const run = `Forbidden: a run gets its own from admission`
+	install := review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`}
+	update := review{oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`, 1)}
+	rollback := review{oldObj: later, newObj: strings.NewReplacer(`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)}
+	set := func(value any, path ...string) func(*unstructured.Unstructured) error {
+		return func(obj *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(obj.Object, value, path...)
+		}
+	}
+	tests := map[string]struct {
+		review
+		// meddle is what another webhook does.
+		meddle func(*unstructured.Unstructured) error
+		want   string
+	}{
+		"install":            {review: install, want: `allowed`},
+		"update":             {review: update, want: `allowed`},
+		"nothing happened":   {review: review{oldObj: stored, newObj: stored}, want: `allowed`},
+		"rollback":           {review: rollback, want: `allowed`},
+		"a label":            {review: update, meddle: set("b", "metadata", "labels", "a"), want: `allowed`},
+		"an immutable value": {update, set("9", "spec", "parameters", "TOKENS"), invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`},
+		"another version":    {update, set("tok-0.2.0", "spec", "operatorVersion", "name"), invalid},
+		"the rights of another": {
+			update, set(`{"username":"root"}`, "metadata", "annotations", "holdfast.dev/requested-by"), invalid + `metadata.annotations: ` + changed,
+		},
+		"no plan": {
+			update, set("", "spec", "planExecution", "planName"), invalid + `spec.planExecution: ` + changed,
+		},
+		"a run that was":     {update, set("one", "spec", "planExecution", "uid"), invalid + `spec.planExecution.uid: ` + run},
+		"a run that is none": {update, set("", "spec", "planExecution", "uid"), invalid + `[spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`},
+		"a value that is not pinned": {
+			install, func(obj *unstructured.Unstructured) error {
+				unstructured.RemoveNestedField(obj.Object, "spec", "parameters")
+				return nil
+			}, invalid + `spec.parameters: ` + changed,
+		},
+		"a rollback with another value": {
+			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' cannot be set in a rollback`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.path, test.resource = guard.MutatePath, "instances"
+			if test.operation == "" {
+				test.operation = "UPDATE"
+			}
+			completed := apply(t, test.newObj, test.ask(t))
+			if test.meddle != nil {
+				if err := test.meddle(completed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := completed.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.path, test.newObj = guard.ValidatePath, string(text)
+			if got := summary(t, test.ask(t)); !strings.HasPrefix(got, test.want) {
+				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+			if strings.HasPrefix(test.want, "allowed") {
+				// All of admission may run once more.
+				test.path = guard.MutatePath
+				again := apply(t, test.newObj, test.ask(t))
+				if diff := cmp.Diff(withoutRun(completed), withoutRun(again)); diff != "" {
+					t.Errorf("once more (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// apply makes of an object what an answer says.
+func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *unstructured.Unstructured {
+	t.Helper()
+	if !answer.Allowed {
+		t.Fatalf("refused: %s", answer.Result.Message)
+	}
+	obj := object(t, text)
+	var operations []struct {
+		Op, Path string
+		Value    any
+	}
+	if len(answer.Patch) > 0 {
+		if err := json.Unmarshal(answer.Patch, &operations); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, operation := range operations {
+		path := strings.Split(strings.TrimPrefix(operation.Path, "/"), "/")
+		if operation.Op == "remove" {
+			unstructured.RemoveNestedField(obj.Object, path...)
+		} else if err := unstructured.SetNestedField(obj.Object, operation.Value, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return obj
+}
+
+// withoutRun is an object without what every run has anew.
+func withoutRun(obj *unstructured.Unstructured) map[string]any {
+	plain := obj.DeepCopy()
+	unstructured.RemoveNestedField(plain.Object, "spec", "planExecution", "uid")
+	return plain.Object
+}
+
+// TestKept: an operator version stays as it is.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ newObj, want string }{
+		"another spec": {
+			strings.Replace(version, `"256"`, `"9"`, 1),
+			`Unprocessable Entity: OperatorVersion.kudo.dev "tok" is invalid: spec: Forbidden: an operator version never changes: a new version is a new object`,
+		},
+		"a label": {strings.Replace(version, `{name: tok-0.1.0}`, `{name: tok-0.1.0, labels: {a: b}}`, 1), `allowed`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sent := review{path: guard.ValidatePath, resource: "operatorversions", operation: "UPDATE", oldObj: version, newObj: test.newObj}
+			if got := summary(t, sent.ask(t)); got != test.want {
+				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+		})
+	}
+}
+
+// TestBadReviews: what is no review gets an answer that says so.
+func TestBadReviews(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		contentType, body, want string
+	}{
+		"another type":    {"text/plain", `{}`, `content type "text/plain": must be application/json`},
+		"no JSON":         {"application/json", `{`, `review: unexpected EOF`},
+		"another version": {"application/json", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"}`, `must be AdmissionReview of admission.k8s.io/v1`},
+		"no request":      {"application/json; charset=utf-8", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, `review: request: required`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := post(t, guard.MutatePath, test.contentType, []byte(test.body))
+			if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), test.want) {
+				t.Errorf("%d: %s", answer.Code, answer.Body)
+			}
+		})
+	}
+}
+
+// FuzzWebhook: whatever comes in, what goes out is an answer to it.
+func FuzzWebhook(f *testing.F) {
+	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +
+		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":{"operatorVersion":{"name":"tok-0.1.0"}}}}}`))
+	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"UPDATE",` +
+		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":null},"oldObject":{"kind":"Instance","metadata":null}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, path := range []string{guard.MutatePath, guard.ValidatePath} {
+			answer := post(t, path, "application/json", body)
+			if answer.Code == http.StatusBadRequest {
+				continue
+			}
+			var got admissionv1.AdmissionReview
+			if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || got.Response == nil {
+				t.Fatalf("%d: %s", answer.Code, answer.Body)
+			}
+			if got.Response.Allowed == (got.Response.Result != nil) || got.Response.UID == types.UID("") && bytes.Contains(body, []byte(`"uid":"u"`)) {
+				t.Fatalf("answer: %s", answer.Body)
+			}
+		}
+	})
+}
