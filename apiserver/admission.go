@@ -28,7 +28,7 @@ import (
 // they do not hold; then the webhooks and policies that users register, what
 // operator packages hold their Instances to, and last the quotas. The order is
 // Kubernetes'.
-func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rbac.Authorizer) error {
+func (s *Server) applyAdmission(config *genericapiserver.Config, clients *clients, roles *rbac.Authorizer) error {
 	chain := options.NewAdmissionOptions()
 	core := clients.informers.Core().V1()
 	add(chain, "LimitRanger", limit.NewAdmission(core.LimitRanges(), clients.kube.CoreV1()))
@@ -36,7 +36,9 @@ func applyAdmission(config *genericapiserver.Config, clients *clients, roles *rb
 	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
 	add(chain, "CertificateSigning", certificate.NewAdmission(config.Authorization.Authorizer))
 	add(chain, "RoleEscalation", rbac.NewEscalation(roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
-	addOperatorAdmission(chain, clients.dynamic)
+	if !s.config.WithoutOperators {
+		addOperatorAdmission(chain, clients.dynamic)
+	}
 
 	// What is charged is meant to be stored: quotas come after all that refuses.
 	addLast(chain, "ResourceQuota", quota.NewAdmission(core.ResourceQuotas(), clients.kube.CoreV1()))

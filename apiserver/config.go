@@ -55,6 +55,9 @@ type Config struct {
 	// "enforce-edit", which is also the meaning of "", warns and refuses edits,
 	// "warn" warns, "off" says nothing.
 	Ownership string
+	// WithoutOperators leaves operator packages to others: their kinds, their
+	// admission and their controller are not part of the server.
+	WithoutOperators bool
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd etcd.Cluster

@@ -37,9 +37,9 @@ func (s *Server) addControllers() error {
 			case <-ctx.Done():
 				return
 			}
-			config := lifecycle.Config{
-				Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM,
-				Led: []func(context.Context){s.runOperators},
+			config := lifecycle.Config{Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM}
+			if !s.config.WithoutOperators {
+				config.Led = append(config.Led, s.runOperators)
 			}
 			if err := lifecycle.Run(ctx, config); err != nil {
 				klog.ErrorS(err, "controllers ended")

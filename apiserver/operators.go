@@ -37,7 +37,10 @@ func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interf
 // addOperatorKinds has the kinds of operator packages served. Every server does
 // it when it starts: it writes only what differs.
 func (s *Server) addOperatorKinds(client dynamic.Interface) error {
-	return s.generic.AddPostStartHook("operator-kinds", func(hook genericapiserver.PostStartHookContext) error {
+	if s.config.WithoutOperators {
+		return nil
+	}
+	return s.generic.AddPostStartHook(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
 		texts, err := api.CustomResourceDefinitions()
 		if err != nil {
 			return err

@@ -176,7 +176,7 @@ func (s *Server) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := applyAdmission(config, clients, roles); err != nil {
+	if err := s.applyAdmission(config, clients, roles); err != nil {
 		return err
 	}
 	if err := s.applyOwnership(config); err != nil {

@@ -28,6 +28,7 @@ func newServeCommand() *cobra.Command {
 	var config apiserver.Config
 	var verbosity int
 	var authorization string
+	var operators bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the Kubernetes API, with etcd inside or outside",
@@ -47,6 +48,7 @@ func newServeCommand() *cobra.Command {
 			if authorization != "RBAC" {
 				return fmt.Errorf("--authorization-mode %q: must be RBAC", authorization)
 			}
+			config.WithoutOperators = !operators
 			if config.DataDir == "" {
 				dir, err := defaultDataDir()
 				if err != nil {
@@ -82,6 +84,7 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
 	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource forbids: 400, or 422 for tools that recreate an object on Invalid")
 	flags.StringVar(&config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: enforce-edit (a warning, and an edit is refused), warn, or off")
+	flags.BoolVar(&operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	features := native.NewFeatures()
 	config.Features = features

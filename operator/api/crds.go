@@ -5,6 +5,11 @@ import (
 	"fmt"
 )
 
+// BuiltInHook is the hook that brings the definitions to a server which has the
+// kinds, their admission and their controller built in. Clients know such a server
+// by the check of that name among those of its readiness, /readyz/poststarthook/NAME.
+const BuiltInHook = "operator-kinds"
+
 //go:embed crds/*.yaml
 var files embed.FS
 
