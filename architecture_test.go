@@ -23,7 +23,7 @@ const module = "holdfast.dev/holdfast"
 // package below another counts as its parent.
 var order = []string{
 	"schema", "skeleton", "immutability", "ownership", "parameters",
-	"definition", "native", "projection", "operator", "access", "node", "lifecycle", "generate",
+	"definition", "native", "projection", "operator", "access", "node", "lifecycle", "manager", "generate",
 	"apiserver", "cli",
 	"cmd",
 }

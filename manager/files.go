@@ -1,0 +1,55 @@
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// readEvery is how often files are read again: who renews them tells nobody.
+const readEvery = time.Minute
+
+// fileKeys are those of two files, whoever renews them.
+type fileKeys struct {
+	cert, key string
+	current   atomic.Pointer[tls.Certificate]
+}
+
+func openFiles(cert, key string) (*fileKeys, error) {
+	kept := &fileKeys{cert: cert, key: key}
+	return kept, kept.read()
+}
+
+func (k *fileKeys) read() error {
+	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+	if err != nil {
+		return fmt.Errorf("certificate of the webhook, %s with key %s: %w", k.cert, k.key, err)
+	}
+	k.current.Store(&pair)
+	return nil
+}
+
+func (k *fileKeys) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return k.current.Load(), nil
+}
+
+// keep reads the files again and again. Files that are broken, such as those that
+// are being replaced, leave what was there last.
+func (k *fileKeys) keep(ctx context.Context) {
+	ticker := time.NewTicker(readEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := k.read(); err != nil {
+			klog.ErrorS(err, "the last certificate stays in use")
+		}
+	}
+}

@@ -1,0 +1,11 @@
+// Package setup makes a cluster that does not run operator packages itself one that
+// does: the kinds, the webhook that admits what is written, and package manager with
+// the rights it needs.
+//
+//	objects, err := setup.Objects(setup.Config{Image: image, Keys: keys})
+//	err = setup.Install(ctx, client, setup.Config{Image: image}, report)
+//
+// Install is idempotent: what is as it should be stays as it is, keys too. The
+// webhook comes before the kinds, and refuses what it cannot be asked about, so that
+// no Instance is ever written that nobody judged.
+package setup

@@ -1,0 +1,189 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/manager"
+	"holdfast.dev/holdfast/operator/api"
+)
+
+// fieldManager owns what is installed.
+const fieldManager = "holdfast-kudo-init"
+
+// Installer installs on one cluster.
+type Installer struct {
+	typed   kubernetes.Interface
+	dynamic dynamic.Interface
+}
+
+// Outcome is what became of an object: "created", "configured", "unchanged" or
+// "deleted".
+type Outcome struct {
+	Object *unstructured.Unstructured
+	What   string
+}
+
+// New speaks to the cluster of an administrator's config, which is copied.
+func New(config *rest.Config) (*Installer, error) {
+	// A few requests, one after the other: client-go's limit would only add delay.
+	config = rest.CopyConfig(config)
+	config.QPS, config.RateLimiter = -1, nil
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Installer{typed: typed, dynamic: untyped}, nil
+}
+
+// Install makes the cluster what config says and reports each object. On a cluster
+// that runs operator packages itself it does nothing: manager.ErrBuiltIn.
+func (i *Installer) Install(ctx context.Context, config Config, report func(Outcome)) error {
+	builtIn, err := manager.BuiltIn(ctx, i.typed.Discovery().RESTClient())
+	if err != nil {
+		return err
+	}
+	if builtIn {
+		return manager.ErrBuiltIn
+	}
+	if err := i.withoutKUDO(ctx); err != nil {
+		return err
+	}
+	if config.Keys, err = i.keys(ctx, config); err != nil {
+		return err
+	}
+	objects, err := Objects(config)
+	if err != nil {
+		return err
+	}
+	if err := i.unforged(ctx); err != nil {
+		return err
+	}
+	for _, object := range objects {
+		what, err := i.apply(ctx, object)
+		if err != nil {
+			return err
+		}
+		report(Outcome{Object: object, What: what})
+	}
+	return i.removeWorkload(ctx, config, report)
+}
+
+// withoutKUDO refuses a cluster where KUDO itself runs: both would run each plan.
+func (i *Installer) withoutKUDO(ctx context.Context) error {
+	const name = "kudo-controller-manager"
+	_, err := i.typed.AppsV1().StatefulSets(manager.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("KUDO runs on this cluster, and would run every plan as well: delete the StatefulSet %s/%s and KUDO's webhook first", manager.Namespace, name)
+}
+
+// keys are those of the Secret, made good where they are not.
+func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte, error) {
+	found, err := i.typed.CoreV1().Secrets(manager.Namespace).Get(ctx, manager.Secret, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	keys, err := manager.CompleteKeys(found.Data, config.Hosts(), time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("keys of the webhook: %w", err)
+	}
+	return keys, nil
+}
+
+// unforged refuses Instances that say with whose rights their plans run, where
+// there is no webhook that made sure of it.
+func (i *Installer) unforged(ctx context.Context) error {
+	_, err := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, manager.Webhooks, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	list, err := i.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // the kind is not there yet
+	}
+	if err != nil {
+		return err
+	}
+	var found []string
+	for _, item := range list.Items {
+		if _, says := item.GetAnnotations()[api.RequesterAnnotation]; says {
+			found = append(found, item.GetNamespace()+"/"+item.GetName())
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("instances have the annotation %s, which gives their plans the rights of whom it names, and no webhook is there "+
+		"that made sure of it: %s: take it off with \"kubectl annotate instances.kudo.dev --all --all-namespaces %s-\", then run this again",
+		api.RequesterAnnotation, strings.Join(found, ", "), api.RequesterAnnotation)
+}
+
+// removeWorkload removes a manager of an earlier installation, if it is to run
+// elsewhere now.
+func (i *Installer) removeWorkload(ctx context.Context, config Config, report func(Outcome)) error {
+	if config.WebhookURL == nil {
+		return nil
+	}
+	unwanted, err := workload(config)
+	if err != nil {
+		return err
+	}
+	for _, object := range unwanted {
+		switch err := i.resource(object).Delete(ctx, object.GetName(), metav1.DeleteOptions{}); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			report(Outcome{Object: object, What: "deleted"})
+		}
+	}
+	return nil
+}
+
+func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured) (string, error) {
+	resource := i.resource(object)
+	before, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	existed := err == nil
+	// What is installed is ours; somebody who scaled the Deployment scales it again.
+	applied, err := resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+	case !existed:
+		return "created", nil
+	case before.GetResourceVersion() == applied.GetResourceVersion():
+		return "unchanged", nil
+	}
+	return "configured", nil
+}
+
+// resource is where an object is; all our kinds have regular plurals.
+func (i *Installer) resource(object *unstructured.Unstructured) dynamic.ResourceInterface {
+	plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+	if object.GetNamespace() == "" {
+		return i.dynamic.Resource(plural)
+	}
+	return i.dynamic.Resource(plural).Namespace(object.GetNamespace())
+}

@@ -1,0 +1,197 @@
+package setup
+
+import (
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/manager"
+	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/schema"
+)
+
+//go:embed objects/*.yaml
+var files embed.FS
+
+// Config says what is to be there.
+type Config struct {
+	// Image of the manager. Its entry point is the program holdfast.
+	Image string
+	// WebhookURL is where a manager outside of the cluster answers; nil is for one
+	// that runs as a Deployment, behind a Service.
+	WebhookURL *url.URL
+	// Keys of the webhook, by manager.CompleteKeys for Hosts. Install finds those
+	// that are there, or makes them.
+	Keys map[string][]byte
+}
+
+// Hosts are what the certificate of the webhook is for.
+func (c Config) Hosts() []string {
+	if c.WebhookURL != nil {
+		return []string{c.WebhookURL.Hostname()}
+	}
+	service := manager.Secret + "." + manager.Namespace + ".svc"
+	return []string{service, service + ".cluster.local"}
+}
+
+// Objects are everything, in the order in which it is to be applied.
+func Objects(config Config) ([]*unstructured.Unstructured, error) {
+	all, err := read("cluster")
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range all {
+		if object.GetKind() == "Secret" {
+			object.Object["data"] = encoded(config.Keys)
+		}
+	}
+	webhooks, err := webhooks(config)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := definitions()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.Concat(all, webhooks, kinds)
+	if config.WebhookURL == nil {
+		workload, err := workload(config)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, workload...)
+	}
+	for _, object := range all {
+		labels := object.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels["app.kubernetes.io/part-of"] = "holdfast-kudo"
+		object.SetLabels(labels)
+	}
+	return all, nil
+}
+
+// encoded are keys as a Secret has them in JSON.
+func encoded(keys map[string][]byte) map[string]any {
+	data := make(map[string]any, len(keys))
+	for name, text := range keys {
+		data[name] = base64.StdEncoding.EncodeToString(text)
+	}
+	return data
+}
+
+// webhooks are those that the API server asks, with how it reaches them.
+func webhooks(config Config) ([]*unstructured.Unstructured, error) {
+	all, err := read("webhooks")
+	if err != nil {
+		return nil, err
+	}
+	bundle := base64.StdEncoding.EncodeToString(config.Keys[manager.AuthorityCertKey])
+	for _, object := range all {
+		hooks, _ := object.Object["webhooks"].([]any)
+		for _, each := range hooks {
+			hook, _ := each.(map[string]any)
+			path, _, err := unstructured.NestedString(hook, "clientConfig", "service", "path")
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
+			}
+			reached := map[string]any{"caBundle": bundle}
+			if config.WebhookURL != nil {
+				reached["url"] = config.WebhookURL.JoinPath(path).String()
+			} else {
+				reached["service"] = map[string]any{
+					"namespace": manager.Namespace, "name": manager.Secret, "path": path, "port": int64(443),
+				}
+			}
+			hook["clientConfig"] = reached
+		}
+	}
+	return all, nil
+}
+
+// workload is what runs the manager in the cluster.
+func workload(config Config) ([]*unstructured.Unstructured, error) {
+	all, err := read("workload")
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range all {
+		containers, found, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
+		}
+		if !found {
+			continue
+		}
+		container, _ := containers[0].(map[string]any)
+		container["image"] = config.Image
+		if err := unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
+		}
+	}
+	return all, nil
+}
+
+// definitions are those of the kinds, without the keywords that are ours: another
+// server refuses to apply what it does not know. What they say, the webhook holds.
+func definitions() ([]*unstructured.Unstructured, error) {
+	texts, err := api.CustomResourceDefinitions()
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for _, text := range texts {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &object.Object); err != nil {
+			return nil, fmt.Errorf("definition of a kind: %w", err)
+		}
+		dropOurs(object.Object["spec"])
+		all = append(all, object)
+	}
+	return all, nil
+}
+
+// dropOurs drops our keywords from everything in a definition.
+func dropOurs(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		for _, keyword := range []string{
+			schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword, schema.DeletionOnlyKeyword,
+			schema.NoPruneKeyword, schema.NormalizeKeyword,
+		} {
+			delete(node, keyword)
+		}
+		for value := range maps.Values(node) {
+			dropOurs(value)
+		}
+	case []any:
+		for _, value := range node {
+			dropOurs(value)
+		}
+	}
+}
+
+// read reads the objects of a file of ours.
+func read(name string) ([]*unstructured.Unstructured, error) {
+	text, err := files.ReadFile("objects/" + name + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			return nil, fmt.Errorf("objects/%s.yaml: %w", name, err)
+		}
+		all = append(all, object)
+	}
+	return all, nil
+}
