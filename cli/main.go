@@ -73,7 +73,7 @@ func Run(ctx context.Context, streams Streams, args []string) error {
 // newRoot is the root of the command that args name. Ours do not carry the global
 // flags of kubectl, so there are two roots; the help of kubectl's names both.
 func newRoot(streams Streams, args []string) *cobra.Command {
-	ours := []*cobra.Command{newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(), kudo.New()}
+	ours := []*cobra.Command{newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(), kudo.New(kudo.Program{Version: version, Logging: setLogging})}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }
 	if slices.ContainsFunc(ours, named) {
 		root := &cobra.Command{Use: program, Short: summary, Long: description}

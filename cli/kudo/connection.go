@@ -29,9 +29,32 @@ type connection struct {
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
+	c.addServerFlags(flags)
+	flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace (default: that of the context)")
+}
+
+// addServerFlags adds those of a command that is about no one namespace.
+func (c *connection) addServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace (default: that of the context)")
+}
+
+// loader reads the kubeconfig; inside of a pod without one, its account.
+func (c *connection) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
+	overrides.Context.Namespace = c.namespace
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+}
+
+// config is the way to the server.
+func (c *connection) config() (*rest.Config, error) {
+	config, err := c.loader().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return config, nil
 }
 
 // server is a connection, made.
@@ -41,16 +64,11 @@ type server struct {
 }
 
 func (c *connection) connect() (*server, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	overrides.Context.Namespace = c.namespace
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	config, err := loader.ClientConfig()
+	config, err := c.config()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, err
 	}
-	namespace, _, err := loader.Namespace()
+	namespace, _, err := c.loader().Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Package kudo is the command `holdfast kudo`: operator packages, from their
 // making to what runs of them on a server.
 //
-//	root.AddCommand(kudo.New())
+//	root.AddCommand(kudo.New(kudo.Program{Version: version, Logging: setLogging}))
 //
 // What has to do with packages and repositories needs no server. What writes to
 // one judges the write first, with the functions that admission uses, so that a
@@ -9,6 +9,8 @@
 package kudo
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 )
 
@@ -20,8 +22,15 @@ immutable keeps its value, here and for every other client of the server.
 
 Without --namespace and --kubeconfig, kubectl's are used.`
 
+// Program is what the command knows of the program it is part of.
+type Program struct {
+	Version string
+	// Logging sets up what is logged until a context ends, and how much.
+	Logging func(ctx context.Context, verbosity int)
+}
+
 // New is the command.
-func New() *cobra.Command {
+func New(program Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kudo",
 		Short: "Install, update and upgrade operator packages, and make them",
@@ -33,6 +42,7 @@ func New() *cobra.Command {
 		newInstallCommand(), newUpdateCommand(), newUpgradeCommand(), newRollbackCommand(), newUninstallCommand(),
 		newGetCommand(), newPlanCommand(),
 		newPackageCommand(), newRepoCommand(), newSearchCommand(),
+		newInitCommand(program), newManagerCommand(program),
 	)
 	return cmd
 }

@@ -1,0 +1,129 @@
+package kudo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/manager"
+	"holdfast.dev/holdfast/manager/setup"
+)
+
+const initHelp = `Make a cluster run operator packages: the kinds of kudo.dev, a webhook that
+judges every write of them, and a manager that answers it and runs the plans.
+
+A server of Holdfast does all of that itself; there, nothing is installed. On
+any other cluster, the namespace kudo-system gets the manager as a Deployment,
+with its account, its certificate and the rights it needs. Run it again to
+change the image or to renew the certificate: what is as it should be, stays.
+
+The image has the program holdfast as its entry point. With --webhook-url the
+manager runs outside of the cluster ("holdfast kudo manager"), and the API
+server asks it there.`
+
+// initialization is what is asked for.
+type initialization struct {
+	connection
+	waiting
+	image, webhookURL, output string
+	dryRun                    bool
+}
+
+func newInitCommand(program Program) *cobra.Command {
+	var i initialization
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a cluster run operator packages",
+		Long:  initHelp,
+		Example: `  holdfast kudo init --image registry.example.com/holdfast:1.0 --wait
+  holdfast kudo init --dry-run -o yaml | kubectl apply -f -
+  holdfast kudo init --webhook-url https://10.0.0.7:9443`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
+	}
+	flags := cmd.Flags()
+	i.connection.addServerFlags(flags)
+	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the manager, whose entry point is holdfast")
+	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
+	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
+	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
+	flags.BoolVar(&i.wait, "wait", false, "wait until the webhook answers")
+	flags.DurationVar(&i.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
+	return cmd
+}
+
+func (i *initialization) run(cmd *cobra.Command) error {
+	config := setup.Config{Image: i.image}
+	if i.webhookURL != "" {
+		address, err := url.Parse(i.webhookURL)
+		if err != nil {
+			return fmt.Errorf("--webhook-url: %w", err)
+		}
+		// What Kubernetes asks of the URL of a webhook.
+		if address.Scheme != "https" || address.Hostname() == "" || address.User != nil || address.RawQuery != "" || address.Fragment != "" {
+			return fmt.Errorf("--webhook-url %q: must be https://HOST[:PORT][/PATH]", i.webhookURL)
+		}
+		config.WebhookURL = address
+	}
+	if i.dryRun {
+		return i.print(cmd.OutOrStdout(), config)
+	}
+	if i.output != "" {
+		return errors.New("--output goes with --dry-run")
+	}
+	return i.install(cmd.Context(), config, cmd.OutOrStdout())
+}
+
+func (i *initialization) print(out io.Writer, config setup.Config) error {
+	format := i.output
+	if format == "" {
+		format = "yaml"
+	}
+	var err error
+	if config.Keys, err = manager.CompleteKeys(nil, config.Hosts(), time.Now()); err != nil {
+		return fmt.Errorf("keys of the webhook: %w", err)
+	}
+	objects, err := setup.Objects(config)
+	if err != nil {
+		return err
+	}
+	return setup.Print(out, objects, format)
+}
+
+func (i *initialization) install(ctx context.Context, config setup.Config, out io.Writer) error {
+	access, err := i.config()
+	if err != nil {
+		return err
+	}
+	installer, err := setup.New(access)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	err = installer.Install(ctx, config, func(outcome setup.Outcome) {
+		fmt.Fprintf(out, "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
+	})
+	if errors.Is(err, manager.ErrBuiltIn) {
+		fmt.Fprintf(out, "%v: nothing is installed\n", err)
+		return nil
+	}
+	if err != nil || !i.wait {
+		return err
+	}
+	waiting := ctx
+	if i.timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, i.timeout)
+		defer cancel()
+	}
+	if err := installer.Wait(waiting); err != nil {
+		return fmt.Errorf("%s: %w", i.ended(ctx), err)
+	}
+	fmt.Fprintln(out, "the webhook answers")
+	return nil
+}

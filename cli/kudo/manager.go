@@ -1,0 +1,77 @@
+package kudo
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/manager"
+)
+
+const managerHelp = `Run operator packages on a cluster that "holdfast kudo init" was run for: answer
+its API server about writes of Instances and OperatorVersions, and run plans.
+
+What plans write is written with the rights of who asked for them. Any number of
+managers answer; one of them, by the Lease kudo-system/kudo-manager, runs plans.
+The certificate is that of the Secret kudo-system/kudo-webhook, which is renewed
+60 days before its end, unless files are named.
+
+Inside of a cluster the account of the pod is used, elsewhere a kubeconfig.
+SIGTERM and Ctrl-C put plans down where they are and end it.`
+
+// management is what is asked for.
+type management struct {
+	connection
+	webhook, health string
+	config          manager.Config
+	verbosity       int
+}
+
+func newManagerCommand(program Program) *cobra.Command {
+	var m management
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Run operator packages on a cluster: admission and plans",
+		Long:  managerHelp,
+		Example: `  holdfast kudo init --webhook-url https://10.0.0.7:9443
+  holdfast kudo manager --webhook-address 10.0.0.7:9443`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program.Logging(cmd.Context(), m.verbosity)
+			return m.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	m.connection.addServerFlags(flags)
+	flags.StringVar(&m.webhook, "webhook-address", ":9443", "address to answer the API server at, over TLS; port 0 picks a free one")
+	flags.StringVar(&m.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
+	flags.StringVar(&m.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
+	flags.StringVar(&m.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
+	flags.BoolVar(&m.config.Unattended, "unattended", false, "do not wait for workloads whose status nobody ever set: nothing runs them here")
+	flags.IntVarP(&m.verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
+	return cmd
+}
+
+func (m *management) run(cmd *cobra.Command) error {
+	if (m.config.CertFile == "") != (m.config.KeyFile == "") {
+		return errors.New("--tls-cert-file and --tls-private-key-file belong together")
+	}
+	var err error
+	if m.config.Client, err = m.connection.config(); err != nil {
+		return err
+	}
+	if m.config.Webhook, err = net.Listen("tcp", m.webhook); err != nil {
+		return fmt.Errorf("--webhook-address: %w", err)
+	}
+	if m.health != "" {
+		if m.config.Health, err = net.Listen("tcp", m.health); err != nil {
+			return errors.Join(fmt.Errorf("--health-address: %w", err), m.config.Webhook.Close())
+		}
+	}
+	m.config.Ready = func() {
+		fmt.Fprintf(cmd.OutOrStdout(), "holdfast: manager answers at https://%s\n", m.config.Webhook.Addr())
+	}
+	return manager.Run(cmd.Context(), m.config)
+}
