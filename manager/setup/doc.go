@@ -2,8 +2,9 @@
 // does: the kinds, the webhook that admits what is written, and package manager with
 // the rights it needs.
 //
-//	objects, err := setup.Objects(setup.Config{Image: image, Keys: keys})
-//	err = setup.Install(ctx, client, setup.Config{Image: image}, report)
+//	installer, err := setup.New(config)
+//	err = installer.Install(ctx, setup.Config{Image: image}, report)
+//	err = installer.Wait(ctx)
 //
 // Install is idempotent: what is as it should be stays as it is, keys too. The
 // webhook comes before the kinds, and refuses what it cannot be asked about, so that

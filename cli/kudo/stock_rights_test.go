@@ -1,0 +1,168 @@
+package kudo_test
+
+import (
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
+)
+
+// A package does what its installer may, whatever the installer says of itself.
+func testStockRights(t *testing.T, s *stock) {
+	if err := s.create(t, `
+apiVersion: kudo.dev/v1beta1
+kind: OperatorVersion
+metadata: {name: greedy-0.1.0}
+spec:
+  operator: {name: greedy}
+  version: 0.1.0
+  templates:
+    settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
+    power.yaml: |
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRoleBinding
+      metadata: {name: '{{ .Name }}-power'}
+      roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+      subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: eve}]
+  tasks: [{name: all, kind: Apply, spec: {resources: [settings.yaml, power.yaml]}}]
+  plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
+`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eve := s.world
+	eve.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
+	servertest.Eventually(t, "eve may write instances", func() bool {
+		return eve.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: mine, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+  spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
+	})
+	requester, _, err := api.RequestedBy(s.instance(t, "mine"))
+	if err != nil || requester.Username != "eve" {
+		t.Errorf("requested by %+v, %v", requester, err)
+	}
+	ready := s.ended(t, "mine")
+	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) || !strings.Contains(ready.Message, `"eve" cannot`) {
+		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
+	}
+	if _, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "mine-settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the other object: %v", err)
+	}
+	testAccountInstalls(t, s)
+	// Nor can it be changed afterwards.
+	if err := eve.patch(t.Context(), "mine", `{"metadata":{"annotations":{"holdfast.dev/requested-by":"{\"username\":\"root\"}"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	if requester, _, err = api.RequestedBy(s.instance(t, "mine")); err != nil || requester.Username != "eve" {
+		t.Errorf("requested by %+v, %v", requester, err)
+	}
+	// The same package, by somebody who may.
+	if err := s.patch(t.Context(), "mine", `{"spec":{"planExecution":{"planName":"deploy"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	if ready := s.ended(t, "mine"); ready.Reason != string(api.Complete) {
+		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
+	}
+}
+
+// A user who is more than a name, such as an account with a token, is impersonated
+// with all of it.
+func testAccountInstalls(t *testing.T, s *stock) {
+	t.Helper()
+	if err := s.create(t, tokVersions); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "account"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "default"}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var token *authenticationv1.TokenRequest
+	servertest.Eventually(t, "the account is there", func() bool {
+		var err error
+		token, err = s.client.CoreV1().ServiceAccounts(s.namespace).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		return err == nil
+	})
+	config := rest.AnonymousClientConfig(s.server.Config(t))
+	config.BearerToken = token.Status.Token
+	account := s.world
+	account.dynamic = dynamic.NewForConfigOrDie(config)
+	servertest.Eventually(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
+	requester, _, err := api.RequestedBy(s.instance(t, "tok"))
+	if err != nil || requester.UID == "" || len(requester.Extra) == 0 {
+		t.Errorf("requested by %+v, %v", requester, err)
+	}
+	if ready := s.ended(t, "tok"); ready.Reason != string(api.Complete) {
+		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
+	}
+}
+
+// Without webhooks anybody could say that they are anybody: no plan is run, and init
+// does not take such Instances over.
+func testWithoutWebhooks(t *testing.T, s *stock) {
+	own := *s
+	own.world = s.enter(t, "unguarded")
+	if err := own.create(t, tokVersions); err != nil {
+		t.Fatal(err)
+	}
+	configurations := s.client.AdmissionregistrationV1()
+	if err := configurations.ValidatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := configurations.MutatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the manager no longer leads", func() bool { return s.leader(t) == "" })
+	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+  spec: {operatorVersion: {name: tok-0.1.0}, planExecution: {planName: deploy, uid: one}}}`
+	servertest.Eventually(t, "nobody judges", func() bool {
+		if err := own.create(t, forged); err != nil {
+			return false
+		}
+		requester, _, err := api.RequestedBy(own.instance(t, "forged"))
+		if err == nil && requester.Username == "root" {
+			return true
+		}
+		// It was still judged.
+		if err := own.resource("instances").Delete(t.Context(), "forged", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return false
+	})
+	if _, err := s.run(t, "init", "--webhook-url", s.address); err == nil || !strings.Contains(err.Error(), "unguarded/forged") {
+		t.Errorf("init: %v", err)
+	}
+	all, err := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range all.Items {
+		w := s.world
+		w.namespace = each.GetNamespace()
+		if err := w.patch(t.Context(), each.GetName(), `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must(t, "init", "--webhook-url", s.address, "--wait")
+	if ready := own.ended(t, "forged"); ready.Reason != string(api.FatalError) {
+		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
+	}
+	if _, err := s.client.CoreV1().ConfigMaps(own.namespace).Get(t.Context(), "forged", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what its plan renders: %v", err)
+	}
+}

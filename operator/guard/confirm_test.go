@@ -1,0 +1,145 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/operator/guard"
+)
+
+// TestConfirmed: what is stored is what was judged, whoever comes in between.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
+	const changed = `Forbidden: it was changed after it was judged, by another step of admission`
+	const run = `Forbidden: a run gets its own from admission`
+	install := review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`}
+	update := review{oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`, 1)}
+	rollback := review{oldObj: later, newObj: strings.NewReplacer(`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)}
+	set := func(value any, path ...string) func(*unstructured.Unstructured) error {
+		return func(obj *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(obj.Object, value, path...)
+		}
+	}
+	tests := map[string]struct {
+		review
+		// meddle is what another webhook does.
+		meddle func(*unstructured.Unstructured) error
+		want   string
+	}{
+		"install":            {review: install, want: `allowed`},
+		"update":             {review: update, want: `allowed`},
+		"nothing happened":   {review: review{oldObj: stored, newObj: stored}, want: `allowed`},
+		"rollback":           {review: rollback, want: `allowed`},
+		"a label":            {review: update, meddle: set("b", "metadata", "labels", "a"), want: `allowed`},
+		"an immutable value": {update, set("9", "spec", "parameters", "TOKENS"), invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`},
+		"another version":    {update, set("tok-0.2.0", "spec", "operatorVersion", "name"), invalid},
+		"the rights of another": {
+			update, set(`{"username":"root"}`, "metadata", "annotations", "holdfast.dev/requested-by"), invalid + `metadata.annotations: ` + changed,
+		},
+		"no plan": {
+			update, set("", "spec", "planExecution", "planName"), invalid + `spec.planExecution: ` + changed,
+		},
+		"a run that was":     {update, set("one", "spec", "planExecution", "uid"), invalid + `spec.planExecution.uid: ` + run},
+		"a run that is none": {update, set("", "spec", "planExecution", "uid"), invalid + `[spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`},
+		"a value that is not pinned": {
+			install, func(obj *unstructured.Unstructured) error {
+				unstructured.RemoveNestedField(obj.Object, "spec", "parameters")
+				return nil
+			}, invalid + `spec.parameters: ` + changed,
+		},
+		"a rollback with another value": {
+			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' cannot be set in a rollback`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.path, test.resource = guard.MutatePath, "instances"
+			if test.operation == "" {
+				test.operation = "UPDATE"
+			}
+			completed := apply(t, test.newObj, test.ask(t))
+			if test.meddle != nil {
+				if err := test.meddle(completed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := completed.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.path, test.newObj = guard.ValidatePath, string(text)
+			if got := summary(t, test.ask(t)); !strings.HasPrefix(got, test.want) {
+				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+			if strings.HasPrefix(test.want, "allowed") {
+				// All of admission may run once more.
+				test.path = guard.MutatePath
+				again := apply(t, test.newObj, test.ask(t))
+				if diff := cmp.Diff(withoutRun(completed), withoutRun(again)); diff != "" {
+					t.Errorf("once more (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// apply makes of an object what an answer says.
+func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *unstructured.Unstructured {
+	t.Helper()
+	if !answer.Allowed {
+		t.Fatalf("refused: %s", answer.Result.Message)
+	}
+	obj := object(t, text)
+	var operations []struct {
+		Op, Path string
+		Value    any
+	}
+	if len(answer.Patch) > 0 {
+		if err := json.Unmarshal(answer.Patch, &operations); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, operation := range operations {
+		path := strings.Split(strings.TrimPrefix(operation.Path, "/"), "/")
+		if operation.Op == "remove" {
+			unstructured.RemoveNestedField(obj.Object, path...)
+		} else if err := unstructured.SetNestedField(obj.Object, operation.Value, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return obj
+}
+
+// withoutRun is an object without what every run has anew.
+func withoutRun(obj *unstructured.Unstructured) map[string]any {
+	plain := obj.DeepCopy()
+	unstructured.RemoveNestedField(plain.Object, "spec", "planExecution", "uid")
+	return plain.Object
+}
+
+// TestKept: an operator version stays as it is.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ newObj, want string }{
+		"another spec": {
+			strings.Replace(version, `"256"`, `"9"`, 1),
+			`Unprocessable Entity: OperatorVersion.kudo.dev "tok" is invalid: spec: Forbidden: an operator version never changes: a new version is a new object`,
+		},
+		"a label": {strings.Replace(version, `{name: tok-0.1.0}`, `{name: tok-0.1.0, labels: {a: b}}`, 1), `allowed`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sent := review{path: guard.ValidatePath, resource: "operatorversions", operation: "UPDATE", oldObj: version, newObj: test.newObj}
+			if got := summary(t, sent.ask(t)); got != test.want {
+				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+		})
+	}
+}
