@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/apiserver/scaled"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -88,16 +89,17 @@ func (r *scaleREST) view(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	if wanted := *r.kind.Scale.Wanted(obj); wanted != nil {
 		scale.Spec.Replicas = *wanted
 	}
-	managers, err := r.managers(obj).ToSubresource()
+	managers, err := r.managers(obj).OfScale()
 	scale.ManagedFields = managers
 	return scale, err
 }
 
 // managers translates who owns spec.replicas between the object and its scale.
-func (r *scaleREST) managers(obj runtime.Object) *managedfields.ScaleHandler {
-	return managedfields.NewScaleHandler(objectMeta(obj).GetManagedFields(), r.kind.GroupVersion, managedfields.ResourcePathMappings{
-		r.kind.GroupVersion.String(): fieldpath.MakePathOrDie("spec", "replicas"),
-	})
+func (r *scaleREST) managers(obj runtime.Object) scaled.Managers {
+	return scaled.Managers{
+		Entries: objectMeta(obj).GetManagedFields(), Version: r.kind.GroupVersion,
+		Paths: managedfields.ResourcePathMappings{r.kind.GroupVersion.String(): fieldpath.MakePathOrDie("spec", "replicas")},
+	}
 }
 
 // createView and updateView show validating admission the scale, not the object.
@@ -158,7 +160,7 @@ func (i *scaledObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Obj
 	*kind.Scale.Wanted(newObj) = &scale.Spec.Replicas
 	// A stale scale is a conflict of the object, which carries the version.
 	objectMeta(newObj).SetResourceVersion(scale.ResourceVersion)
-	managers, err := i.rest.managers(newObj).ToParent(scale.ManagedFields)
+	managers, err := i.rest.managers(newObj).OfObject(scale.ManagedFields)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/apiserver/scaled"
 )
 
 // scaleREST serves the scale of objects: a view of their replica counts, at the
@@ -135,8 +137,8 @@ func (r *scaleREST) view(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-func (r *scaleREST) managers(u *object) *managedfields.ScaleHandler {
-	return managedfields.NewScaleHandler(u.GetManagedFields(), r.version.groupVersion(), r.paths)
+func (r *scaleREST) managers(u *object) scaled.Managers {
+	return scaled.Managers{Entries: u.GetManagedFields(), Version: r.version.groupVersion(), Paths: r.paths}
 }
 
 // scaledObject turns an updated scale into an updated object.
@@ -152,7 +154,7 @@ func (s *scaledObject) UpdatedObject(ctx context.Context, oldObj runtime.Object)
 	if err != nil {
 		return nil, err
 	}
-	if oldScale.ManagedFields, err = s.rest.managers(u).ToSubresource(); err != nil {
+	if oldScale.ManagedFields, err = s.rest.managers(u).OfScale(); err != nil {
 		return nil, err
 	}
 	updated, err := s.UpdatedObjectInfo.UpdatedObject(ctx, oldScale)
@@ -175,7 +177,7 @@ func (s *scaledObject) UpdatedObject(ctx context.Context, oldObj runtime.Object)
 		// A stale scale is a conflict of the object, which carries the version.
 		u.SetResourceVersion(scale.ResourceVersion)
 	}
-	managers, err := s.rest.managers(u).ToParent(scale.ManagedFields)
+	managers, err := s.rest.managers(u).OfObject(scale.ManagedFields)
 	if err != nil {
 		return nil, err
 	}
