@@ -43,6 +43,7 @@ func running(t testing.TB, config *restclient.Config, command string, headers ..
 	c := &commander{}
 	config = restclient.CopyConfig(config)
 	config.WarningHandler = c
+	config.ContentType = "application/json"
 	config.UserAgent = "kubectl/v1.32.0 (linux/amd64)"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {

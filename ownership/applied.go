@@ -59,7 +59,7 @@ func (t *Type) parse(text string) configuration {
 	if err != nil {
 		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
 	}
-	if values == nil {
+	if values == nil || strings.TrimSpace(text) == "null" {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
 	config := configuration{values: judged(values)}
@@ -109,9 +109,8 @@ func judged(obj map[string]any) map[string]any {
 				delete(meta, "annotations")
 			}
 		}
-		if out["metadata"] = meta; len(meta) == 0 {
-			delete(out, "metadata")
-		}
+		// Kept when it is empty: an object has metadata, and what changes is in it.
+		out["metadata"] = meta
 	}
 	return out
 }

@@ -33,7 +33,12 @@ func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, co
 		config := t.parse(text)
 		o.config, note = config.values, config.note
 	}
-	o.follow(t.Applied.root, judged(obj))
+	shown := judged(obj)
+	if meta, ok := shown["metadata"].(map[string]any); ok && len(meta) == 0 {
+		// All that was in it is the server's.
+		delete(shown, "metadata")
+	}
+	o.follow(t.Applied.root, shown)
 	return o.fields, note
 }
 

@@ -9,6 +9,10 @@ import (
 // replaced are the fields of metadata that a replacement does not apply.
 var replaced = []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp"}
 
+// NoteTooLarge is the note about a replacement that annotations cannot hold. The
+// object is replaced nevertheless.
+const NoteTooLarge = "the last-applied configuration does not follow the replacement, which is too large for an annotation"
+
 // Replacement is the last-applied configuration of an object that was replaced
 // with config, as kubectl would have written it had it applied that.
 func Replacement(config map[string]any) (string, error) {

@@ -22,6 +22,8 @@ type attempt struct {
 	person runtime.Object
 	// replaced says that the last-applied configuration follows the body.
 	replaced bool
+	// tooLarge says that it would, were the body not too large for it.
+	tooLarge bool
 	verdict  *ownership.Verdict
 	uid      string
 	// changed are the fields that the write changes.

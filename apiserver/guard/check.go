@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,8 +34,10 @@ func (g *Guard) Check(ctx context.Context, u Update) field.ErrorList {
 		a.verdict = &ownership.Verdict{Note: err.Error()}
 		return nil
 	}
-	verdict := ownership.Judge(write, g.cache)
-	verdict.Replaced = a.replaced
+	verdict := g.judge(write, u)
+	if verdict.Replaced = a.replaced; a.tooLarge {
+		verdict.Note = ownership.NoteTooLarge
+	}
 	a.verdict, a.uid = &verdict, uidOf(u.Live)
 	a.remember(write, &verdict)
 	if g.mode != EnforceEdit || a.writer.Act != ownership.Edit || a.writer.Force {
@@ -46,13 +49,21 @@ func (g *Guard) Check(ctx context.Context, u Update) field.ErrorList {
 		if write, err = newWrite(edited, a.writer); err != nil {
 			return nil
 		}
-		verdict = ownership.Judge(write, g.cache)
+		verdict = g.judge(write, edited)
 	}
 	var errs field.ErrorList
 	for _, refusal := range verdict.Refusals() {
 		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
 	}
 	return errs
+}
+
+func (g *Guard) judge(write ownership.Write, u Update) ownership.Verdict {
+	verdict := ownership.Judge(write, g.cache)
+	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !showsParts(&verdict) || complete(&write, u) != nil {
+		return verdict
+	}
+	return ownership.Judge(write, g.cache)
 }
 
 // remember keeps, until the write is stored, what it changes: of imperative

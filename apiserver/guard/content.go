@@ -2,6 +2,7 @@ package guard
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,19 +36,40 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 		return write, nil
 	case apply:
 		// An apply is judged by what it leaves alone, too.
-		if write.Live, err = views.Content(u.Live); err == nil {
-			write.New, err = views.Content(u.New)
-		}
-	default:
-		write.Live, write.New, err = views.Differing(u.Live, u.New)
+		return write, complete(&write, u)
 	}
-	if err != nil {
+	if write.Live, write.New, err = views.Differing(u.Live, u.New); err != nil {
 		return write, err
 	}
+	name(&write, u)
+	return write, nil
+}
+
+// complete gives a write the whole objects of a built-in kind.
+func complete(write *ownership.Write, u Update) (err error) {
+	if write.Live, err = views.Content(u.Live); err != nil {
+		return err
+	}
+	if write.New, err = views.Content(u.New); err != nil {
+		return err
+	}
+	name(write, u)
+	return nil
+}
+
+func name(write *ownership.Write, u Update) {
 	for _, content := range []map[string]any{write.Live, write.New} {
 		content["apiVersion"], content["kind"] = u.Kind.ToAPIVersionAndKind()
 	}
-	return write, nil
+}
+
+// showsParts says whether a finding is about something that is one value to
+// server-side apply and has parts: what is equal in them is missing then.
+func showsParts(verdict *ownership.Verdict) bool {
+	return slices.ContainsFunc(verdict.Findings, func(f ownership.Finding) bool {
+		_, ok := f.Live.(map[string]any)
+		return ok && f.Manager != ""
+	})
 }
 
 // mayBeApply says whether a write is an apply, or may turn out to be one.

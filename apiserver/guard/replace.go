@@ -16,7 +16,7 @@ func (g *Guard) Prepare(ctx context.Context, u Update) {
 	if g == nil || a == nil || a.body == nil || u.Type == nil {
 		return
 	}
-	a.replaced = false
+	a.replaced, a.tooLarge = false, false
 	live, errLive := meta.Accessor(u.Live)
 	updated, err := meta.Accessor(u.New)
 	if errLive != nil || err != nil {
@@ -41,6 +41,7 @@ func (g *Guard) Prepare(ctx context.Context, u Update) {
 	annotations := withAnnotation(updated.GetAnnotations(), text)
 	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
 		// Too much to be applied; the replacement itself is not.
+		a.tooLarge = true
 		return
 	}
 	updated.SetAnnotations(annotations)

@@ -1,0 +1,64 @@
+package views
+
+import (
+	"maps"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/ownership"
+)
+
+// differingMetadata is the metadata of two objects without what is equal in both,
+// but for their names and what the annotations say about ownership.
+func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[string]any, err error) {
+	liveMeta, updatedMeta = identity(live), identity(updated)
+	if !reflect.DeepEqual(live.GetFinalizers(), updated.GetFinalizers()) || !reflect.DeepEqual(live.GetOwnerReferences(), updated.GetOwnerReferences()) {
+		if liveMeta, err = wholeMetadata(live); err != nil {
+			return nil, nil, err
+		}
+		updatedMeta, err = wholeMetadata(updated)
+		return liveMeta, updatedMeta, err
+	}
+	if !maps.Equal(live.GetLabels(), updated.GetLabels()) {
+		setAll(liveMeta, "labels", live.GetLabels())
+		setAll(updatedMeta, "labels", updated.GetLabels())
+	}
+	if !maps.Equal(live.GetAnnotations(), updated.GetAnnotations()) {
+		setAll(liveMeta, "annotations", live.GetAnnotations())
+		setAll(updatedMeta, "annotations", updated.GetAnnotations())
+		return liveMeta, updatedMeta, nil
+	}
+	own := map[string]any{}
+	for _, key := range []string{ownership.LastApplied, ownership.Ignore} {
+		if value, ok := live.GetAnnotations()[key]; ok {
+			own[key] = value
+		}
+	}
+	liveMeta["annotations"], updatedMeta["annotations"] = own, own
+	return liveMeta, updatedMeta, nil
+}
+
+func identity(obj metav1.Object) map[string]any {
+	return map[string]any{"name": obj.GetName(), "uid": string(obj.GetUID())}
+}
+
+func setAll(metadata map[string]any, name string, values map[string]string) {
+	if len(values) == 0 {
+		return
+	}
+	out := make(map[string]any, len(values))
+	for key, value := range values {
+		out[key] = value
+	}
+	metadata[name] = out
+}
+
+// wholeMetadata is all of it but managed fields.
+func wholeMetadata(obj metav1.Object) (map[string]any, error) {
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.ObjectMeta{
+		Name: obj.GetName(), UID: obj.GetUID(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+		Finalizers: obj.GetFinalizers(), OwnerReferences: obj.GetOwnerReferences(),
+	})
+}
