@@ -127,7 +127,7 @@ func (t *transport) serverJudges(req *http.Request) bool {
 	if known {
 		return judges
 	}
-	ask, err := http.NewRequestWithContext(req.Context(), http.MethodGet, t.at(req, "/version"), http.NoBody)
+	ask, err := question(req, t.at(req, "/version"))
 	if err != nil {
 		return false
 	}

@@ -53,7 +53,7 @@ func (w *write) create() (*http.Response, error) {
 	judged := newJudged(w.typeOf(live), live, updated, writer)
 	verdict := ownership.Judge(judged, w.cache)
 	if writer.Act == ownership.Replace && lastApplied(live) != "" {
-		body, verdict.Replaced = replacement(judged, body)
+		body = follow(judged, body, &verdict)
 	}
 	resp, err := w.sendBody(body)
 	return warned(resp, verdict), err

@@ -76,6 +76,9 @@ func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 }
 
 func isModelOf(model *spec.Schema, gvk schema.GroupVersionKind) bool {
+	if model == nil {
+		return false
+	}
 	kinds, _ := model.Extensions["x-kubernetes-group-version-kind"].([]any)
 	for _, kind := range kinds {
 		if k, ok := kind.(map[string]any); ok && k["group"] == gvk.Group && k["version"] == gvk.Version && k["kind"] == gvk.Kind {

@@ -31,7 +31,7 @@ func (w *write) update() (*http.Response, error) {
 		}
 	}
 	if writer.Act == ownership.Replace && w.info.Verb == "update" && w.info.Subresource == "" && lastApplied(live) != "" {
-		body, verdict.Replaced = replacement(judged, body)
+		body = follow(judged, body, &verdict)
 	}
 	resp, err := w.sendBody(body)
 	return warned(resp, verdict), err
@@ -57,29 +57,4 @@ func newJudged(t *ownership.Type, live, updated map[string]any, writer ownership
 		LiveManagers: (&unstructured.Unstructured{Object: live}).GetManagedFields(),
 		NewManagers:  (&unstructured.Unstructured{Object: updated}).GetManagedFields(),
 	}
-}
-
-// replacement is the body of a replace whose last-applied configuration is what it
-// replaces the object with; the old one stays if nothing else changes.
-func replacement(judged ownership.Write, body []byte) (changed []byte, replaced bool) {
-	obj := decode(body)
-	if obj == nil || judged.Type == nil {
-		return body, false
-	}
-	text, same := lastApplied(judged.Live), true
-	if !ownership.SameBesides(judged.Type, judged.Live, judged.New) {
-		given, err := ownership.Replacement(obj)
-		if err != nil {
-			return body, false
-		}
-		text, same = given, false
-	}
-	if unstructured.SetNestedField(obj, text, "metadata", "annotations", ownership.LastApplied) != nil {
-		return body, false
-	}
-	out, err := encode(obj)
-	if err != nil {
-		return body, false
-	}
-	return out, !same
 }

@@ -60,12 +60,26 @@ func (w *write) read(from string) map[string]any {
 	return decode(data)
 }
 
-func (w *write) get(from string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(w.req.Context(), http.MethodGet, from, http.NoBody)
+// question is a read of what a server has, by whoever makes a request: who that is
+// the client has said already, in the headers.
+func question(req *http.Request, from string) (*http.Request, error) {
+	ask, err := http.NewRequestWithContext(req.Context(), http.MethodGet, from, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
+	ask.Header = req.Header.Clone()
+	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Accept-Encoding"} {
+		ask.Header.Del(name)
+	}
+	ask.Header.Set("Accept", "application/json")
+	return ask, nil
+}
+
+func (w *write) get(from string) ([]byte, error) {
+	req, err := question(w.req, from)
+	if err != nil {
+		return nil, err
+	}
 	return w.content(req)
 }
 

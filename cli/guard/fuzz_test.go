@@ -1,0 +1,134 @@
+package guard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// answers are what a server says that may be anybody's, and what reached it.
+type answers struct {
+	live, tried string
+	stored      []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := ""
+	switch {
+	case req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/apis/"):
+		body = a.live
+	case req.Method == http.MethodGet:
+	case req.URL.Query().Get("dryRun") != "":
+		body = a.tried
+	case req.Method != http.MethodDelete:
+		data, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		a.stored = append(a.stored, string(data))
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+// FuzzWrite looks for an answer, an annotation or a body that makes the guard
+// panic, lose a write, send it twice or change it, or say too much.
+func FuzzWrite(f *testing.F) {
+	const owned = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"` + ownership.LastApplied + `":"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"spec\":{\"replicas\":1}}"}},"spec":{"replicas":1}}`
+	const other = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":2}}`
+	for who := range uint8(len(commands)) {
+		f.Add(owned, other, other, who)
+		f.Add(`{"metadata":{"annotations":{"`+ownership.LastApplied+`":"[{"}}}`, `{"spec":{"replicas":"x"}}`, `[1]`, who)
+		f.Add(`{"metadata":{"managedFields":[{"operation":"Apply","fieldsV1":1}]}}`, `{"metadata":[]}`, `{"metadata":{"annotations":[]}}`, who)
+	}
+	f.Fuzz(func(t *testing.T, live, tried, body string, who uint8) {
+		command := commands[int(who)%len(commands)]
+		server := &answers{live: live, tried: tried}
+		config := &rest.Config{}
+		guard.New().Wrap(config)
+		client := config.WrapTransport(server)
+		if command.method == http.MethodPost {
+			send(t, client, command.name, http.MethodDelete, body)
+		}
+		resp := send(t, client, command.name, command.method, body)
+		defer func() { _ = resp.Body.Close() }()
+		if resp.StatusCode == http.StatusUnprocessableEntity && command.name == "holdfast edit" && len(server.stored) == 0 {
+			return
+		}
+		if len(server.stored) != 1 {
+			t.Fatalf("sent %d times", len(server.stored))
+		}
+		if diff := cmp.Diff(bare(body, command.name), bare(server.stored[0], command.name)); diff != "" {
+			t.Errorf("sent (-given +sent):\n%s", diff)
+		}
+		total := 0
+		for _, line := range resp.Header.Values("Warning") {
+			total += utf8.RuneCountInString(line)
+		}
+		if total > 4096 {
+			t.Errorf("%d runes are said", total)
+		}
+	})
+}
+
+var commands = []struct{ name, method string }{
+	{"holdfast patch", http.MethodPatch},
+	{"holdfast edit", http.MethodPatch},
+	{"holdfast apply", http.MethodPatch},
+	{"holdfast replace", http.MethodPut},
+	{"holdfast replace", http.MethodPost},
+	{"holdfast scale", http.MethodPatch},
+}
+
+func send(t *testing.T, client http.RoundTripper, command, method, body string) *http.Response {
+	t.Helper()
+	path := "/apis/apps/v1/namespaces/default/deployments/web"
+	switch {
+	case method == http.MethodPost:
+		path = strings.TrimSuffix(path, "/web")
+	case command == "holdfast scale":
+		path += "/scale"
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, (&url.URL{Scheme: "https", Host: "server", Path: path}).String(), bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Kubectl-Command", command)
+	resp, err := client.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// bare is a body without what a replace may change of it.
+func bare(body, command string) string {
+	var obj map[string]any
+	if command != "holdfast replace" || utiljson.Unmarshal([]byte(body), &obj) != nil || obj == nil {
+		return body
+	}
+	if meta, ok := obj["metadata"].(map[string]any); ok {
+		annotations, ok := meta["annotations"].(map[string]any)
+		delete(annotations, ownership.LastApplied)
+		if len(annotations) == 0 && (ok || meta["annotations"] == nil) {
+			delete(meta, "annotations")
+		}
+	}
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return body
+	}
+	return string(text)
+}

@@ -1,0 +1,87 @@
+package guard_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/ownership"
+)
+
+const document = `{"components":{"schemas":{"Gizmo":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],
+"properties":{"spec":{"type":"object","properties":{"parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
+"items":{"type":"object","properties":{"name":{"type":"string"}}}}}}}}}}}`
+
+var gizmo = schema.GroupVersionKind{Group: "example.dev", Version: "v1", Kind: "Gizmo"}
+
+// What a server publishes decides what an item is; where it publishes nothing that
+// helps, a list is one value.
+func TestTypes(t *testing.T) {
+	tests := map[string]struct {
+		published string
+		err       error
+		want      string
+	}{
+		"published":       {published: document},
+		"not published":   {err: errors.New("404"), want: ".spec.parts"},
+		"no JSON":         {published: "<html>", want: ".spec.parts"},
+		"null":            {published: "null", want: ".spec.parts"},
+		"no such model":   {published: `{"components":{"schemas":{"Other":{"type":"object"}}}}`, want: ".spec.parts"},
+		"a null model":    {published: `{"components":{"schemas":{"Gizmo":null}}}`, want: ".spec.parts"},
+		"a broken model":  {published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],"properties":{"spec":{"$ref":"#/components/schemas/Gone"}}}}}}`, want: ".spec.parts"},
+		"a strange model": {published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":"Gizmo"}}}}`, want: ".spec.parts"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			types := guard.NewTypes()
+			from := guard.Schemas{Server: "here", Get: func(path string) ([]byte, error) {
+				if asked++; path != "/openapi/v3/apis/example.dev/v1" {
+					t.Errorf("asked for %s", path)
+				}
+				return []byte(test.published), test.err
+			}}
+			typ := types.Of(gizmo, from)
+			fields, note := ownership.Owners(typ, object(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), nil, ownership.Commands{})
+			if note != "" || len(fields) != 1 || fields[0].Path.String() != ".spec.parts" {
+				t.Errorf("for client-side apply: %v, %q", fields, note)
+			}
+			if got := managedFinding(t, typ); got != test.want {
+				t.Errorf("for server-side apply: %q, want %q", got, test.want)
+			}
+			if types.Of(gizmo, from) != typ || asked != 1 {
+				t.Errorf("asked %d times", asked)
+			}
+		})
+	}
+}
+
+// managedFinding is what the owner of an empty list minds about a change of one of
+// its items, to server-side apply: nothing, if the items are their own.
+func managedFinding(t *testing.T, typ *ownership.Type) string {
+	t.Helper()
+	managers := []metav1.ManagedFieldsEntry{{Manager: "ci", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:parts":{}}}`)}}
+	verdict := ownership.Judge(ownership.Write{
+		Type: typ, LiveManagers: managers, Writer: ownership.ParseWriter(ownership.Request{Command: "holdfast patch"}),
+		Live: object(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), New: object(t, `{"spec":{"parts":[{"name":"a","color":"blue"}]}}`),
+	}, nil)
+	var paths []string
+	for _, finding := range verdict.Findings {
+		paths = append(paths, finding.Path.String())
+	}
+	return strings.Join(paths, " ")
+}
+
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := utiljson.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
