@@ -240,6 +240,13 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 		if said := robot.heard(); said != nil {
 			t.Errorf("a controller is told %q", said)
 		}
+		// Apply is told from whom it takes the field back.
+		if err := patchConfig(t.Context(), admin, "settings", `{"data":{"a":"1"}}`, "kubectl-client-side-apply"); err != nil {
+			t.Fatal(err)
+		}
+		if said := admin.heard(); len(said) != 1 || !strings.Contains(said[0], `value from "robot" to "1"`) || !strings.Contains(said[0], "  Last set by robot at ") {
+			t.Errorf("apply is told %q", said)
+		}
 	})
 	t.Run("an object of a megabyte", func(t *testing.T) {
 		big := fmt.Sprintf(`{"data":{"big":%q,"a":"z"}}`, strings.Repeat("x", 1<<20-100))
