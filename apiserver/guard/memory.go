@@ -24,8 +24,12 @@ const Prefix = "/holdfast.dev/commands"
 // not remembered.
 const maxPending = 1024
 
-// batchTime is how long commands are gathered before they are written.
-const batchTime = 500 * time.Millisecond
+// Commands are gathered for batchTime before they are written. After that nothing
+// is written for restTime: who writes much is not to wait for the disk twice.
+const (
+	batchTime = 500 * time.Millisecond
+	restTime  = 2 * time.Second
+)
 
 // writeTimeout bounds the writing of one record.
 const writeTimeout = 5 * time.Second
@@ -135,16 +139,25 @@ func (m *Memory) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-m.wake:
 			// Whoever writes to an object once often does it again.
-			select {
-			case <-ctx.Done():
-			case <-time.After(batchTime):
+			if pause(ctx, batchTime) {
 				m.flush(ctx)
+				pause(ctx, restTime)
 			}
 		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	m.flush(last)
+}
+
+// pause says whether a time went by before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 func (m *Memory) flush(ctx context.Context) {

@@ -111,12 +111,16 @@ func (t *transport) at(req *http.Request, path string) string {
 // send sends a request and learns whether the server judges writes.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
-	if err == nil {
+	if err != nil {
+		return nil, err
+	}
+	// An answer without the header may have been refused before it got that far.
+	if judges := resp.Header.Get(server.Header) != ""; judges || resp.StatusCode < http.StatusBadRequest {
 		t.mu.Lock()
-		t.judges[req.URL.Host] = resp.Header.Get(server.Header) != ""
+		t.judges[req.URL.Host] = judges
 		t.mu.Unlock()
 	}
-	return resp, err
+	return resp, nil
 }
 
 // serverJudges asks the server, if it has not answered anything yet.

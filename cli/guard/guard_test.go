@@ -168,11 +168,34 @@ func TestServerThatJudges(t *testing.T) {
 	}
 }
 
+// A refusal says nothing about whether the server judges what it does not refuse.
+func TestServerThatJudgesAndRefuses(t *testing.T) {
+	s := servertest.Start(t, apiserver.Config{})
+	applied(t, s.Config(t), "settings", config)
+	reader := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}
+	grant(t, s.Client(t), "reads", reader, "get")
+	p := running(t, s.As(t, "reader"), "holdfast patch")
+	servertest.Eventually(t, "the reader may read", func() bool {
+		_, err := p.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
+		return err == nil
+	})
+	if err := p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsForbidden(err) {
+		t.Fatalf("a write that is not allowed: %v", err)
+	}
+	grant(t, s.Client(t), "writes", reader, "patch")
+	servertest.Eventually(t, "the write is allowed", func() bool {
+		return p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
+	})
+	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, p.heard()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
 // What the guard asks it asks as the person who writes, whatever says who that is.
 func TestTokens(t *testing.T) {
 	s := servertest.Start(t, apiserver.Config{Ownership: "off"})
 	applied(t, s.Config(t), "settings", config)
-	grant(t, s.Client(t), rbacv1.Subject{Kind: "ServiceAccount", Name: "robot", Namespace: "default"}, "get", "patch")
+	grant(t, s.Client(t), "patches", rbacv1.Subject{Kind: "ServiceAccount", Name: "robot", Namespace: "default"}, "get", "patch")
 	if _, err := s.Client(t).CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +223,7 @@ func TestUnreadable(t *testing.T) {
 	s := servertest.Start(t, apiserver.Config{Ownership: "off"})
 	applied(t, s.Config(t), "settings", config)
 	blind := s.As(t, "blind")
-	grant(t, s.Client(t), rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "blind"}, "patch")
+	grant(t, s.Client(t), "patches", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "blind"}, "patch")
 	p := running(t, blind, "holdfast patch")
 	servertest.Eventually(t, "the write is allowed", func() bool {
 		return p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil

@@ -115,18 +115,18 @@ func applied(t testing.TB, server *rest.Config, name, text string) *corev1.Confi
 }
 
 // grant lets somebody do something with ConfigMaps, and nothing else.
-func grant(t testing.TB, admin kubernetes.Interface, who rbacv1.Subject, verbs ...string) {
+func grant(t testing.TB, admin kubernetes.Interface, role string, who rbacv1.Subject, verbs ...string) {
 	t.Helper()
-	role := &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: who.Name},
+	rights := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}},
 	}
-	if _, err := admin.RbacV1().Roles("default").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+	if _, err := admin.RbacV1().Roles("default").Create(t.Context(), rights, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: who.Name}, Subjects: []rbacv1.Subject{who},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: who.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: []rbacv1.Subject{who},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
 	}
 	if _, err := admin.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

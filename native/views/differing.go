@@ -65,15 +65,6 @@ func differ(field *value.FieldCacheEntry, a, b places) error {
 	return put(field, y, b.to)
 }
 
-// same compares two values of one type; by their addresses, where they have one,
-// since a value in an interface is copied.
-func same(x, y reflect.Value) bool {
-	if x.CanAddr() && y.CanAddr() {
-		return reflect.DeepEqual(x.Addr().Interface(), y.Addr().Interface())
-	}
-	return reflect.DeepEqual(x.Interface(), y.Interface())
-}
-
 // both are two structs that are encoded field by field, or what two pointers to
 // such point to.
 func both(x, y reflect.Value) (inX, inY reflect.Value, ok bool) {
