@@ -36,14 +36,14 @@ type Result struct {
 func (r Review) Decide() (Result, error) {
 	instance := r.New.DeepCopy()
 	r.protect(instance)
-	decision, err := r.decide(instance)
+	version, decision, err := r.decide(instance)
 	if err != nil || !decision.Accepted() {
 		return Result{Decision: decision}, err
 	}
 	if decision.Values != nil {
 		instance.Spec.Parameters = decision.Values
 	}
-	if err := r.run(instance, decision.Plan); err != nil {
+	if err := r.run(instance, version, decision.Plan); err != nil {
 		return Result{}, err
 	}
 	return Result{Instance: instance, Decision: decision}, nil
@@ -56,7 +56,7 @@ func (r Review) protect(instance *api.Instance) {
 		stored = r.Old.Annotations
 	}
 	annotations := maps.Clone(instance.Annotations)
-	for _, name := range []string{api.RecordsAnnotation, api.RequesterAnnotation} {
+	for _, name := range []string{api.RecordsAnnotation, api.RequesterAnnotation, api.BindingAnnotation} {
 		delete(annotations, name)
 		if text, found := stored[name]; found {
 			if annotations == nil {
@@ -70,29 +70,33 @@ func (r Review) protect(instance *api.Instance) {
 	instance.Annotations = annotations
 }
 
-func (r Review) decide(instance *api.Instance) (parameters.Decision, error) {
+// decide also returns the OperatorVersion that it judged by, nil if there is none.
+func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters.Decision, error) {
 	reference := instance.Spec.OperatorVersion
 	if reference.Namespace != "" && reference.Namespace != instance.Namespace {
-		return refused("operator version %s is in namespace %s: an instance has one of its own namespace", reference.Name, reference.Namespace), nil
+		return nil, refused("operator version %s is in namespace %s: an instance has one of its own namespace", reference.Name, reference.Namespace), nil
 	}
 	to, err := r.Version(reference.Name)
 	if err != nil {
-		return parameters.Decision{}, err
+		return nil, parameters.Decision{}, err
 	}
 	if to == nil {
 		if r.unchanged(instance) {
 			// It can still be deleted, or labelled.
-			return parameters.Decision{}, nil
+			return nil, parameters.Decision{}, nil
 		}
-		return refused("operator version %s does not exist", reference.Name), nil
+		return nil, refused("operator version %s does not exist", reference.Name), nil
 	}
-	if r.Old == nil {
-		return parameters.Install(to.Definitions(), parameters.Request{Wanted: instance.Spec.Parameters}), nil
+	var decision parameters.Decision
+	switch {
+	case r.Old == nil:
+		decision = parameters.Install(to.Definitions(), parameters.Request{Wanted: instance.Spec.Parameters})
+	case r.Old.Spec.OperatorVersion.Name == reference.Name:
+		decision = r.update(instance, to)
+	default:
+		decision, err = r.change(instance, to)
 	}
-	if r.Old.Spec.OperatorVersion.Name == reference.Name {
-		return r.update(instance, to)
-	}
-	return r.change(instance, to)
+	return to, decision, err
 }
 
 // unchanged says that a write leaves everything that is judged alone.
@@ -101,18 +105,18 @@ func (r Review) unchanged(instance *api.Instance) bool {
 		maps.Equal(r.Old.Spec.Parameters, instance.Spec.Parameters) && r.asked() == ""
 }
 
-func (r Review) update(instance *api.Instance, version *api.OperatorVersion) (parameters.Decision, error) {
+func (r Review) update(instance *api.Instance, version *api.OperatorVersion) parameters.Decision {
 	request := parameters.Request{
 		Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters, Plan: r.asked(), Running: r.Old.RunningPlan(),
 	}
 	if request.Plan == parameters.CleanupPlan {
 		if instance.DeletionTimestamp == nil {
-			return refused("plan '%s' runs when the instance is deleted", parameters.CleanupPlan), nil
+			return refused("plan '%s' runs when the instance is deleted", parameters.CleanupPlan)
 		}
 		// It ends whatever runs.
 		request.Running = ""
 	}
-	return parameters.Update(version.Definitions(), request), nil
+	return parameters.Update(version.Definitions(), request)
 }
 
 // change goes to another version, up or back, and writes down where from.
@@ -156,9 +160,10 @@ func (r Review) asked() string {
 	return wanted.PlanName
 }
 
-// run starts a plan with the rights of the requester. Without one, what runs goes
-// on, whatever a client says; what has ended may be cleared.
-func (r Review) run(instance *api.Instance, plan string) error {
+// run starts a plan with the rights of the requester, for the version that it was
+// judged with. Without a plan, what runs goes on, whatever a client says; what has
+// ended may be cleared.
+func (r Review) run(instance *api.Instance, version *api.OperatorVersion, plan string) error {
 	if plan == "" {
 		if r.Old.RunningPlan() != "" || instance.Spec.PlanExecution.PlanName != "" {
 			instance.Spec.PlanExecution = r.Old.Spec.PlanExecution
@@ -167,10 +172,17 @@ func (r Review) run(instance *api.Instance, plan string) error {
 	}
 	instance.Spec.PlanExecution = api.PlanExecution{PlanName: plan, UID: r.NewUID()}
 	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil {
-		// The controller asks for it, with the rights of who was last.
-		return nil
+		// The controller asks for it, with the rights of who was last, and for the
+		// version that they asked for.
+		if _, bound, err := api.BoundTo(instance); bound || err != nil {
+			return err
+		}
+		return api.Bind(instance, version)
 	}
-	return api.SetRequester(instance, r.Requester)
+	if err := api.SetRequester(instance, r.Requester); err != nil {
+		return err
+	}
+	return api.Bind(instance, version)
 }
 
 func refused(format string, args ...any) parameters.Decision {

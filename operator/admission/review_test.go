@@ -19,10 +19,33 @@ var versions = map[string]string{
 		parameters: [{name: TOKENS, default: "1", immutable: true}, {name: LATER, default: a, immutable: true}, {name: NEW, default: d, immutable: true}, {name: CPUS, default: "1"}]}`,
 }
 
+// find finds a version of the tests.
+func find(name string) (*api.OperatorVersion, error) {
+	text, found := versions[name]
+	if !found {
+		return nil, nil
+	}
+	version := &api.OperatorVersion{}
+	version.Name = name
+	return version, yaml.UnmarshalStrict([]byte(text), &version.Spec)
+}
+
+// instance reads an Instance, with the digests of versions in their places.
 func instance(t *testing.T, text string) *api.Instance {
 	t.Helper()
 	if text == "" {
 		return nil
+	}
+	for place, name := range map[string]string{"FIRST": "tok-0.1.0", "SECOND": "tok-0.2.0"} {
+		version, err := find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		binding, err := version.Binding()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strings.ReplaceAll(text, place, binding.Digest)
 	}
 	read := &api.Instance{}
 	if err := yaml.UnmarshalStrict([]byte(text), read); err != nil {
@@ -32,9 +55,16 @@ func instance(t *testing.T, text string) *api.Instance {
 }
 
 const (
-	jane = `holdfast.dev/requested-by: '{"username":"jane","groups":["dev"]}'`
+	jane = `holdfast.dev/requested-by: '{"username":"jane","groups":["dev"]}', ` + judged
+	late = `holdfast.dev/requested-by: '{"username":"jane","groups":["dev"]}', ` + rejudged
 	root = `holdfast.dev/requested-by: '{"username":"root"}'`
 	left = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"8"}}]'`
+
+	// judged and rejudged stand for the digests of the two versions, other for one of
+	// another content.
+	judged   = `holdfast.dev/judged-with: '{"operatorVersion":"tok-0.1.0","digest":"FIRST"}'`
+	rejudged = `holdfast.dev/judged-with: '{"operatorVersion":"tok-0.2.0","digest":"SECOND"}'`
+	other    = `holdfast.dev/judged-with: '{"operatorVersion":"tok-0.1.0","digest":"sha256:0"}'`
 
 	fresh   = `{spec: {operatorVersion: {name: tok-0.1.0}}}`
 	stored  = `{metadata: {annotations: {` + root + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`
@@ -85,7 +115,22 @@ func TestReview(t *testing.T) {
 		"update: cleanup of a deleted instance runs for the last requester": {
 			old:  running,
 			new:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup}}}`,
-			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup, uid: new}}}`,
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `, ` + judged + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup, uid: new}}}`,
+		},
+		"update: cleanup stays with the content that the last requester asked for": {
+			old:  `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			new:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup}}}`,
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup, uid: new}}}`,
+		},
+		"update: who runs nothing binds to nothing": {
+			old:  `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			new:  `{metadata: {annotations: {` + judged + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			want: `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+		},
+		"update: who runs a plan binds it to the content of now": {
+			old:  `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			new:  `{metadata: {annotations: {` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"}}}`,
+			want: `{metadata: {annotations: {` + jane + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"}, planExecution: {planName: deploy, uid: new}}}`,
 		},
 		"update: another plan while one runs": {
 			old: running, new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: backup}}}`,
@@ -127,7 +172,7 @@ func TestReview(t *testing.T) {
 		"upgrade: with consent, and what was left is written down": {
 			old: stored,
 			new: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}'}}, spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8"}}}`,
-			want: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}', ` + jane + `, ` + left + `}},
+			want: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}', ` + late + `, ` + left + `}},
 				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: a, NEW: d}, planExecution: {planName: upgrade, uid: new}}}`,
 		},
 		"upgrade: while a plan runs": {
@@ -157,15 +202,7 @@ func TestReview(t *testing.T) {
 				Old: instance(t, test.old), New: instance(t, test.new),
 				Requester: api.Requester{Username: "jane", Groups: []string{"dev"}},
 				NewUID:    func() types.UID { return "new" },
-				Version: func(name string) (*api.OperatorVersion, error) {
-					text, found := versions[name]
-					if !found {
-						return nil, nil
-					}
-					version := &api.OperatorVersion{}
-					version.Name = name
-					return version, yaml.UnmarshalStrict([]byte(text), &version.Spec)
-				},
+				Version:   find,
 			}
 			given := review.New.DeepCopy()
 			result, err := review.Decide()

@@ -54,6 +54,26 @@ func (s *OperatorVersionSpec) Task(name string) *Task {
 	return nil
 }
 
+// Newest is the highest of some versions that a task of kind KudoOperator may mean,
+// nil for none.
+func Newest(versions []OperatorVersion, wanted TaskSpec) *OperatorVersion {
+	var newest *OperatorVersion
+	for i := range versions {
+		spec := &versions[i].Spec
+		if spec.Operator.Name != wanted.Package || wanted.AppVersion != "" && wanted.AppVersion != spec.AppVersion ||
+			wanted.OperatorVersion != "" && wanted.OperatorVersion != spec.Version {
+			continue
+		}
+		// One that is no version is not higher than any.
+		if newest == nil {
+			newest = &versions[i]
+		} else if order, err := parameters.Compare(spec.Version, newest.Spec.Version); err == nil && order > 0 {
+			newest = &versions[i]
+		}
+	}
+	return newest
+}
+
 // RunningPlan is the plan that an Instance is busy with, "" for none.
 func (i *Instance) RunningPlan() string {
 	name := i.Spec.PlanExecution.PlanName

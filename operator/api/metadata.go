@@ -34,6 +34,8 @@ const (
 	RecordsAnnotation = "holdfast.dev/recorded-parameters"
 	// RequesterAnnotation is set by admission only: see Requester.
 	RequesterAnnotation = "holdfast.dev/requested-by"
+	// BindingAnnotation is set by admission only: see Binding.
+	BindingAnnotation = "holdfast.dev/judged-with"
 
 	// CleanupFinalizer keeps an Instance until its plan cleanup has run.
 	CleanupFinalizer = "kudo.dev.instance.cleanup"

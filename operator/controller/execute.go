@@ -62,6 +62,9 @@ func (e *execution) open(ctx context.Context) error {
 	if version == nil {
 		return fmt.Errorf("operator version %s does not exist", reference.Name)
 	}
+	if err := bound(e.instance, version); err != nil {
+		return err
+	}
 	e.version = version
 	definition, found := version.Spec.Plans[wanted.PlanName]
 	if !found {

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
-	"holdfast.dev/holdfast/parameters"
 )
 
 var (
@@ -71,32 +69,21 @@ func (c *controller) version(ctx context.Context, namespace, name string) (*api.
 	return version, nil
 }
 
-// newest is the name of the highest version of an operator, and of an app
-// version if there is one.
-func (c *controller) newest(ctx context.Context, namespace, operator, appVersion string) (string, error) {
+// newest is the name of the highest version that a task may mean.
+func (c *controller) newest(ctx context.Context, namespace string, wanted api.TaskSpec) (string, error) {
 	list, err := c.own.Resource(versions).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}
-	var found []*api.OperatorVersion
+	all := make([]api.OperatorVersion, len(list.Items))
 	for i := range list.Items {
-		version := &api.OperatorVersion{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, version); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &all[i]); err != nil {
 			return "", fmt.Errorf("operator version %s/%s: %w", namespace, list.Items[i].GetName(), err)
 		}
-		if version.Spec.Operator.Name == operator && (appVersion == "" || version.Spec.AppVersion == appVersion) {
-			found = append(found, version)
-		}
 	}
-	if len(found) == 0 {
-		return "", fmt.Errorf("there is no version of operator %s in namespace %s", operator, namespace)
+	newest := api.Newest(all, wanted)
+	if newest == nil {
+		return "", fmt.Errorf("there is no version of operator %s in namespace %s", wanted.Package, namespace)
 	}
-	highest := slices.MaxFunc(found, func(a, b *api.OperatorVersion) int {
-		order, err := parameters.Compare(a.Spec.Version, b.Spec.Version)
-		if err != nil {
-			return 0
-		}
-		return order
-	})
-	return highest.Name, nil
+	return newest.Name, nil
 }
