@@ -17,9 +17,24 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Frozen finds the parameters. The error names a template that cannot be
-// rendered with the defaults.
+// Frozen finds the parameters, also those of packages that this one brings along.
+// The error names a template that cannot be rendered with the defaults.
 func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
+	var all pack.Findings
+	for folder, each := range p.All() {
+		findings, err := frozenIn(ctx, each)
+		if err != nil && folder != "." {
+			err = fmt.Errorf("%s: %w", folder, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, findings.In(folder)...)
+	}
+	return all, nil
+}
+
+func frozenIn(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme(), plain: map[string]string{}}
 	for i := range l.version.Definitions {
 		if definition := &l.version.Definitions[i]; definition.Default == nil {

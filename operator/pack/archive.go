@@ -34,7 +34,7 @@ func ReadArchive(archive io.Reader) (Files, error) {
 		case limited.N <= 0:
 			return nil, errors.New("unpacks to more than 32 MiB")
 		case errors.Is(err, io.EOF):
-			return files, nil
+			return files.needed()
 		case err != nil:
 			return nil, fmt.Errorf("not a .tgz: %w", err)
 		case number >= maxEntries:
@@ -44,7 +44,7 @@ func ReadArchive(archive io.Reader) (Files, error) {
 		if err != nil {
 			return nil, err
 		}
-		if entry.Typeflag == tar.TypeDir || !belongs(name) {
+		if entry.Typeflag == tar.TypeDir || !mayBelong(name) {
 			continue
 		}
 		err = files.add(name, entries)

@@ -10,6 +10,9 @@
 // passes over in silence, such as a field that there is not, is a warning of
 // Verify.
 //
+// A task of kind KudoOperator may name a package in a folder of this one, as
+// ./zookeeper. It is read, checked and written with it.
+//
 // A package may come from anywhere: nothing is written to the disk, nothing but
 // regular files is read, and all sizes are bounded. Packages are values; reading
 // shares nothing.

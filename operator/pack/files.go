@@ -79,33 +79,40 @@ func readFolder(location string) (Files, error) {
 	}
 	defer root.Close()
 	files := Files{}
-	for _, name := range []string{OperatorFileName, ParamsFileName} {
-		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+	err = files.packages(func(folder string) error { return files.readPackage(root, folder) })
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// readPackage reads the files of the package in a folder, without those that it
+// brings along.
+func (f Files) readPackage(root *os.Root, folder string) error {
+	for _, name := range []string{path.Join(folder, OperatorFileName), path.Join(folder, ParamsFileName)} {
+		if _, err := root.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := files.readFrom(root, name); err != nil {
-			return nil, err
+		if err := f.readFrom(root, name); err != nil {
+			return err
 		}
 	}
-	err = fs.WalkDir(root.FS(), templatesFolder, func(name string, entry fs.DirEntry, err error) error {
+	templates := path.Join(folder, templatesFolder)
+	return fs.WalkDir(root.FS(), templates, func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && name == templatesFolder && errors.Is(err, fs.ErrNotExist):
+		case err != nil && name == templates && errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
 			return err
 		case entry.IsDir():
 			return nil
-		case name == templatesFolder:
+		case name == templates:
 			return fmt.Errorf("%s: not a folder", name)
-		case !belongs(name):
+		case !isTemplate(name):
 			return nil
 		}
-		return files.readFrom(root, name)
+		return f.readFrom(root, name)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
 }
 
 func (f Files) readFrom(root *os.Root, name string) error {
@@ -124,13 +131,27 @@ func (f Files) readFrom(root *os.Root, name string) error {
 	return f.add(name, file)
 }
 
-// belongs says whether a file is part of a package. KUDO takes every template
-// with .yaml in its name.
+// belongs says whether a file is part of a package, of those that it brings along
+// not.
 func belongs(name string) bool {
-	if name == OperatorFileName || name == ParamsFileName {
-		return true
+	return name == OperatorFileName || name == ParamsFileName || strings.HasPrefix(name, templatesFolder+"/") && isTemplate(name)
+}
+
+// isTemplate says whether a file among the templates is one. KUDO takes every
+// file with .yaml in its name.
+func isTemplate(name string) bool { return strings.Contains(path.Base(name), ".yaml") }
+
+// mayBelong says whether a file is part of a package in whatever folder.
+func mayBelong(name string) bool {
+	for {
+		if belongs(name) {
+			return true
+		}
+		var deeper bool
+		if _, name, deeper = strings.Cut(name, "/"); !deeper {
+			return false
+		}
 	}
-	return strings.HasPrefix(name, templatesFolder+"/") && strings.Contains(path.Base(name), ".yaml")
 }
 
 // add takes one file, if it is one that a package may hold.

@@ -39,6 +39,17 @@ func (f Findings) Err() error {
 	return errors.Join(all...)
 }
 
+// In are the findings of a package in a folder of another; "." is no folder.
+func (f Findings) In(folder string) Findings {
+	if folder == "." {
+		return f
+	}
+	for i := range f {
+		f[i].Path = folder + "/" + f[i].Path
+	}
+	return f
+}
+
 func (f *Findings) fail(path, message string) { *f = append(*f, Finding{Failure, path, message}) }
 
 func (f *Findings) warn(path, message string) { *f = append(*f, Finding{Warning, path, message}) }

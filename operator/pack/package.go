@@ -2,7 +2,7 @@ package pack
 
 import (
 	"encoding/json"
-	"strings"
+	"errors"
 
 	"holdfast.dev/holdfast/operator/api"
 )
@@ -13,6 +13,9 @@ type Package struct {
 	Params   ParamsFile
 	// Templates by their path below templates/.
 	Templates map[string]string
+	// Bundled are the packages in folders of this one, by the names that tasks have
+	// for them, such as ./zookeeper.
+	Bundled map[string]*Package
 
 	// notes are what reading passed over.
 	notes Findings
@@ -66,19 +69,12 @@ type Param struct {
 	Hint        string            `json:"hint,omitempty"`
 }
 
-// Parse reads the files.
+// Parse reads the files, also those of packages in folders of this one.
 func (f Files) Parse() (*Package, error) {
-	p := &Package{Templates: map[string]string{}}
-	if err := p.parseOperator(f[OperatorFileName]); err != nil {
+	r := &reader{files: f, read: map[string]*Package{}}
+	p := r.parse(".")
+	if err := errors.Join(r.wrong...); err != nil {
 		return nil, err
-	}
-	if err := p.parseParams(f[ParamsFileName]); err != nil {
-		return nil, err
-	}
-	for _, name := range f.names() {
-		if template, found := strings.CutPrefix(name, templatesFolder+"/"); found {
-			p.Templates[template] = string(f[name])
-		}
 	}
 	return p, nil
 }

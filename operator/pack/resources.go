@@ -29,7 +29,7 @@ func (p *Package) Resources(namespace string) (*api.Operator, *api.OperatorVersi
 		Spec: api.OperatorVersionSpec{
 			Operator: corev1.ObjectReference{Kind: "Operator", Name: p.Operator.Name},
 			Version:  p.Operator.OperatorVersion, AppVersion: p.Operator.AppVersion,
-			Templates: p.Templates, Tasks: p.Operator.Tasks, Plans: p.Operator.Plans,
+			Templates: p.Templates, Tasks: p.tasks(), Plans: p.Operator.Plans,
 		},
 	}
 	for i := range p.Params.Parameters {

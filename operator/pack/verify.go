@@ -13,8 +13,17 @@ import (
 )
 
 // Verify finds everything that is wrong with a package: what keeps it from
-// being installed, and as warnings what is of no use.
+// being installed, and as warnings what is of no use. Packages that it brings along
+// are a part of it.
 func (p *Package) Verify() Findings {
+	var all Findings
+	for folder, each := range p.All() {
+		all = append(all, each.verify().In(folder)...)
+	}
+	return all.failuresFirst()
+}
+
+func (p *Package) verify() Findings {
 	v := &verifier{Package: p, used: map[string]bool{}, templates: map[string]bool{}, tasks: map[string]bool{}}
 	v.findings = append(v.findings, p.notes...)
 	v.operator()
@@ -22,7 +31,7 @@ func (p *Package) Verify() Findings {
 	v.tasksOf()
 	v.templateFiles()
 	v.params()
-	return v.findings.failuresFirst()
+	return v.findings
 }
 
 // verifier collects findings, and what is used.

@@ -34,9 +34,7 @@ func (v *verifier) task(path string, task *api.Task) {
 	case api.PipeTask:
 		v.pipe(path+".spec", spec)
 	case api.KudoOperatorTask:
-		if spec.Package == "" {
-			v.operatorf(path+".spec.package", "required for %s", task.Kind)
-		}
+		v.dependency(path+".spec", spec)
 		if spec.ParameterFile != "" {
 			v.template(path+".spec.parameterFile", spec.ParameterFile)
 		}
@@ -48,6 +46,26 @@ func (v *verifier) task(path string, task *api.Task) {
 	}
 	if task.Kind == api.ToggleTask {
 		v.toggle(path+".spec.parameter", spec.Parameter)
+	}
+}
+
+// dependency checks the package that a task wants to be installed; what is in a
+// repository is not looked at.
+func (v *verifier) dependency(path string, spec api.TaskSpec) {
+	folder, err := folderOf(spec.Package)
+	bundled := v.Bundled[spec.Package]
+	switch {
+	case spec.Package == "":
+		v.operatorf(path+".package", "required for %s", api.KudoOperatorTask)
+	case err != nil:
+		v.operatorf(path+".package", "%s", err)
+	case folder == "":
+	case bundled == nil:
+		v.operatorf(path+".package", "there is no file %s/%s", folder, OperatorFileName)
+	case spec.OperatorVersion != "" && spec.OperatorVersion != bundled.Operator.OperatorVersion:
+		v.operatorf(path+".operatorVersion", "the package in folder %s has %q", folder, bundled.Operator.OperatorVersion)
+	case spec.AppVersion != "" && spec.AppVersion != bundled.Operator.AppVersion:
+		v.operatorf(path+".appVersion", "the package in folder %s has %q", folder, bundled.Operator.AppVersion)
 	}
 }
 
