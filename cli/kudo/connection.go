@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,6 +87,28 @@ func (c *connection) connect() (*server, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return &server{Interface: made, namespace: namespace}, nil
+}
+
+// online is a command that needs the server.
+func (c *connection) online(run func(cmd *cobra.Command, s *server, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return run(cmd, s, args)
+	}
+}
+
+// about is a command that is about an Instance, its first argument.
+func (c *connection) about(run func(cmd *cobra.Command, s *server, instance *api.Instance) error) func(*cobra.Command, []string) error {
+	return c.online(func(cmd *cobra.Command, s *server, args []string) error {
+		instance, err := s.instance(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd, s, instance)
+	})
 }
 
 func (s *server) get(ctx context.Context, resource, name string, into runtime.Object) error {

@@ -19,11 +19,7 @@ func newGetCommand() *cobra.Command {
 operators, or their versions.`,
 		ValidArgs: []string{instances, operators, operatorVersions},
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
+		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
 			what := instances
 			if len(args) == 1 {
 				what = args[0]
@@ -37,7 +33,7 @@ operators, or their versions.`,
 				return err
 			}
 			return table(cmd.OutOrStdout(), rows)
-		},
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	return cmd

@@ -25,22 +25,24 @@ type creation struct {
 	object   metav1.Object
 }
 
-// put creates the Operator and the OperatorVersion of a package, if they are not
-// there. An OperatorVersion of this name that is another one is an error.
-func (s *server) put(ctx context.Context, p *pack.Package) (*offer, error) {
-	operator, version := p.Resources(s.namespace)
-	if err := s.same(ctx, version); err != nil {
+// put creates the Operators and the OperatorVersions of packages, if they are not
+// there, all or none. An OperatorVersion of this name that is another one is an
+// error.
+func (s *server) put(ctx context.Context, packages []*pack.Package) (*offer, error) {
+	if err := s.sameAll(ctx, packages); err != nil {
 		return nil, err
 	}
 	o := &offer{server: s}
-	for _, wanted := range []creation{{operators, operator}, {operatorVersions, version}} {
-		err := o.create(ctx, wanted)
-		if err != nil {
-			return nil, errors.Join(err, o.withdraw(ctx))
+	for _, p := range packages {
+		operator, version := p.Resources(s.namespace)
+		for _, wanted := range []creation{{operators, operator}, {operatorVersions, version}} {
+			if err := o.create(ctx, wanted); err != nil {
+				return nil, errors.Join(err, o.withdraw(ctx))
+			}
 		}
 	}
-	// Somebody else may have created it in between.
-	if err := s.same(ctx, version); err != nil {
+	// Somebody else may have created one in between.
+	if err := s.sameAll(ctx, packages); err != nil {
 		return nil, errors.Join(err, o.withdraw(ctx))
 	}
 	return o, nil
@@ -81,15 +83,18 @@ func (o *offer) withdraw(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// same refuses a package whose OperatorVersion is there with other content.
-func (s *server) same(ctx context.Context, wanted *api.OperatorVersion) error {
-	stored, err := s.version(ctx, wanted.Name)
-	if err != nil || stored == nil {
-		return err
-	}
-	if !equality.Semantic.DeepEqual(stored.Spec, wanted.Spec) {
-		return fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
-			wanted.Name, s.namespace)
+// sameAll refuses packages whose OperatorVersions are there with other content.
+func (s *server) sameAll(ctx context.Context, packages []*pack.Package) error {
+	for _, p := range packages {
+		_, wanted := p.Resources(s.namespace)
+		stored, err := s.version(ctx, wanted.Name)
+		if err != nil {
+			return err
+		}
+		if stored != nil && !equality.Semantic.DeepEqual(stored.Spec, wanted.Spec) {
+			return fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
+				wanted.Name, s.namespace)
+		}
 	}
 	return nil
 }

@@ -28,15 +28,7 @@ func newStatusCommand() *cobra.Command {
 		Long:    "Show how far the plans of an instance are. With --wait the one that runs is followed.",
 		Example: "  holdfast kudo plan status events",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
-			instance, err := s.instance(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if wait.wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
@@ -56,7 +48,7 @@ func newStatusCommand() *cobra.Command {
 				}
 			}
 			return nil
-		},
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
@@ -71,11 +63,7 @@ func newTriggerCommand() *cobra.Command {
 		Short:   "Run a plan of an instance",
 		Example: "  holdfast kudo plan trigger events backup --wait",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
+		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
 			judged, err := s.write(cmd.Context(), args[0], change{what: "plan", edit: func(instance *api.Instance) error {
 				instance.Spec.PlanExecution = api.PlanExecution{PlanName: args[1]}
 				return nil
@@ -83,11 +71,8 @@ func newTriggerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s triggered\n", args[1], args[0]); err != nil {
-				return err
-			}
-			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
-		},
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered", args[1], args[0]))
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
@@ -100,18 +85,10 @@ func newHistoryCommand() *cobra.Command {
 		Use:   "history INSTANCE",
 		Short: "List the last run of each plan, and the versions an instance had",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
-			instance, err := s.instance(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			records, err := api.Records(instance)
 			if err != nil {
-				return fmt.Errorf("instance %s: %w", args[0], err)
+				return fmt.Errorf("instance %s: %w", instance.Name, err)
 			}
 			rows := [][]string{{"PLAN", "STATUS", "LAST UPDATED", "MESSAGE"}}
 			for _, status := range recent(instance) {
@@ -132,7 +109,7 @@ func newHistoryCommand() *cobra.Command {
 				return err
 			}
 			return table(cmd.OutOrStdout(), versions)
-		},
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	return cmd

@@ -20,11 +20,7 @@ func newRollbackCommand() *cobra.Command {
 values it had then. What is immutable in both versions keeps its value.`,
 		Example: "  holdfast kudo rollback events --wait",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
+		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
 			wanted := change{what: "rollback", edit: back}
 			if dryRun {
 				return s.preview(cmd.Context(), args[0], wanted, cmd.OutOrStdout())
@@ -33,12 +29,8 @@ values it had then. What is immutable in both versions keeps its value.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "instance %s rolled back to %s\n", args[0], judged.after.Spec.OperatorVersion.Name)
-			if err != nil {
-				return err
-			}
-			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
-		},
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", args[0], judged.after.Spec.OperatorVersion.Name))
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())

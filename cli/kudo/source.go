@@ -123,9 +123,7 @@ func repository(location string) string {
 	return location
 }
 
-func isURL(location string) bool {
-	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
-}
+func isURL(location string) bool { return pack.IsURL(location) }
 
 // isPath tells files from names, which have no separator in them.
 func isPath(location string) bool {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/api"
 )
 
 func newUninstallCommand() *cobra.Command {
@@ -16,28 +18,20 @@ func newUninstallCommand() *cobra.Command {
 one. The operator version stays, for other instances.`,
 		Example: "  holdfast kudo uninstall events --wait",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := where.connect()
-			if err != nil {
-				return err
-			}
-			instance, err := s.instance(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if err := s.remove(cmd.Context(), instances, instance); err != nil {
-				return fmt.Errorf("delete instance %s: %w", args[0], err)
+				return fmt.Errorf("delete instance %s: %w", instance.Name, err)
 			}
+			said := "is being deleted"
 			if wait.wait {
 				if err := wait.gone(cmd.Context(), s, instance); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "instance %s is gone\n", args[0])
-				return err
+				said = "is gone"
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "instance %s is being deleted\n", args[0])
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s %s\n", instance.Name, said)
 			return err
-		},
+		}),
 	}
 	where.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())

@@ -40,13 +40,10 @@ would change, nothing does, and every one is named.`,
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s updated\n", args[0]); err != nil {
-				return err
-			}
 			if judged.decision.Plan == "" {
-				return nil
+				wait.wait = false
 			}
-			return wait.follow(cmd.Context(), s, judged.after, cmd.OutOrStdout())
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s updated", args[0]))
 		},
 	}
 	where.addFlags(cmd.Flags())

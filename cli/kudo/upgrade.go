@@ -14,13 +14,8 @@ import (
 
 // upgrade is what is asked for.
 type upgrade struct {
-	connection
-	source
-	values
-	waiting
-	instance string
-	accepted []string
-	dryRun   bool
+	request
+	dryRun bool
 }
 
 func newUpgradeCommand() *cobra.Command {
@@ -33,7 +28,7 @@ func newUpgradeCommand() *cobra.Command {
 A parameter that becomes immutable, or is new and immutable, needs a value that is
 given now: with -p or -P, or with --accept-immutable for the value it has, or the
 default. All that is missing is named at once, and a refused upgrade leaves
-nothing behind.
+nothing behind. Packages that it depends on are put on the server with it.
 
 --dry-run changes nothing. It prints what becomes of each parameter, which plan
 runs and how the rendered resources differ (values of Secrets are not shown); the
@@ -43,24 +38,14 @@ exit code is 1 if the upgrade would be refused.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd, args[0]) },
 	}
-	u.connection.addFlags(cmd.Flags())
-	u.source.addFlags(cmd.Flags())
-	u.values.addFlags(cmd.Flags())
-	u.waiting.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&u.instance, "instance", "", "name of the instance (default: the name of the package)")
-	cmd.Flags().StringArrayVar(&u.accepted, "accept-immutable", nil,
-		"a parameter that becomes immutable with the value it has, or its default; may be given several times")
+	u.addFlags(cmd, "a parameter that becomes immutable with the value it has, or its default; may be given several times")
 	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "say what would happen, and change nothing")
 	return cmd
 }
 
 func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
-	p, err := u.verified(ctx, location)
-	if err != nil {
-		return err
-	}
-	given, err := u.read(cmd.InOrStdin())
+	p, given, err := u.given(cmd, location)
 	if err != nil {
 		return err
 	}
@@ -68,26 +53,23 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	if err != nil {
 		return err
 	}
-	name := u.instance
-	if name == "" {
-		name = p.Operator.Name
-	}
-	_, target := p.Resources(s.namespace)
-	if err := s.same(ctx, target); err != nil {
-		return err
-	}
-	wanted := u.change(target, given)
-	if u.dryRun {
-		return s.preview(ctx, name, wanted, cmd.OutOrStdout())
-	}
-	written, err := s.upgrade(ctx, name, p, wanted)
+	packages, err := u.resolve(ctx, s, p)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s upgraded to %s\n", name, target.Name); err != nil {
+	if err := s.sameAll(ctx, packages); err != nil {
 		return err
 	}
-	return u.follow(ctx, s, written, cmd.OutOrStdout())
+	_, target := p.Resources(s.namespace)
+	wanted := u.change(target, given)
+	if u.dryRun {
+		return s.preview(ctx, u.instance, wanted, cmd.OutOrStdout())
+	}
+	written, err := s.upgrade(ctx, u.instance, packages, wanted)
+	if err != nil {
+		return err
+	}
+	return u.report(cmd, s, written, fmt.Sprintf("instance %s upgraded to %s", u.instance, target.Name))
 }
 
 // change is the upgrade as a write, with the consent that it carries.
@@ -104,12 +86,12 @@ func (u *upgrade) change(target *api.OperatorVersion, given given) change {
 	}}
 }
 
-// upgrade writes the package and the Instance, or nothing.
-func (s *server) upgrade(ctx context.Context, name string, p *pack.Package, wanted change) (*api.Instance, error) {
+// upgrade writes the packages and the Instance, or nothing.
+func (s *server) upgrade(ctx context.Context, name string, packages []*pack.Package, wanted change) (*api.Instance, error) {
 	offered := &offer{server: s}
 	judged, err := s.write(ctx, name, wanted, func() error {
 		var err error
-		put, err := s.put(ctx, p)
+		put, err := s.put(ctx, packages)
 		if err == nil {
 			offered = put
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -26,6 +27,15 @@ type waiting struct {
 func (w *waiting) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&w.wait, "wait", false, "wait until it is done, and show how far it is")
 	flags.DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
+}
+
+// report says what was written, and shows the run that it started, if asked to
+// wait.
+func (w *waiting) report(cmd *cobra.Command, s *server, written *api.Instance, said string) error {
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), said); err != nil {
+		return err
+	}
+	return w.follow(cmd.Context(), s, written, cmd.OutOrStdout())
 }
 
 // follow shows the run that a write started until it has ended, if asked to wait.

@@ -85,9 +85,7 @@ func Digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func isURL(location string) bool {
-	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
-}
+func isURL(location string) bool { return pack.IsURL(location) }
 
 func join(location, name string) string {
 	if !isURL(location) {

@@ -101,11 +101,18 @@ type Query struct {
 	Name, OperatorVersion, AppVersion string
 }
 
-// Find is the newest package that a query is about.
+// NotFoundError says that there is no repository, or that it does not have a package;
+// it may be elsewhere.
+type NotFoundError string
+
+// Error is what is not there.
+func (e NotFoundError) Error() string { return string(e) }
+
+// Find is the newest package that a query is about. The error is a NotFoundError.
 func (x *Index) Find(query Query) (*Entry, error) {
 	entries, found := x.Entries[query.Name]
 	if !found {
-		return nil, fmt.Errorf("there is no package %q in the repository", query.Name)
+		return nil, NotFoundError(fmt.Sprintf("there is no package %q in the repository", query.Name))
 	}
 	for i, entry := range entries {
 		if query.OperatorVersion != "" && query.OperatorVersion != entry.OperatorVersion ||
@@ -120,7 +127,7 @@ func (x *Index) Find(query Query) (*Entry, error) {
 	for _, entry := range entries {
 		known = append(known, entry.VersionName())
 	}
-	return nil, fmt.Errorf("there is no such version of package %q in the repository, only %s", query.Name, strings.Join(known, ", "))
+	return nil, NotFoundError(fmt.Sprintf("there is no such version of package %q in the repository, only %s", query.Name, strings.Join(known, ", ")))
 }
 
 // Search are the packages with a word in their name or description, by name, the

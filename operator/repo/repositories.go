@@ -83,7 +83,7 @@ func (r *Repositories) Find(name string) (Repository, error) {
 		}
 	}
 	if name == "" {
-		return Repository{}, errors.New("there is no repository: add one")
+		return Repository{}, NotFoundError("there is no repository: add one")
 	}
 	return Repository{}, fmt.Errorf("there is no repository %q", name)
 }
