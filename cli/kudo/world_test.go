@@ -3,21 +3,19 @@ package kudo_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -32,32 +30,11 @@ type world struct {
 	dynamic               dynamic.Interface
 }
 
-// start starts a server with the definitions of the kinds.
+// start starts a server.
 func start(t *testing.T) world {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})
-	w := world{kubeconfig: server.Kubeconfig(), namespace: "default", client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
-	definitions, err := api.CustomResourceDefinitions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	crds := w.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	for _, text := range definitions {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(text, &object.Object); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := crds.Create(t.Context(), object, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-	}
-	for _, resource := range []string{"operators", "operatorversions", "instances"} {
-		servertest.Eventually(t, resource+" are served", func() bool {
-			_, err := w.resource(resource).List(t.Context(), metav1.ListOptions{})
-			return err == nil
-		})
-	}
-	return w
+	return world{kubeconfig: server.Kubeconfig(), client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
 }
 
 // enter makes a namespace of the world.
@@ -79,9 +56,25 @@ func (w world) resource(resource string) dynamic.ResourceInterface {
 // kudo runs a command, and gives what it prints.
 func (w world) kudo(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
-	args = append([]string{"kudo"}, append(args, "--kubeconfig", w.kubeconfig, "--namespace", w.namespace)...)
-	err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, args)
+	err := w.run(ctx, &out, args...)
 	return out.String(), err
+}
+
+// run runs a command that prints to out.
+func (w world) run(ctx context.Context, out io.Writer, args ...string) error {
+	args = append([]string{"kudo"}, append(args, "--kubeconfig", w.kubeconfig, "--namespace", w.namespace)...)
+	return cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args)
+}
+
+// offline runs a command that has nothing to do with a server, and gives what it
+// prints.
+func offline(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append([]string{"kudo"}, args...)); err != nil {
+		t.Fatalf("kudo %s: %v\n%s", strings.Join(args, " "), err, out.String())
+	}
+	return strings.TrimSpace(out.String())
 }
 
 // must runs a command that succeeds, when no plan runs.
@@ -160,11 +153,26 @@ func (w world) names(t *testing.T, resource string) string {
 	return strings.Join(names, " ")
 }
 
+// folder writes files and gives their folder.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
 // tok writes a version of a package and gives its folder.
 func tok(t *testing.T, version, params string) string {
 	t.Helper()
-	folder := t.TempDir()
-	files := map[string]string{
+	return folder(t, map[string]string{
 		"operator.yaml": strings.ReplaceAll(`
 apiVersion: kudo.dev/v1beta1
 name: tok
@@ -202,17 +210,7 @@ kind: Secret
 metadata: {name: "{{ .Name }}"}
 stringData: {token: "hush-{{ .OperatorVersion }}"}
 `,
-	}
-	for name, text := range files {
-		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return folder
+	})
 }
 
 // The parameters of two versions between which every row of the rules occurs.
