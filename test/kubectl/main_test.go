@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) {
 	holdfast := func() { os.Exit(cli.Main()) }
-	// By its second name it is a plugin of kubectl.
-	commands := map[string]func(){"holdfast": holdfast, "kubectl-holdfast": holdfast}
+	// By its other names it is a plugin of kubectl.
+	commands := map[string]func(){"holdfast": holdfast, "kubectl-holdfast": holdfast, "kubectl-kudo": holdfast}
 	// Called as kubectl this is the program that the tests put on PATH.
 	if _, err := exec.LookPath("kubectl"); err != nil || filepath.Base(os.Args[0]) == "kubectl" {
 		commands["kubectl"] = kubectlMain
