@@ -60,10 +60,14 @@ func testWait(t *testing.T, w world) {
 	if running := w.instance(t, "hang").RunningPlan(); running != "hang" {
 		t.Errorf("plan %q runs", running)
 	}
-	for _, args := range [][]string{{"update", "hang", "-p", "SIZE=2"}, {"plan", "trigger", "hang", "deploy"}} {
+	newer := folder(t, map[string]string{"operator.yaml": parent("hang", "0.2.0")})
+	for _, args := range [][]string{{"update", "hang", "-p", "SIZE=2"}, {"plan", "trigger", "hang", "deploy"}, {"upgrade", newer}} {
 		if _, err := w.kudo(t.Context(), args...); err == nil || !strings.HasSuffix(err.Error(), " refused:\nplan 'hang' is running: wait until it has ended") {
 			t.Errorf("kudo %s: %v", strings.Join(args, " "), err)
 		}
+	}
+	if got := w.names(t, "operatorversions"); got != "hang-0.1.0" {
+		t.Errorf("left behind: %s", got)
 	}
 }
 

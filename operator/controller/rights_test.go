@@ -37,7 +37,7 @@ func TestRights(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.operator(t, "greedy", "0.1.0", greedy)
-	bind(t, c, "eve", "edit")
+	bind(t, c, rbacv1.UserKind, "eve", "edit")
 	eve := c.as(t, "eve")
 	servertest.Eventually(t, "eve may write instances", func() bool {
 		return eve.create(t, "instances", `{metadata: {name: mine, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}}, spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
@@ -71,12 +71,84 @@ func TestRights(t *testing.T) {
 	})
 }
 
-func bind(t *testing.T, c cluster, user, role string) {
+const granting = `
+parameters: [{name: VERB, default: get}]
+templates:
+  settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
+  role.yaml: |
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: Role
+    metadata: {name: '{{ .Name }}'}
+    rules: [{apiGroups: [""], resources: ["*"], verbs: ['{{ .Params.VERB }}']}, {apiGroups: [""], resources: [configmaps], verbs: [get]}]
+  binding.yaml: |
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: RoleBinding
+    metadata: {name: '{{ .Name }}'}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+    subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ada}]
+tasks:
+- {name: settings, kind: Apply, spec: {resources: [settings.yaml]}}
+- {name: role, kind: Apply, spec: {resources: [role.yaml]}}
+- {name: binding, kind: Apply, spec: {resources: [binding.yaml]}}
+plans:
+  deploy:
+    phases: [{name: main, steps: [{name: settings, tasks: [settings]}, {name: grant, tasks: [role, binding]}]}]
+`
+
+// TestEscalation: who may write roles cannot grant by a package what they do not have.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "granting", "0.1.0", granting)
+	bind(t, c, rbacv1.UserKind, "ada", "admin")
+	ada := c.as(t, "ada")
+	servertest.Eventually(t, "ada may write instances", func() bool {
+		return ada.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: granting-0.1.0}, parameters: {VERB: "*"}}}`) == nil
+	})
+	ready := c.ended(t, "mine")
+	if ready.Reason != string(api.FatalError) {
+		t.Fatalf("%s: %s", ready.Reason, ready.Message)
+	}
+	for _, want := range []string{
+		`Role mine: roles.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`, `RoleBinding mine: rolebindings.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`,
+		"is attempting to grant RBAC permissions not currently held",
+	} {
+		if !strings.Contains(ready.Message, want) {
+			t.Errorf("%q is not in: %s", want, ready.Message)
+		}
+	}
+	if c.get(t, "configmaps", "mine-settings") != nil || c.get(t, "rbac.authorization.k8s.io/roles", "mine") != nil || c.get(t, "rbac.authorization.k8s.io/rolebindings", "mine") != nil {
+		t.Error("something was created")
+	}
+}
+
+// TestRightsOfGroups: a plan has the rights that its requester has by a group.
+func TestRightsOfGroups(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "plain", "0.1.0", `
+parameters: [{name: SIZE, default: "1"}]
+templates: {a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'}, data: {size: '{{ .Params.SIZE }}'}}"}
+tasks: [{name: a, kind: Apply, spec: {resources: [a.yaml]}}]
+plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
+`)
+	bind(t, c, rbacv1.GroupKind, "writers", "edit")
+	gil := c.as(t, "gil", "writers")
+	servertest.Eventually(t, "gil may write instances", func() bool {
+		return gil.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: plain-0.1.0}}}`) == nil
+	})
+	c.complete(t, "mine")
+	if c.get(t, "configmaps", "mine") == nil {
+		t.Error("nothing was created")
+	}
+}
+
+func bind(t *testing.T, c cluster, kind, name, role string) {
 	t.Helper()
 	_, err := c.typed.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

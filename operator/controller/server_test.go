@@ -43,10 +43,10 @@ func newCluster(server *servertest.Server, config *rest.Config) cluster {
 	}
 }
 
-// as is the cluster for another user.
-func (c cluster) as(t *testing.T, user string) cluster {
+// as is the cluster for another user, of some groups.
+func (c cluster) as(t *testing.T, user string, groups ...string) cluster {
 	t.Helper()
-	other := newCluster(c.server, c.server.As(t, user))
+	other := newCluster(c.server, c.server.As(t, user, groups...))
 	other.namespace = c.namespace
 	return other
 }
@@ -187,4 +187,10 @@ func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstruct
 		t.Fatal(err)
 	}
 	return found
+}
+
+// exists waits until there is an object.
+func (c cluster) exists(t *testing.T, resource, name string) {
+	t.Helper()
+	servertest.Eventually(t, resource+" "+name, func() bool { return c.get(t, resource, name) != nil })
 }
