@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,13 +16,16 @@ import (
 // of what they make, WAITED says whether the first step is ever done.
 const swappable = `
 parameters: [{name: SIZE, default: "1"}]
-templates: {a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-NAME'}}"}
+templates:
+  a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-NAME'}}"
+  left.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: precious-NAME}}"
 tasks:
+- {name: clean, kind: Delete, spec: {resources: [left.yaml]}}
 - {name: wait, kind: Dummy, spec: {done: WAITED}}
 - {name: a, kind: Apply, spec: {resources: [a.yaml]}}
 plans:
   deploy: {phases: [{name: main, steps: [{name: wait, tasks: [wait]}, {name: a, tasks: [a]}]}]}
-  cleanup: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}
+  cleanup: {phases: [{name: main, steps: [{name: clean, tasks: [clean]}]}]}
 `
 
 // swap deletes an OperatorVersion and creates it anew.
@@ -81,22 +85,37 @@ func TestSwappedBack(t *testing.T) {
 	c.says(t, "mine", "the task is meant to wait")
 }
 
-// TestSwappedBeforeCleanup: nor is a cleanup that nobody has seen.
+// TestSwappedBeforeCleanup: nor is a cleanup that nobody has asked for.
 func TestSwappedBeforeCleanup(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.swappable(t, "clean", "true")
-	c.install(t, "mine", "clean-0.1.0", nil)
-	c.complete(t, "mine")
-	c.swap(t, "clean", "bad", "true")
-	if err := c.kudo("instances").Delete(t.Context(), "mine", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"precious-good", "precious-bad"} {
+		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	servertest.Eventually(t, "the instance gone", func() bool {
-		_, err := c.kudo("instances").Get(t.Context(), "mine", metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
-	if c.get(t, "configmaps", "mine-bad") != nil {
+	uninstall := func(name string) {
+		t.Helper()
+		if err := c.kudo("instances").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		servertest.Eventually(t, "the instance gone", func() bool {
+			_, err := c.kudo("instances").Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
+	for _, name := range []string{"first", "second"} {
+		c.install(t, name, "clean-0.1.0", nil)
+		c.complete(t, name)
+	}
+	uninstall("first")
+	if c.get(t, "configmaps", "precious-good") != nil {
+		t.Error("the cleanup was not run")
+	}
+	c.swap(t, "clean", "bad", "true")
+	uninstall("second")
+	if c.get(t, "configmaps", "precious-bad") == nil {
 		t.Error("the other cleanup was run")
 	}
 }
