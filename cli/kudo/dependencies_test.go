@@ -114,6 +114,20 @@ func (w world) configMap(t *testing.T, name string) *corev1.ConfigMap {
 	return found
 }
 
+// testGuestbook: the example brings its store, which keeps what is immutable.
+func testGuestbook(t *testing.T, w world) {
+	example := filepath.Join("..", "..", "examples", "operators", "guestbook", "0.1.0")
+	if out := offline(t, "package", "verify", example); out != "package guestbook-1.0.0-0.1.0 is valid (warnings: 0)" {
+		t.Error(out)
+	}
+	w.must(t, "install", example, "-p", "STORE_PATH=/srv", "--wait")
+	if got := w.configMap(t, "guestbook-store").Data["path"]; got != "/srv" {
+		t.Errorf("path %s", got)
+	}
+	w.fails(t, "parameter 'STORE_PATH' is immutable but was changed from '/srv' to '/mnt'", "update", "guestbook", "-p", "STORE_PATH=/mnt")
+	w.must(t, "update", "guestbook", "-p", "TITLE=Hello", "--wait")
+}
+
 // testNeeded: packages by name come from the repository, or are on the server; the
 // version that was found stays.
 func testNeeded(t *testing.T, w world) {

@@ -21,6 +21,7 @@ func TestOnline(t *testing.T) {
 		"wait-ends":     testWaitEnds,
 		"urls":          testURLs,
 		"bundled":       testBundled,
+		"guestbook":     testGuestbook,
 		"needed":        testNeeded,
 		"circles":       testCircles,
 		"dependency":    testUpgradeWithDependency,

@@ -125,8 +125,14 @@ func recent(instance *api.Instance) []api.PlanStatus {
 			ran = append(ran, status)
 		}
 	}
+	last := instance.Spec.PlanExecution.UID
 	slices.SortStableFunc(ran, func(a, b api.PlanStatus) int {
 		switch {
+		// Times are whole seconds, and more than one plan may run in one.
+		case a.UID == last && b.UID != last:
+			return -1
+		case b.UID == last && a.UID != last:
+			return 1
 		case a.LastUpdatedTimestamp == nil || b.LastUpdatedTimestamp == nil:
 			return 0
 		case a.LastUpdatedTimestamp.After(b.LastUpdatedTimestamp.Time):
