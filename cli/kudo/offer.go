@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
@@ -48,23 +49,29 @@ func (s *server) put(ctx context.Context, packages []*pack.Package) (*offer, err
 	return o, nil
 }
 
+// create creates an object, if there is none. Who may not write what is there may
+// still install it.
 func (o *offer) create(ctx context.Context, wanted creation) error {
-	var err error
-	switch object := wanted.object.(type) {
+	var object interface {
+		metav1.Object
+		runtime.Object
+	}
+	switch wanted := wanted.object.(type) {
 	case *api.Operator:
-		object = object.DeepCopy()
-		wanted.object, err = object, o.server.create(ctx, wanted.resource, object)
+		object = wanted.DeepCopy()
 	case *api.OperatorVersion:
-		object = object.DeepCopy()
-		wanted.object, err = object, o.server.create(ctx, wanted.resource, object)
+		object = wanted.DeepCopy()
 	}
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("create %s %s: %w", wanted.resource, wanted.object.GetName(), err)
+	err := o.server.get(ctx, wanted.resource, object.GetName(), object.DeepCopyObject())
+	if apierrors.IsNotFound(err) {
+		if err = o.server.create(ctx, wanted.resource, object); err == nil {
+			o.created = append(o.created, creation{wanted.resource, object})
+			return nil
+		}
 	}
-	o.created = append(o.created, wanted)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s %s: %w", wanted.resource, object.GetName(), err)
+	}
 	return nil
 }
 

@@ -2,13 +2,16 @@ package kudo_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
 )
 
 // What the server refuses after all is taken back.
@@ -26,6 +29,65 @@ func testNothingIsLeftBehind(t *testing.T, w world) {
 		return err != nil && strings.Contains(err.Error(), "not on Sundays")
 	})
 	w.fails(t, "not on Sundays", "upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
+	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// What was created for a refused install, and is another's by now, is left to them.
+func testWithdrawsOnlyItsOwn(t *testing.T, w world) {
+	replace := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/instances") {
+				next.ServeHTTP(out, request)
+				return
+			}
+			versions := w.resource("operatorversions")
+			mine, err := versions.Get(t.Context(), "tok-1.0-0.1.0", metav1.GetOptions{})
+			if err == nil {
+				err = versions.Delete(t.Context(), mine.GetName(), metav1.DeleteOptions{})
+			}
+			if err == nil {
+				mine.SetUID("")
+				mine.SetResourceVersion("")
+				_, err = versions.Create(t.Context(), mine, metav1.CreateOptions{})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			http.Error(out, "not today", http.StatusForbidden)
+		})
+	}
+	w.behind(t, w.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != " tok-1.0-0.1.0" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// Who may write instances and no operator versions installs what is there, and
+// leaves nothing behind of what is not.
+func testEditorInstalls(t *testing.T, w world) {
+	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eve := w.behind(t, w.server.As(t, "eve"), nil)
+	servertest.Eventually(t, "eve may read", func() bool {
+		_, err := eve.kudo(t.Context(), "get")
+		return err == nil
+	})
+	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	w.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
+	eve.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "hers", "--wait")
+	requester, _, err := api.RequestedBy(w.instance(t, "hers"))
+	if err != nil || requester.Username != "eve" {
+		t.Errorf("requested by %v, %v", requester, err)
+	}
+	eve.fails(t, `User "eve" cannot create resource "operatorversions"`, "upgrade", tok(t, "0.2.0", second), "--instance", "hers", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
 	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
 	}

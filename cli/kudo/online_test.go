@@ -17,6 +17,8 @@ func TestOnline(t *testing.T) {
 		"get-uninstall": testGetAndUninstall,
 		"zookeeper":     testZooKeeper,
 		"left-behind":   testNothingIsLeftBehind,
+		"withdraw":      testWithdrawsOnlyItsOwn,
+		"editor":        testEditorInstalls,
 		"wait":          testWait,
 		"wait-ends":     testWaitEnds,
 		"urls":          testURLs,

@@ -25,6 +25,7 @@ import (
 
 // world is a namespace of a server that serves the kinds.
 type world struct {
+	server                *servertest.Server
 	kubeconfig, namespace string
 	client                kubernetes.Interface
 	dynamic               dynamic.Interface
@@ -34,7 +35,7 @@ type world struct {
 func start(t *testing.T) world {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})
-	return world{kubeconfig: server.Kubeconfig(), client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
+	return world{server: server, kubeconfig: server.Kubeconfig(), client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
 }
 
 // enter makes a namespace of the world.
