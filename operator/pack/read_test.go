@@ -194,6 +194,7 @@ func link(t *testing.T, target, root, name string) {
 func FuzzArchive(f *testing.F) {
 	f.Add(archive(f, entry("operator.yaml", small), entry("params.yaml", "parameters: []"), entry("templates/a.yaml", "a: b")))
 	f.Add(archive(f, entry("../operator.yaml", small)))
+	f.Add(archive(f, entry("operator.yaml", needs("a", "./b", "b")), entry("b/operator.yaml", needs("b", "./c", "././c")), entry("b/c/operator.yaml", small)))
 	f.Add([]byte("\x1f\x8b\x08"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files, err := pack.ReadArchive(bytes.NewReader(text))
@@ -210,6 +211,14 @@ func FuzzArchive(f *testing.F) {
 		}
 		if diff := cmp.Diff(files, again); diff != "" {
 			t.Errorf("read, written and read again (-want +got):\n%s", diff)
+		}
+		p, err := files.Parse()
+		if err != nil {
+			return
+		}
+		p.Verify()
+		for _, each := range p.All() {
+			each.Resources("default")
 		}
 	})
 }
@@ -233,7 +242,7 @@ func fuzzFile(f *testing.F, name string, seeds ...string) {
 }
 
 func FuzzOperatorFile(f *testing.F) {
-	fuzzFile(f, "operator.yaml", small, "name: a\nversion: 1\ntasks: {a: {resources: [b]}}\nmaintainers: [a <b@c.d>, {name: x}]", "plans: {deploy: null}")
+	fuzzFile(f, "operator.yaml", small, "name: a\nversion: 1\ntasks: {a: {resources: [b]}}\nmaintainers: [a <b@c.d>, {name: x}]", "plans: {deploy: null}", needs("a", "./b", "../c", "http://d"))
 }
 
 func FuzzParamsFile(f *testing.F) {
