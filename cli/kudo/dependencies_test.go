@@ -221,7 +221,12 @@ func testUpgradeWithDependency(t *testing.T, w world) {
 	}
 	w.must(t, "install", build("0.1.0", "0.1.0", "{name: SIZE, default: 1}"), "--wait")
 	next := build("0.2.0", "0.2.0", "{name: SIZE, default: 1, immutable: true}")
-	w.must(t, "upgrade", next, "--dry-run")
+	out := w.must(t, "upgrade", next, "--dry-run")
+	for _, want := range []string{"+++ Instance.kudo.dev parent-child\n", "-    name: child-0.1.0\n", "+    name: child-0.2.0\n", "resources: 1 differ, 0 stay as they are\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
 	if got := w.names(t, "operatorversions"); got != "child-0.1.0 parent-0.1.0" {
 		t.Errorf("a dry run left %s", got)
 	}

@@ -53,6 +53,8 @@ func (r rendering) task(ctx context.Context, task *api.Task, values render.Value
 	apply := task.Kind == api.ApplyTask
 	switch task.Kind {
 	case api.ApplyTask, api.DeleteTask:
+	case api.KudoOperatorTask:
+		return r.dependency(ctx, task, values, there)
 	case api.ToggleTask:
 		on, err := strconv.ParseBool(fmt.Sprint(values.Params[task.Spec.Parameter]))
 		if err != nil {
@@ -72,18 +74,37 @@ func (r rendering) task(ctx context.Context, task *api.Task, values render.Value
 			return fmt.Errorf("templates/%s: %w", template, err)
 		}
 		for _, object := range objects {
-			name := fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
-			if group := object.GroupVersionKind().Group; group != "" {
-				name = fmt.Sprintf("%s.%s %s", object.GetKind(), group, object.GetName())
-			}
 			if apply {
-				there[name] = object
+				there[titled(object)] = object
 			} else {
-				delete(there, name)
+				delete(there, titled(object))
 			}
 		}
 	}
 	return nil
+}
+
+// dependency has the Instance of another operator among the objects.
+func (r rendering) dependency(ctx context.Context, task *api.Task, values render.Values, there map[string]*unstructured.Unstructured) error {
+	version := api.OperatorVersionName(task.Spec.Package, task.Spec.AppVersion, task.Spec.OperatorVersion)
+	if task.Spec.OperatorVersion == "" {
+		version = "the newest of " + task.Spec.Package
+	}
+	object, err := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: r.version.Spec.Templates}.Instance(ctx, values)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", task.Name, err)
+	}
+	object.SetAnnotations(nil)
+	there[titled(object)] = object
+	return nil
+}
+
+// titled is the name of an object for people.
+func titled(object *unstructured.Unstructured) string {
+	if group := object.GroupVersionKind().Group; group != "" {
+		return fmt.Sprintf("%s.%s %s", object.GetKind(), group, object.GetName())
+	}
+	return fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
 }
 
 // pipes are names for what Pipe tasks would store.

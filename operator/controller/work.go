@@ -104,20 +104,21 @@ func (e *execution) template(ctx context.Context, at place, name string) (string
 	if !found {
 		return "", fatalf("operator version %s has no template %s", e.version.Name, name)
 	}
-	return e.expand(ctx, at, name, source)
-}
-
-func (e *execution) expand(ctx context.Context, at place, name, source string) (string, error) {
-	spec := e.version.Spec
-	text, err := render.Template(ctx, name, source, render.Values{
-		Name: e.instance.Name, Namespace: e.instance.Namespace,
-		OperatorName: spec.Operator.Name, OperatorVersion: spec.Version, AppVersion: spec.AppVersion,
-		PlanName: at.plan, PhaseName: at.phase, StepName: at.step, Params: e.params,
-	})
+	text, err := render.Template(ctx, name, source, e.values(at))
 	if err != nil {
 		return "", fatalError{err}
 	}
 	return text, nil
+}
+
+// values are what templates see at a place.
+func (e *execution) values(at place) render.Values {
+	spec := e.version.Spec
+	return render.Values{
+		Name: e.instance.Name, Namespace: e.instance.Namespace,
+		OperatorName: spec.Operator.Name, OperatorVersion: spec.Version, AppVersion: spec.AppVersion,
+		PlanName: at.plan, PhaseName: at.phase, StepName: at.step, Params: e.params,
+	}
 }
 
 // mark makes an object the Instance's.
