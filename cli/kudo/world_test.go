@@ -35,7 +35,7 @@ type world struct {
 func start(t *testing.T) world {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})
-	return world{server: server, kubeconfig: server.Kubeconfig(), client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
+	return world{server: server, kubeconfig: server.Kubeconfig(), namespace: metav1.NamespaceDefault, client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
 }
 
 // enter makes a namespace of the world.
