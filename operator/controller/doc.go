@@ -10,7 +10,8 @@
 // the end, what no plan of the version renders any more is pruned.
 //
 // Promises: rendered objects are written with the rights of the user who asked
-// for the run, and of nobody else; the controller's own rights are for Instances
+// for the run, and of nobody else, and only from the content of the OperatorVersion
+// that the run was judged with; the controller's own rights are for Instances
 // and for reading OperatorVersions. An object that is not the Instance's is left
 // alone. A controller that is killed and started again goes on where it was: it
 // does the task that was under way once more, and no other. When Run returns,
