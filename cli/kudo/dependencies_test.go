@@ -193,6 +193,15 @@ func testCircles(t *testing.T, w world) {
 	deep := repository(t, append(chain, parent("p9", "0.1.0"))...)
 	w.fails(t, "more than 8 packages depend on one another: p0-0.1.0 -> p1-0.1.0 -> ", "install", "p0", "--repo", deep)
 
+	wide, names := map[string]string{}, []string{}
+	for i := range 64 {
+		name := fmt.Sprintf("w%d", i)
+		wide[name+"/operator.yaml"] = parent(name, "0.1.0")
+		names = append(names, "./"+name)
+	}
+	wide["operator.yaml"] = parent("wide", "0.1.0", names...)
+	w.fails(t, "package wide-0.1.0: more than 64 packages are needed", "install", folder(t, wide))
+
 	twice := folder(t, map[string]string{
 		"operator.yaml": parent("top", "0.1.0", "./a", "./b"), "a/operator.yaml": parent("same", "0.1.0"), "b/operator.yaml": parent("same", "0.1.0", "leaf 0.1.0"),
 	})
