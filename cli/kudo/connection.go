@@ -79,6 +79,9 @@ func (c *connection) connect() (*server, error) {
 	}
 	// Errors come as a Status of v1.
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	// A package that needs others takes some requests for each; the server has
+	// limits of its own.
+	config.QPS = -1
 	config.GroupVersion = &api.GroupVersion
 	config.APIPath = "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
