@@ -56,8 +56,8 @@ type Config struct {
 }
 
 // Run answers reviews and, while this process leads and a webhook guards Instances,
-// runs plans. It blocks until ctx ends. Its errors are those of a config that cannot work, and of a listener that
-// broke.
+// runs plans. It blocks until ctx ends. Its errors are those of a config that cannot
+// work, and of a listener that broke.
 func Run(ctx context.Context, config Config) error {
 	defer closeAll(config.Webhook, config.Health)
 	if config.Client == nil || config.Webhook == nil {
