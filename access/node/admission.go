@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -50,8 +51,12 @@ func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admissi
 	}
 	newMeta, isNew := a.GetObject().(metav1.Object)
 	oldMeta, isOld := a.GetOldObject().(metav1.Object)
-	if isNew && isOld && newMeta.GetResourceVersion() != "" && newMeta.GetResourceVersion() != oldMeta.GetResourceVersion() {
-		return nil
+	if isNew && isOld {
+		// The registry compares numbers: 07 is 7, and no way around this.
+		order, err := resourceversion.CompareResourceVersion(newMeta.GetResourceVersion(), oldMeta.GetResourceVersion())
+		if err == nil && order != 0 {
+			return nil
+		}
 	}
 	return p.Validate(ctx, a, o)
 }

@@ -210,6 +210,10 @@ func TestAdmitJudgesStatusAsSent(t *testing.T) {
 	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); err != nil {
 		t.Errorf("out of date, so a conflict: %v", err)
 	}
+	labelled.newObj = `{metadata: {name: web, namespace: a, resourceVersion: "02", labels: {x: y}}, spec: {nodeName: n1}}`
+	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); !apierrors.IsForbidden(err) {
+		t.Errorf("a label beside the same version, written differently: %v", err)
+	}
 	main := write{operation: admission.Create, resource: podsResource, newObj: `{metadata: {name: web, namespace: a}}`}
 	if err := plugin.Admit(t.Context(), main.attributes(t), nil); err != nil {
 		t.Errorf("left to validation: %v", err)

@@ -99,6 +99,27 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
+// TestSameVersionWrittenDifferently: the store takes 07 for 7, so that a write which
+// says so is no outdated one that only the store need refuse.
+func TestSameVersionWrittenDifferently(t *testing.T) {
+	t.Parallel()
+	_, instances := started(t)
+	servertest.Eventually(t, "the version of now", func() bool {
+		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found.SetResourceVersion("0" + found.GetResourceVersion())
+		if err := unstructured.SetNestedField(found.Object, "9", "spec", "parameters", "TOKENS"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = instances.Update(t.Context(), found, metav1.UpdateOptions{}); err == nil {
+			t.Fatal("an immutable parameter was changed")
+		}
+		return apierrors.IsInvalid(err)
+	})
+}
+
 // TestBehindMutation: what a policy of a user makes of a write is judged, not
 // what the client sent.
 func TestBehindMutation(t *testing.T) {

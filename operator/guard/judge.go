@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -31,11 +32,15 @@ type write struct {
 	requester      api.Requester
 }
 
-// outdated says that a write is about an older object than is stored: the store
-// answers that with a conflict, which clients know how to mend.
+// outdated says that a write is about another state of the object than is stored:
+// the store answers that with a conflict, which clients know how to mend. The store
+// compares numbers, so what only looks different, such as 07, is not outdated.
 func (w write) outdated() bool {
-	given := w.newObj.GetResourceVersion()
-	return w.oldObj != nil && given != "" && given != w.oldObj.GetResourceVersion()
+	if w.oldObj == nil {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(w.newObj.GetResourceVersion(), w.oldObj.GetResourceVersion())
+	return err == nil && order != 0
 }
 
 // judge says what becomes of writes.

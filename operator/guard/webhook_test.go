@@ -181,6 +181,14 @@ func TestWebhook(t *testing.T) {
 			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"6"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
 			`allowed`,
 		},
+		"a version written differently is the same": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"07"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`,
+		},
+		"no version at all": {
+			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"0"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`,
+		},
 		"a label": {
 			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `name: tok,`, `name: tok, labels: {a: b},`, 1)}, `allowed`,
 		},
