@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,7 +44,7 @@ func (r Review) Decide() (Result, error) {
 	if decision.Values != nil {
 		instance.Spec.Parameters = decision.Values
 	}
-	if err := r.run(instance, version, decision.Plan); err != nil {
+	if err := r.run(instance, version, decision); err != nil {
 		return Result{}, err
 	}
 	return Result{Instance: instance, Decision: decision}, nil
@@ -163,7 +164,8 @@ func (r Review) asked() string {
 // run starts a plan with the rights of the requester, for the version that it was
 // judged with. Without a plan, what runs goes on, whatever a client says; what has
 // ended may be cleared.
-func (r Review) run(instance *api.Instance, version *api.OperatorVersion, plan string) error {
+func (r Review) run(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) error {
+	plan := decision.Plan
 	if plan == "" {
 		if r.Old.RunningPlan() != "" || instance.Spec.PlanExecution.PlanName != "" {
 			instance.Spec.PlanExecution = r.Old.Spec.PlanExecution
@@ -171,9 +173,10 @@ func (r Review) run(instance *api.Instance, version *api.OperatorVersion, plan s
 		return nil
 	}
 	instance.Spec.PlanExecution = api.PlanExecution{PlanName: plan, UID: r.NewUID()}
-	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil {
+	changed := slices.ContainsFunc(decision.Rows, func(row parameters.Row) bool { return row.Changed })
+	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil && !changed {
 		// The controller asks for it, with the rights of who was last, and for the
-		// version that they asked for.
+		// version and the values that they asked for.
 		if _, bound, err := api.BoundTo(instance); bound || err != nil {
 			return err
 		}

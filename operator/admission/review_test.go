@@ -14,7 +14,8 @@ import (
 
 var versions = map[string]string{
 	"tok-0.1.0": `{version: 0.1.0, operator: {name: tok}, plans: {deploy: {}, backup: {}, cleanup: {}},
-		parameters: [{name: TOKENS, default: "256", immutable: true}, {name: LATER, default: a}, {name: CPUS, default: "1"}]}`,
+		parameters: [{name: TOKENS, default: "256", immutable: true}, {name: LATER, default: a}, {name: CPUS, default: "1"},
+			{name: KEEP, default: none, trigger: cleanup}]}`,
 	"tok-0.2.0": `{version: 0.2.0, operator: {name: tok}, plans: {deploy: {}, upgrade: {}},
 		parameters: [{name: TOKENS, default: "1", immutable: true}, {name: LATER, default: a, immutable: true}, {name: NEW, default: d, immutable: true}, {name: CPUS, default: "1"}]}`,
 }
@@ -116,6 +117,11 @@ func TestReview(t *testing.T) {
 			old:  running,
 			new:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup}}}`,
 			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `, ` + judged + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: cleanup, uid: new}}}`,
+		},
+		"update: cleanup with another value runs for the one who changes": {
+			old:  `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			new:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", KEEP: all}, planExecution: {planName: cleanup}}}`,
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + jane + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", KEEP: all}, planExecution: {planName: cleanup, uid: new}}}`,
 		},
 		"update: cleanup stays with the content that the last requester asked for": {
 			old:  `{metadata: {annotations: {` + root + `, ` + other + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
