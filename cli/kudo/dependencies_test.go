@@ -246,6 +246,15 @@ func testUpgradeWithDependency(t *testing.T, w world) {
 	// What it does not give is refused there, and said here.
 	third := build("0.3.0", "0.3.0", "{name: SIZE, default: 1, immutable: true}, {name: NEW, default: d, immutable: true}")
 	w.fails(t, "parameter 'NEW' was added in operator version 0.3.0, but no value was provided (default would be d)", "upgrade", third, "--wait")
+	// It goes back with what needs it, to the version that it had with that.
+	w.must(t, "rollback", "parent", "--wait")
+	if got := w.instance(t, "parent-child").Spec.OperatorVersion.Name; got != "child-0.2.0" {
+		t.Errorf("the dependency is %s", got)
+	}
+	w.must(t, "rollback", "parent", "--wait")
+	if diff := cmp.Diff(map[string]string{"size": "7", "version": "0.1.0"}, w.configMap(t, "parent-child").Data); diff != "" {
+		t.Errorf("the dependency (-want +got):\n%s", diff)
+	}
 	// A version on the server that is another one is refused before anything is written.
 	if err := os.WriteFile(filepath.Join(next, "child", "params.yaml"), []byte("parameters: [{name: SIZE, default: 2, immutable: true}]"), 0o600); err != nil {
 		t.Fatal(err)

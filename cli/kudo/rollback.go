@@ -50,7 +50,6 @@ func back(instance *api.Instance) error {
 	last := records[len(records)-1]
 	instance.Spec.OperatorVersion.Name = last.OperatorVersion
 	instance.Spec.Parameters = maps.Clone(last.Parameters)
-	// There are annotations: the records are in one.
-	instance.Annotations[api.RollbackAnnotation] = last.OperatorVersion
+	api.RollBack(instance, last.OperatorVersion)
 	return nil
 }

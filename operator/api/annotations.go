@@ -33,8 +33,13 @@ type Record struct {
 	Parameters      map[string]string `json:"parameters"`
 }
 
-// maxRecords is how many versions back an Instance remembers.
-const maxRecords = 5
+const (
+	// maxRecords is how many versions back an Instance remembers.
+	maxRecords = 5
+	// maxRecordsSize is half of what all annotations of an object may take: records
+	// are never the reason that an upgrade cannot be stored.
+	maxRecordsSize = 128 << 10
+)
 
 // Records are the versions an Instance had, the last one last.
 func Records(instance metav1.Object) ([]Record, error) {
@@ -43,16 +48,27 @@ func Records(instance metav1.Object) ([]Record, error) {
 	return records, err
 }
 
-// SetRecords replaces the records, forgetting the oldest where there are many.
+// SetRecords replaces the records, forgetting the oldest where there are many, or
+// large ones.
 func SetRecords(instance metav1.Object, records []Record) error {
 	if len(records) > maxRecords {
 		records = records[len(records)-maxRecords:]
 	}
-	if len(records) == 0 {
-		remove(instance, RecordsAnnotation)
-		return nil
+	for ; len(records) > 0; records = records[1:] {
+		if err := write(instance, RecordsAnnotation, records); err != nil {
+			return err
+		}
+		if len(instance.GetAnnotations()[RecordsAnnotation]) <= maxRecordsSize {
+			return nil
+		}
 	}
-	return write(instance, RecordsAnnotation, records)
+	remove(instance, RecordsAnnotation)
+	return nil
+}
+
+// RollBack asks for the OperatorVersion that an Instance had before.
+func RollBack(instance metav1.Object, operatorVersion string) {
+	set(instance, RollbackAnnotation, operatorVersion)
 }
 
 // Requester is the user whose write triggered the plan, and with whose rights
@@ -97,13 +113,17 @@ func write(object metav1.Object, annotation string, content any) error {
 	if err != nil {
 		return fmt.Errorf("metadata.annotations[%s]: %w", annotation, err)
 	}
+	set(object, annotation, string(text))
+	return nil
+}
+
+func set(object metav1.Object, annotation, text string) {
 	annotations := object.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[annotation] = string(text)
+	annotations[annotation] = text
 	object.SetAnnotations(annotations)
-	return nil
 }
 
 func remove(object metav1.Object, annotation string) {

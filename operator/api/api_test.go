@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,6 +164,43 @@ func TestAnnotationsRoundTrip(t *testing.T) {
 	}
 	if _, found := instance.Annotations[api.RecordsAnnotation]; found {
 		t.Error("an annotation of no records")
+	}
+}
+
+// TestRecordsFit: records are never what an Instance is too large for. The last ones
+// are kept, and none rather than one that is not the last.
+func TestRecordsFit(t *testing.T) {
+	t.Parallel()
+	record := func(version string, size int) api.Record {
+		return api.Record{OperatorVersion: version, Parameters: map[string]string{"A": strings.Repeat("x", size)}}
+	}
+	tests := map[string]struct {
+		records []api.Record
+		want    []string
+	}{
+		"small":       {[]api.Record{record("a", 1), record("b", 1)}, []string{"a", "b"}},
+		"old ones go": {[]api.Record{record("a", 60<<10), record("b", 60<<10), record("c", 60<<10)}, []string{"b", "c"}},
+		"the last":    {[]api.Record{record("a", 1), record("b", 200<<10)}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			instance := &api.Instance{}
+			if err := api.SetRecords(instance, test.records); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := api.Records(instance)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var versions []string
+			for _, one := range kept {
+				versions = append(versions, one.OperatorVersion)
+			}
+			if diff := cmp.Diff(test.want, versions); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -58,6 +58,8 @@ type AppliedObject struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
+	// Run is the UID of the last PlanExecution that applied it, or was about to.
+	Run types.UID `json:"run,omitempty"`
 }
 
 // State is how far a plan, phase or step is.

@@ -26,25 +26,40 @@ func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (*
 	if err != nil {
 		return nil, fatalError{err}
 	}
-	if err := e.dependencyBound(ctx, object.GetName(), version); err != nil {
+	there, err := e.controller.instance(ctx, cache.ObjectName{Namespace: e.instance.Namespace, Name: object.GetName()})
+	if err != nil {
 		return nil, err
+	}
+	if there != nil {
+		if err := e.meet(ctx, there, object, version); err != nil {
+			return nil, fmt.Errorf("instance %s: %w", there.Name, err)
+		}
 	}
 	return object, e.mark(at, object)
 }
 
+// meet has the Instance that is wanted go on from the one that is there.
+func (e *execution) meet(ctx context.Context, there *api.Instance, wanted *unstructured.Unstructured, version string) error {
+	if there.Spec.OperatorVersion.Name == version {
+		return e.dependencyBound(ctx, there, version)
+	}
+	records, err := api.Records(there)
+	if err != nil {
+		return fatalError{err}
+	}
+	if last := len(records) - 1; last >= 0 && records[last].OperatorVersion == version {
+		// It went up with us and goes back with us.
+		api.RollBack(wanted, version)
+	}
+	return nil
+}
+
 // dependencyBound refuses to run another content of an OperatorVersion than the one
 // that the Instance of it had: who asked for our plan did not ask for that.
-func (e *execution) dependencyBound(ctx context.Context, name, version string) error {
-	there, err := e.controller.instance(ctx, cache.ObjectName{Namespace: e.instance.Namespace, Name: name})
-	if err != nil || there == nil || there.Spec.OperatorVersion.Name != version {
-		return err
-	}
+func (e *execution) dependencyBound(ctx context.Context, there *api.Instance, version string) error {
 	now, err := e.controller.version(ctx, e.instance.Namespace, version)
 	if err != nil || now == nil {
 		return err
 	}
-	if err := bound(there, now); err != nil {
-		return fmt.Errorf("instance %s: %w", name, err)
-	}
-	return nil
+	return bound(there, now)
 }

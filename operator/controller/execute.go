@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -113,7 +112,7 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 			}
 			status := plan.Report(e.status, plan.Result{Step: step, Outcome: outcome(err)}, metav1.Now())
 			if status.Status == api.Complete {
-				if err := e.prune(ctx); err != nil {
+				if err = e.prune(ctx); err != nil {
 					status = plan.Report(e.status, plan.Result{Step: step, Outcome: outcome(err)}, metav1.Now())
 				}
 			}
@@ -139,7 +138,8 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 func (e *execution) do(ctx context.Context, step plan.Step) error {
 	at := e.stepStatus(step)
 	for i, name := range step.Tasks {
-		if slices.Contains(at.Done, name) {
+		// A step may have a task twice, so that it is not the names that count.
+		if i < len(at.Done) {
 			continue
 		}
 		if err := e.task(ctx, place{plan: e.status.Name, phase: step.Phase, step: step.Name}, name); err != nil {

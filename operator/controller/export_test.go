@@ -6,6 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// FirstRetry is for tests.
+const FirstRetry = firstRetry
+
 // Readiness is what a plan makes of an object that it applied, in words: "" when it
 // is ready, else whether it waits, tries again or gives up, and why.
 func Readiness(config Config, object *unstructured.Unstructured) string {

@@ -30,7 +30,8 @@ func tasks(name string, definition api.Plan) iter.Seq2[place, string] {
 }
 
 // prune removes what was applied once and is rendered by no plan of the version
-// any more. Other plans count: what a backup applied outlives an update.
+// any more. Other plans count: what a backup applied outlives an update. So does
+// what this run applied, though a name with the time in it is never rendered again.
 func (e *execution) prune(ctx context.Context) error {
 	if e.status.Name == parameters.CleanupPlan {
 		return nil
@@ -45,7 +46,7 @@ func (e *execution) prune(ctx context.Context) error {
 	var kept []api.AppliedObject
 	for _, reference := range e.instance.Status.Objects {
 		object := named(reference)
-		if wanted[identity(object)] {
+		if wanted[identity(object)] || reference.Run == e.instance.Spec.PlanExecution.UID {
 			kept = append(kept, reference)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/plan"
@@ -64,11 +65,8 @@ func (e *execution) record(ctx context.Context, objects []*unstructured.Unstruct
 	known := slices.Clone(e.instance.Status.Objects)
 	finalize := hasCleanup(e.version)
 	for _, object := range objects {
-		reference := referenceTo(object)
-		finalize = finalize || reference.Namespace == ""
-		if !slices.Contains(known, reference) {
-			known = append(known, reference)
-		}
+		finalize = finalize || object.GetNamespace() == ""
+		known = noted(known, object, e.instance.Spec.PlanExecution.UID)
 	}
 	if finalize && e.instance.DeletionTimestamp == nil && !slices.Contains(e.instance.Finalizers, api.CleanupFinalizer) {
 		e.instance.Finalizers = append(e.instance.Finalizers, api.CleanupFinalizer)
@@ -81,8 +79,16 @@ func (e *execution) record(ctx context.Context, objects []*unstructured.Unstruct
 	return e.storeAll(ctx, e.status, known)
 }
 
-func referenceTo(object *unstructured.Unstructured) api.AppliedObject {
-	return api.AppliedObject{
-		APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(),
+// noted are references with that of an object which a run applies among them.
+func noted(known []api.AppliedObject, object *unstructured.Unstructured, run types.UID) []api.AppliedObject {
+	reference := api.AppliedObject{
+		APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Run: run,
 	}
+	for i, one := range known {
+		if one.Run = run; one == reference {
+			known[i] = reference
+			return known
+		}
+	}
+	return append(known, reference)
 }

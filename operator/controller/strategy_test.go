@@ -50,3 +50,19 @@ plans:
 		})
 	}
 }
+
+// TestTaskTwice: a task that a step has twice is done twice, in its place.
+func TestTaskTwice(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "twice", "0.1.0", `
+templates: {a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: twice}}"}
+tasks: [{name: clean, kind: Delete, spec: {resources: [a.yaml]}}, {name: make, kind: Apply, spec: {resources: [a.yaml]}}]
+plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [clean, make, clean]}]}]}}
+`)
+	c.install(t, "twice", "twice-0.1.0", nil)
+	c.complete(t, "twice")
+	if c.get(t, "configmaps", "twice") != nil {
+		t.Error("what the last task deletes is there")
+	}
+}

@@ -80,7 +80,7 @@ func resumeRollback(review admission.Review) error {
 	}
 	if rolledBack.Annotations[api.RecordsAnnotation] == review.New.Annotations[api.RecordsAnnotation] {
 		review.New.Annotations = maps.Clone(review.New.Annotations)
-		review.New.Annotations[api.RollbackAnnotation] = target
+		api.RollBack(review.New, target)
 	}
 	return nil
 }
