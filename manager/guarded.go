@@ -2,13 +2,21 @@ package manager
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/operator/api"
 )
 
 // Webhooks are the names of both configurations by which the API server asks.
@@ -19,22 +27,30 @@ const Webhooks = "kudo-webhook"
 // rights of anybody.
 func whileGuarded(ctx context.Context, client kubernetes.Interface, run func(context.Context) error) error {
 	states := make(chan bool, 1)
-	// Only the last state counts.
-	tell := func(guarded bool) {
+	tell := func(why error) {
+		if why != nil {
+			klog.InfoS("plans are not run: instances can be written past the webhook", "configuration", Webhooks, "reason", why.Error())
+		}
+		// Only the last state counts.
 		select {
 		case <-states:
 		default:
 		}
-		states <- guarded
+		states <- why == nil
+	}
+	look := func(obj any) {
+		if configuration, is := obj.(*admissionregistrationv1.MutatingWebhookConfiguration); is {
+			tell(Guards(configuration))
+		}
 	}
 	one := cache.NewListWatchFromClient(client.AdmissionregistrationV1().RESTClient(), "mutatingwebhookconfigurations", "",
 		fields.OneTermEqualSelector("metadata.name", Webhooks))
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: one, ObjectType: &admissionregistrationv1.MutatingWebhookConfiguration{},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { tell(guards(obj)) },
-			UpdateFunc: func(_, obj any) { tell(guards(obj)) },
-			DeleteFunc: func(any) { tell(false) },
+			AddFunc:    look,
+			UpdateFunc: func(_, obj any) { look(obj) },
+			DeleteFunc: func(any) { tell(errors.New("it is not there")) },
 		},
 	})
 	var watching sync.WaitGroup
@@ -54,9 +70,6 @@ func whileGuarded(ctx context.Context, client kubernetes.Interface, run func(con
 		}
 		if err := untilUnguarded(ctx, states, run); err != nil {
 			return err
-		}
-		if ctx.Err() == nil {
-			klog.InfoS("plans are not run: no webhook guards instances", "configuration", Webhooks)
 		}
 	}
 }
@@ -80,16 +93,39 @@ func untilUnguarded(ctx context.Context, states <-chan bool, run func(context.Co
 	}
 }
 
-// guards says that nothing is written past the webhook of Instances.
-func guards(obj any) bool {
-	configuration, isConfiguration := obj.(*admissionregistrationv1.MutatingWebhookConfiguration)
-	if !isConfiguration {
-		return false
+// Guards says why a configuration lets Instances be written that the webhook has not
+// seen; nil if it does not.
+func Guards(configuration *admissionregistrationv1.MutatingWebhookConfiguration) error {
+	i := slices.IndexFunc(configuration.Webhooks, func(webhook admissionregistrationv1.MutatingWebhook) bool {
+		return webhook.Name == "instances."+api.GroupVersion.Group
+	})
+	if i < 0 {
+		return errors.New("it has no webhook for instances")
 	}
-	for _, webhook := range configuration.Webhooks {
-		if webhook.Name == "instances.kudo.dev" {
-			return webhook.FailurePolicy != nil && *webhook.FailurePolicy == admissionregistrationv1.Fail
+	webhook := configuration.Webhooks[i]
+	switch {
+	case webhook.FailurePolicy != nil && *webhook.FailurePolicy != admissionregistrationv1.Fail:
+		return fmt.Errorf("failurePolicy is %s", *webhook.FailurePolicy)
+	case selects(webhook.NamespaceSelector):
+		return errors.New("namespaceSelector leaves namespaces out")
+	case selects(webhook.ObjectSelector):
+		return errors.New("objectSelector leaves instances out")
+	case len(webhook.MatchConditions) > 0:
+		return errors.New("matchConditions leave writes out")
+	}
+	for _, operation := range []admission.Operation{admission.Create, admission.Update} {
+		written := admission.NewAttributesRecord(nil, nil, api.GroupVersion.WithKind("Instance"), "any", "any",
+			api.GroupVersion.WithResource("instances"), "", operation, nil, false, nil)
+		if !slices.ContainsFunc(webhook.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+			matcher := rules.Matcher{Rule: rule, Attr: written}
+			return matcher.Matches()
+		}) {
+			return fmt.Errorf("rules leave %s of instances out", operation)
 		}
 	}
-	return false
+	return nil
+}
+
+func selects(selector *metav1.LabelSelector) bool {
+	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }

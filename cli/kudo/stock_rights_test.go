@@ -1,6 +1,7 @@
 package kudo_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -112,19 +114,37 @@ func testAccountInstalls(t *testing.T, s *stock) {
 	}
 }
 
-// Without webhooks anybody could say that they are anybody: no plan is run, and init
-// does not take such Instances over.
+// Where webhooks are deleted, or see only some namespaces, anybody could say that
+// they are anybody: no plan is run, and init does not take such Instances over.
 func testWithoutWebhooks(t *testing.T, s *stock) {
-	own := *s
-	own.world = s.enter(t, "unguarded")
+	all := s.client.AdmissionregistrationV1()
+	for name, open := range map[string]func() error{
+		"deleted": func() error {
+			return errors.Join(
+				all.ValidatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}),
+				all.MutatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}))
+		},
+		"narrowed": func() error {
+			patch := []byte(`{"webhooks":[{"name":"instances.kudo.dev","namespaceSelector":{"matchLabels":{"a":"b"}}}]}`)
+			_, validating := all.ValidatingWebhookConfigurations().Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			_, mutating := all.MutatingWebhookConfigurations().Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			return errors.Join(validating, mutating)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			servertest.Eventually(t, "the manager leads", func() bool { return s.leader(t) != "" })
+			if err := open(); err != nil {
+				t.Fatal(err)
+			}
+			own := *s
+			own.world = s.enter(t, name)
+			testUnguarded(t, s, own)
+		})
+	}
+}
+
+func testUnguarded(t *testing.T, s *stock, own stock) {
 	if err := own.create(t, tokVersions); err != nil {
-		t.Fatal(err)
-	}
-	configurations := s.client.AdmissionregistrationV1()
-	if err := configurations.ValidatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := configurations.MutatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the manager no longer leads", func() bool { return s.leader(t) == "" })
@@ -144,7 +164,7 @@ func testWithoutWebhooks(t *testing.T, s *stock) {
 		}
 		return false
 	})
-	if _, err := s.run(t, "init", "--webhook-url", s.address); err == nil || !strings.Contains(err.Error(), "unguarded/forged") {
+	if _, err := s.run(t, "init", "--webhook-url", s.address); err == nil || !strings.Contains(err.Error(), own.namespace+"/forged") {
 		t.Errorf("init: %v", err)
 	}
 	all, err := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(t.Context(), metav1.ListOptions{})

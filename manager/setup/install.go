@@ -112,9 +112,12 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 // unforged refuses Instances that say with whose rights their plans run, where
 // there is no webhook that made sure of it.
 func (i *Installer) unforged(ctx context.Context) error {
-	_, err := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, manager.Webhooks, metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
+	configuration, err := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, manager.Webhooks, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
 		return err
+	}
+	if err == nil && manager.Guards(configuration) == nil {
+		return nil
 	}
 	list, err := i.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
