@@ -2,7 +2,6 @@ package kudo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,8 @@ func (s *server) install(ctx context.Context, packages []*pack.Package, instance
 		return err
 	}
 	if err := s.create(ctx, instances, instance); err != nil {
-		return errors.Join(fmt.Errorf("create instance %s: %w", instance.Name, err), offered.withdraw(ctx))
+		err = fmt.Errorf("create instance %s: %w", instance.Name, err)
+		return offered.settle(ctx, instance.Name, instance.Spec.OperatorVersion.Name, err)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,6 +75,37 @@ func (o *offer) create(ctx context.Context, wanted creation) error {
 		return fmt.Errorf("create %s %s: %w", wanted.resource, object.GetName(), err)
 	}
 	return nil
+}
+
+// rereadTimeout is how long the server may take to say what became of a write.
+const rereadTimeout = 10 * time.Second
+
+// settle ends a write of an Instance that failed: without it there is no use for what
+// was created. Where the answer was lost, the Instance may be stored, and needs it.
+func (o *offer) settle(ctx context.Context, instance, version string, failed error) error {
+	if len(o.created) == 0 || refusedByServer(failed) {
+		return errors.Join(failed, o.withdraw(ctx))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rereadTimeout)
+	defer cancel()
+	stored := &api.Instance{}
+	switch err := o.server.get(ctx, instances, instance, stored); {
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("%w\nwhether instance %s was written is not known, so operator version %s is left on the server: %w", failed, instance, version, err)
+	case err == nil && stored.Spec.OperatorVersion.Name == version:
+		return fmt.Errorf("%w\ninstance %s was written all the same, with operator version %s", failed, instance, version)
+	}
+	return errors.Join(failed, o.withdraw(ctx))
+}
+
+// refusedByServer says that an error is the answer of a server that wrote nothing.
+func refusedByServer(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
 // withdraw deletes what was created, and nothing else, even when the command is

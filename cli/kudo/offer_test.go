@@ -2,7 +2,9 @@ package kudo_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -61,6 +63,54 @@ func testWithdrawsOnlyItsOwn(t *testing.T, w world) {
 	w.behind(t, w.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
 	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != " tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
+	}
+}
+
+// An Instance that was stored keeps what it needs, though nobody heard that it was.
+func testAnswerLost(t *testing.T, w world) {
+	lose := func(method string) func(http.Handler) http.Handler {
+		return func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+				if request.Method != method || !strings.Contains(request.URL.Path, "/instances") {
+					next.ServeHTTP(out, request)
+					return
+				}
+				answer := httptest.NewRecorder()
+				next.ServeHTTP(answer, request)
+				if answer.Code < http.StatusBadRequest {
+					panic(http.ErrAbortHandler)
+				}
+				// A conflict with the controller, after which the command tries again.
+				maps.Copy(out.Header(), answer.Header())
+				out.WriteHeader(answer.Code)
+				_, _ = answer.Body.WriteTo(out)
+			})
+		}
+	}
+	w.behind(t, w.server.Config(t), lose(http.MethodPost)).
+		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.1.0", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	w.settle(t)
+	w.behind(t, w.server.Config(t), lose(http.MethodPut)).
+		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.2.0",
+			"upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
+	if got := w.names(t, "operatorversions"); got != "tok-1.0-0.1.0 tok-1.0-0.2.0" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// Where nothing was stored, and nobody said so, nothing is left either.
+func testRequestLost(t *testing.T, w world) {
+	lose := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+			if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/instances") {
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(out, request)
+		})
+	}
+	w.behind(t, w.server.Config(t), lose).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	if got := w.names(t, "operators") + w.names(t, "operatorversions"); got != "" {
+		t.Errorf("left behind: %s", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package kudo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -98,7 +97,7 @@ func (s *server) upgrade(ctx context.Context, name string, packages []*pack.Pack
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, offered.withdraw(ctx))
+		return nil, offered.settle(ctx, name, wanted.target.Name, err)
 	}
 	return judged.after, nil
 }

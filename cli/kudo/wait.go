@@ -62,6 +62,9 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 			if err := show(status); err != nil {
 				return false, err
 			}
+		case status.UID == "" && status.Status == api.Error && now.UID == run.UID:
+			// It could not even begin, and is tried again.
+			return false, show(status)
 		case now.PlanName != "" && now.UID != run.UID:
 			return false, fmt.Errorf("plan '%s' was replaced by another run, of plan '%s'", run.PlanName, now.PlanName)
 		default:

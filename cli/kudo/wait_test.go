@@ -71,6 +71,23 @@ func testWait(t *testing.T, w world) {
 	}
 }
 
+// testWaitBegins: why a run cannot even begin is shown.
+func testWaitBegins(t *testing.T, w world) {
+	if err := w.create(t, `{apiVersion: kudo.dev/v1beta1, kind: OperatorVersion, metadata: {name: alone-0.1.0}, spec: {operator: {name: alone}, version: 0.1.0,
+  tasks: [{name: other, kind: KudoOperator, spec: {package: nobody}}],
+  plans: {deploy: {phases: [{name: main, steps: [{name: only, tasks: [other]}]}]}}}}
+---
+{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: alone}, spec: {operatorVersion: {name: alone-0.1.0}}}`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &seen{text: "deploy [ERROR] there is no version of operator nobody in namespace wait-begins\n", then: cancel}
+	err := w.run(ctx, out, "plan", "trigger", "alone", "deploy", "--wait", "--timeout", "1m")
+	if err == nil || !strings.HasPrefix(err.Error(), "interrupted: ") {
+		t.Errorf("ended with %v:\n%s", err, out)
+	}
+}
+
 // testWaitEnds: what is waited for may be replaced, or go.
 func testWaitEnds(t *testing.T, w world) {
 	w.must(t, "install", hang(t), "--wait")
