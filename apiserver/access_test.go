@@ -20,6 +20,7 @@ func as(t *testing.T, server *servertest.Server, user string) kubernetes.Interfa
 }
 
 func TestRolesDecide(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
 	admin := server.Client(t)
 	for _, role := range []string{"view", "edit", "admin"} {

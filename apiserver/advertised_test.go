@@ -76,6 +76,7 @@ func portOf(t *testing.T, server *servertest.Server) string {
 // The Service by which clients find the API has its endpoints, and comes back
 // when somebody deletes or changes any of it.
 func TestServiceKubernetesComesBack(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{AdvertiseAddress: "192.0.2.10"})
 	client, own := server.Client(t), "192.0.2.10:"+portOf(t, server)
 	if service, endpoints, endpointSlices := advertised(t, client); service != "10.96.0.1 https 443" || endpoints != own || endpointSlices != own {
@@ -136,6 +137,7 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 // Servers on one etcd are all in the list; one that ends leaves it, and so does
 // one whose lease ran out.
 func TestReplicasAreAdvertised(t *testing.T) {
+	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
 	one := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "192.0.2.10"})
 	two := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "2001:db8::11"})

@@ -21,6 +21,7 @@ import (
 // A server that is killed while four clients write has, when it is back, every
 // write that it acknowledged.
 func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	acknowledged := map[string]string{}
 	for round := range 3 {
@@ -86,6 +87,7 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 // A watch that resumes after a kill goes on where it was, or is told to list
 // again; it never misses an event in silence.
 func TestWatchResumesAfterKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := startChild(t, dir)
 	created, err := first.Client(t).CoreV1().Secrets("default").Create(t.Context(),
@@ -138,6 +140,7 @@ func firstEvent(ctx context.Context, client kubernetes.Interface, version string
 
 // The contract of a shutdown is five seconds, with watches open.
 func TestStopWithOpenWatches(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
 	client := server.Client(t)
 	for range 20 {

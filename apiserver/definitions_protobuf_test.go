@@ -18,6 +18,7 @@ import (
 
 // Upstream's Go client sends definitions in protobuf and is understood.
 func TestDefinitionsInProtobuf(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	config := server.Config(t)
 	config.ContentType = runtime.ContentTypeProtobuf

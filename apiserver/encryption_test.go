@@ -50,6 +50,7 @@ func inFiles(t *testing.T, dir, text string) bool {
 // A Secret's value is in no file of etcd's; keys are rotated by writing every
 // Secret again, immutable ones too.
 func TestSecretsAreEncrypted(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
 	write(t, file, encryption(firstKey))
 	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
@@ -94,6 +95,7 @@ func TestSecretsAreEncrypted(t *testing.T) {
 // A server that cannot read what is stored says so in one line and does not
 // become ready.
 func TestUnreadableSecretsEndTheStart(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
 	put := func(config apiserver.Config, name string) {
 		t.Helper()
@@ -148,6 +150,7 @@ func TestUnreadableSecretsEndTheStart(t *testing.T) {
 
 // What the audit policy asks for is in the log.
 func TestAuditLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	write(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n")

@@ -19,6 +19,7 @@ import (
 // History is bounded by its number of events: a watch goes on from a recent
 // version, and one from before the bound is told to list again.
 func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	configMaps := client.CoreV1().ConfigMaps("default")
 	first, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "first"}}, metav1.CreateOptions{})

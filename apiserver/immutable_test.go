@@ -86,6 +86,7 @@ func named(t testing.TB, name, document string) []byte {
 // TestSealed sends every write that the rules of immutable ConfigMaps and
 // Secrets tell apart.
 func TestSealed(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	const (
 		configMap       = "{kind: ConfigMap, immutable: true, data: {a: '1'}, binaryData: {b: AAEC}}"
@@ -173,6 +174,7 @@ func TestSealed(t *testing.T) {
 // TestSealingOff: without the feature nothing new is sealed, and what is sealed
 // stays so.
 func TestSealingOff(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	kinds := map[string]string{"configmaps": "kind: ConfigMap, data: {a: MQ==}", "secrets": "kind: Secret, data: {a: MQ==}"}

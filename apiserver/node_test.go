@@ -30,6 +30,7 @@ type act func(ctx context.Context, c kubernetes.Interface) error
 // TestNodeCredential asks, as a node, for everything that the credential of one
 // is about. The node has a pod "mine" that uses "used"; "theirs" is another's.
 func TestNodeCredential(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	u := newUsage(t, server, "shop")
 	mine, theirs := u.namespace+"-n1", u.namespace+"-n2"
@@ -131,6 +132,7 @@ func TestNodeCredential(t *testing.T) {
 
 // TestUsersSelectByNode: the selector is for everybody who may list the kind.
 func TestUsersSelectByNode(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	u := newUsage(t, server, "shop")
 	u.configMap("used", "1")

@@ -17,6 +17,7 @@ import (
 // A write passes whatever its object's annotation holds, and at most one line is
 // said about that.
 func TestOwnershipAnnotations(t *testing.T) {
+	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	const malformed = "ownership not checked: the last-applied configuration is malformed: "
 	tests := map[string]struct{ applied, want string }{
@@ -62,6 +63,7 @@ func create(t *testing.T, config *rest.Config, name, applied string) {
 
 // What is too large to be remembered as applied is stored, and one line says so.
 func TestOwnershipOfLargeReplacements(t *testing.T) {
+	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	tests := map[string]struct {
 		size   int

@@ -32,6 +32,7 @@ func commandsOf(t *testing.T, client kubernetes.Interface, name string) (guard.C
 // Commands are remembered by all servers on one etcd, survive them, and go with
 // their object.
 func TestCommandMemory(t *testing.T) {
+	t.Parallel()
 	cluster := startEtcd(t, transport.TLSInfo{})
 	store := etcd.Cluster{Servers: []string{cluster}}
 	first := servertest.Start(t, apiserver.Config{Etcd: store})

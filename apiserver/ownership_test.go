@@ -110,6 +110,7 @@ func patchConfig(ctx context.Context, client kubernetes.Interface, name, patch, 
 }
 
 func TestOwnershipModes(t *testing.T) {
+	t.Parallel()
 	line := func(command, x, y string) []string {
 		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings field .data.a value from %s to %s.  This field is managed by `kubectl apply` (last set the field to \"1\"), and may be overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", command, x, y, x)}
 	}
@@ -176,6 +177,7 @@ func checkRefusal(t *testing.T, err error) {
 // What is said is about the write that was stored: nothing about one that was
 // refused, and never with a value from an attempt that lost a race.
 func TestOwnershipOfStoredWrites(t *testing.T) {
+	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	admin := running(t, config, "kubectl apply")
 	applied(t, admin, "settings")
@@ -262,6 +264,7 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 // A person is refused for what the person edited, not for what admission made of
 // it.
 func TestOwnershipBeforeAdmission(t *testing.T) {
+	t.Parallel()
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {

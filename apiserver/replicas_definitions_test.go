@@ -75,6 +75,7 @@ func establishedOn(t *testing.T, client dynamic.Interface) {
 // A definition that one server takes is served by all of them, changes of it are
 // in force on all, and it goes on all.
 func TestReplicasServeDefinitions(t *testing.T) {
+	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
 	one := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
 	two := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,23 @@ import (
 // startEtcd runs an etcd with a port, as a cluster outside would have, and with
 // TLS if it is given certificates.
 func startEtcd(t *testing.T, tls transport.TLSInfo) string {
+	t.Helper()
+	for range 10 {
+		address, err := tryEtcd(t, tls)
+		if err == nil {
+			return address
+		}
+		// A connection of another test may have got the port that was free.
+		if !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// tryEtcd runs an etcd on a port that was free a moment ago.
+func tryEtcd(t *testing.T, tls transport.TLSInfo) (string, error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,7 +61,7 @@ func startEtcd(t *testing.T, tls transport.TLSInfo) string {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*address}, []url.URL{*address}
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	t.Cleanup(server.Close)
 	select {
@@ -51,7 +69,7 @@ func startEtcd(t *testing.T, tls transport.TLSInfo) string {
 	case <-time.After(time.Minute):
 		t.Fatal("etcd is not ready after a minute")
 	}
-	return address.String()
+	return address.String(), nil
 }
 
 // issue writes a certificate of the authority, and gives its two files.
@@ -71,6 +89,7 @@ func issue(t *testing.T, authority *access.Authority, name string, subject acces
 // An etcd that wants to see a certificate is served from, and one that is not
 // shown the right one ends the start with a line that says so.
 func TestEtcdWithTLS(t *testing.T) {
+	t.Parallel()
 	authority, pair, err := access.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +116,7 @@ func TestEtcdWithTLS(t *testing.T) {
 // Two servers on one etcd serve the same objects, and each sees the other's
 // writes in its watches.
 func TestReplicasServeTheSame(t *testing.T) {
+	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
 	one := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
 	two := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)

@@ -14,6 +14,7 @@ import (
 // Who scales is in the object's managed fields, with the time; who writes the same
 // count again takes nothing.
 func TestManagersOfScale(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	deployments := client.AppsV1().Deployments("default")
 	d, count := deployment("web"), int32(2)

@@ -44,6 +44,7 @@ func addresses(t *testing.T, client kubernetes.Interface) map[string]string {
 }
 
 func TestServicesGetAddressesAndPorts(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	services := client.CoreV1().Services("default")
 	create := func(s *corev1.Service) (*corev1.Service, error) {
@@ -128,6 +129,7 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 
 // A claim that got lost comes back when the server starts again.
 func TestClaimsAreRepaired(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	client := server.Client(t)
@@ -152,6 +154,7 @@ func TestClaimsAreRepaired(t *testing.T) {
 
 // Services that are created at one time never share an address or a port.
 func TestServicesAtOneTime(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	const writers, each = 8, 10
 	created := make(chan *corev1.Service, writers*each)

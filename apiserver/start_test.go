@@ -18,6 +18,7 @@ import (
 )
 
 func TestStartFindsWhatClientsExpect(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	client := server.Client(t)
@@ -57,6 +58,7 @@ func TestStartFindsWhatClientsExpect(t *testing.T) {
 }
 
 func TestStartKeepsData(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	created, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
@@ -90,6 +92,7 @@ func TestStartKeepsData(t *testing.T) {
 }
 
 func TestStartRefuses(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +138,7 @@ func TestStartRefuses(t *testing.T) {
 
 // A directory that etcd cannot read is answered with its name, and left as it is.
 func TestStartRefusesCorruptData(t *testing.T) {
+	t.Parallel()
 	for _, damaged := range []string{"etcd/member/snap/db", "etcd/member/wal/0000000000000000-0000000000000000.wal"} {
 		t.Run(filepath.Base(damaged), func(t *testing.T) {
 			dir := t.TempDir()

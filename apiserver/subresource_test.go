@@ -29,6 +29,7 @@ func deployment(name string) *appsv1.Deployment {
 }
 
 func TestSubresources(t *testing.T) {
+	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
 	t.Run("status", func(t *testing.T) {
 		deployments := client.AppsV1().Deployments("default")
@@ -144,6 +145,7 @@ func TestSubresources(t *testing.T) {
 
 // Anybody may ask for health and nothing else; strangers get nothing at all.
 func TestOnlyTheAdministratorGetsIn(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
 	config := server.Config(t)
 	config.CertData, config.KeyData = nil, nil

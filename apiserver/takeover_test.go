@@ -31,6 +31,7 @@ func leader(t *testing.T, client kubernetes.Interface) string {
 // first was asked to do and what comes after. How long that may take follows
 // from the lease, which package lifecycle asserts.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
 	dir := t.TempDir()
 	first := startChildWith(t, apiserver.Config{DataDir: dir, Kubeconfig: dir + ".kubeconfig", Etcd: cluster})

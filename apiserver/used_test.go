@@ -153,6 +153,7 @@ func (w watched) want(events ...string) {
 }
 
 func TestUsedByNode(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	for name, test := range map[string]func(u usage){
 		"everything-that-changes-it": usedChanges,
@@ -345,6 +346,7 @@ func usedSecrets(u usage) {
 // TestUsedByNodeAfterRestart: a server knows nothing of what a node used before
 // it started.
 func TestUsedByNodeAfterRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	u := newUsage(t, server, "restart")
