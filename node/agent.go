@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -183,11 +182,11 @@ func (a *Agent) open() (unlock func(), err error) {
 // openRoot makes the directories of a root that is locked.
 func (a *Agent) openRoot() error {
 	if a.Volumes == nil {
-		dir := filepath.Join(a.Root, "pods")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		volumes := diskVolumes{dir: filepath.Join(a.Root, "pods"), group: a.hooks.group()}
+		if err := volumes.open(); err != nil {
 			return err
 		}
-		a.Volumes = diskVolumes{dir: dir, group: a.hooks.group()}
+		a.Volumes = volumes
 	}
 	if a.State == nil {
 		state := diskState{dir: filepath.Join(a.Root, "state")}

@@ -52,6 +52,9 @@ func (d diskState) open() error {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
+		if err := (projection.OS{}).SyncDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
 		leftovers, err := filepath.Glob(filepath.Join(dir, "*"+temporary))
 		if err != nil {
 			return err
