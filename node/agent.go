@@ -84,6 +84,8 @@ type Agent struct {
 	uses map[Ref]map[cache.ObjectName]bool
 	// failing are volumes that are not what they should be, and since when.
 	failing map[volumeID]time.Time
+	// damaged are pods whose records could not be read.
+	damaged []types.UID
 	// told is what was last said of a pod's volumes.
 	told map[types.UID]string
 }
