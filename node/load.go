@@ -43,7 +43,7 @@ func (a *Agent) load() error {
 			}
 		}
 	}
-	if damaged != nil {
+	if len(a.damaged) > 0 {
 		// Nobody knows what those pods are pinned to. A start that reads all
 		// records collects.
 		return nil
