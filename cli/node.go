@@ -91,6 +91,8 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
+	defer func() { _ = credential.Close() }()
+	config.Credential = credential
 	client, err := node.Connect(access, func(line string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "holdfast: node %s: %s\n", config.Name, line)
 	})

@@ -119,6 +119,60 @@ func TestNodeOfAnother(t *testing.T) {
 	}
 }
 
+// TestNodeInUse: an agent whose root another one has ends, and leaves the
+// certificate of the other one alone.
+func TestNodeInUse(t *testing.T) {
+	server := servertest.Start(t, apiserver.Config{})
+	dir := t.TempDir()
+	root := filepath.Join(dir, "root")
+	args := func(name string) []string {
+		t.Helper()
+		credential, err := run(t.Context(), "kubeconfig", "--node", name, "--kubeconfig", server.Kubeconfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(credential), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"node", "--name", name, "--kubeconfig", file, "--root", root, "--metrics-address", ""}
+	}
+	first, second := args("host-1"), args("host-2")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := run(ctx, first...)
+		ended <- err
+	}()
+	servertest.Eventually(t, "the first agent runs", func() bool {
+		_, err := server.Client(t).CoreV1().Nodes().Get(t.Context(), "host-1", metav1.GetOptions{})
+		return err == nil
+	})
+	certificate := filepath.Join(root, "credential/client.pem")
+	before, err := os.ReadFile(certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t.Context(), second...)
+	if want := "node: " + root + " is in use by another agent"; err == nil || err.Error() != want || out != "" {
+		t.Errorf("it printed %q and ended with %v\nwant %s", out, err, want)
+	}
+	if after, err := os.ReadFile(certificate); err != nil {
+		t.Error(err)
+	} else if string(after) != string(before) {
+		t.Error("the certificate of the first agent was replaced")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	// The root is free again, for an agent that is told to end as soon as it has it.
+	if out, err := run(ctx, second...); err != nil || out != "holdfast: node host-2 keeps volumes in "+root+"\n" {
+		t.Errorf("it printed %q and ended with %v", out, err)
+	}
+}
+
 // TestNodeServerAway: who runs an agent reads one line when the server goes away
 // and one when it is back.
 func TestNodeServerAway(t *testing.T) {

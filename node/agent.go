@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -23,6 +22,10 @@ import (
 type Config struct {
 	// Client has the credential of the node, and comes from Connect.
 	Client kubernetes.Interface
+	// Credential is what KeepCredential returned for Root, and is open as long as
+	// the agent runs; nil if there is none. An agent without it takes the lock of
+	// Root by itself.
+	Credential *Credential
 	// Name is that of the node.
 	Name string
 	// Root is the directory that the agent keeps everything in.
@@ -81,6 +84,8 @@ type Agent struct {
 	uses map[Ref]map[cache.ObjectName]bool
 	// failing are volumes that are not what they should be, and since when.
 	failing map[volumeID]time.Time
+	// damaged are pods whose records could not be read.
+	damaged []types.UID
 	// told is what was last said of a pod's volumes.
 	told map[types.UID]string
 }
@@ -155,35 +160,49 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.work(ctx, &running)
 }
 
-// open makes the directories and takes the lock of the root.
+// open makes the directories and takes the lock of the root, unless the
+// credential has it.
 func (a *Agent) open() (unlock func(), err error) {
+	unlock = func() {}
 	if a.Volumes != nil && a.State != nil {
-		return func() {}, nil
+		return unlock, nil
 	}
-	lock, err := lockRoot(a.Root)
-	if err != nil {
+	if !a.Credential.holds(a.Root) {
+		lock, err := lockRoot(a.Root)
+		if err != nil {
+			return nil, err
+		}
+		unlock = func() { _ = lock.Close() }
+	}
+	if err := a.openRoot(); err != nil {
+		unlock()
 		return nil, err
 	}
+	return unlock, nil
+}
+
+// openRoot makes the directories of a root that is locked.
+func (a *Agent) openRoot() error {
 	if a.Volumes == nil {
-		dir := filepath.Join(a.Root, "pods")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, errors.Join(err, lock.Close())
+		volumes := diskVolumes{dir: filepath.Join(a.Root, "pods"), group: a.hooks.group()}
+		if err := volumes.open(); err != nil {
+			return err
 		}
-		a.Volumes = diskVolumes{dir: dir, group: a.hooks.group()}
+		a.Volumes = volumes
 	}
 	if a.State == nil {
 		state := diskState{dir: filepath.Join(a.Root, "state")}
 		if err := state.open(); err != nil {
-			return nil, errors.Join(err, lock.Close())
+			return err
 		}
 		a.State = state
 	}
 	memory, err := a.InMemory(a.Root)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("file system of %s: %w", a.Root, err), lock.Close())
+		return fmt.Errorf("file system of %s: %w", a.Root, err)
 	}
 	a.onDisk = !memory && !a.SecretsOnDisk
-	return func() { _ = lock.Close() }, nil
+	return nil
 }
 
 // inUse are the pods that name an object.

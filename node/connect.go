@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -18,15 +20,19 @@ const (
 	clientBurst = 100
 )
 
+// watchSlack is how much before its time a watch may end: the clocks of two hosts
+// do not run alike.
+const watchSlack = time.Second
+
 // Connect is the client that an agent needs: one that comes back to a server that
 // was away without all agents coming at once. The configuration is that of the
 // node's credential, and is not changed.
 //
-// A watch that the server breaks off, and a request that does not reach it, put
-// the server in doubt. Then lists and watches of the agent wait, and one request
-// at a time tries, the first after a time of chance, the next ones later and
-// later. Once there is an answer all go on. What else the agent asks for fails
-// meanwhile, without a request being made.
+// A watch that breaks off without a word of the server, and a request that does
+// not reach it, put the server in doubt. Then lists and watches of the agent wait,
+// and one request at a time tries, the first after a time of chance, the next ones
+// later and later. Once there is an answer all go on. What else the agent asks for
+// fails meanwhile, without a request being made.
 //
 // tell, unless it is nil, gets a line when the server turns out to be away and one
 // when it is back.
@@ -103,34 +109,45 @@ func overloaded(response *http.Response) bool {
 // watched has the end of a watch noticed that comes before its time.
 func (c *connection) watched(request *http.Request, response *http.Response, begin time.Time) *http.Response {
 	query := request.URL.Query()
-	if watch, _ := strconv.ParseBool(query.Get("watch")); !watch || response.StatusCode != http.StatusOK {
+	if isWatch, _ := strconv.ParseBool(query.Get("watch")); !isWatch || response.StatusCode != http.StatusOK {
 		return response
 	}
 	seconds, err := strconv.Atoi(query.Get("timeoutSeconds"))
 	if err != nil {
 		return response // it has no time
 	}
-	due := begin.Add(time.Duration(seconds) * time.Second)
-	response.Body = &watchBody{ReadCloser: response.Body, ctx: request.Context(), ended: func() {
-		if time.Now().Before(due) {
+	due := begin.Add(time.Duration(seconds)*time.Second - watchSlack)
+	response.Body = &watchBody{ReadCloser: response.Body, ctx: request.Context(), ended: func(refused bool) {
+		if !refused && time.Now().Before(due) {
 			c.presence.doubt()
 		}
 	}}
 	return response
 }
 
+// watchHead is as much of a watch as tells what its first event is, however that
+// is encoded: the type comes first.
+const watchHead = 16
+
 // watchBody is the body of a watch.
 type watchBody struct {
 	io.ReadCloser
-	ctx   context.Context
-	ended func()
+	ctx  context.Context
+	head []byte
+	// ended is called once, when the watch ends, and told whether the server has
+	// refused it: an error is then its first and only event, such as that it
+	// begins too far back.
+	ended func(refused bool)
 }
 
 // Read implements io.Reader.
 func (b *watchBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
+	if missing := watchHead - len(b.head); missing > 0 {
+		b.head = append(b.head, into[:min(n, missing)]...)
+	}
 	if err != nil && b.ctx.Err() == nil && b.ended != nil {
-		b.ended()
+		b.ended(bytes.Contains(b.head, []byte(watch.Error)))
 		b.ended = nil
 	}
 	return n, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -29,6 +30,8 @@ type wire struct {
 	attempts []time.Duration
 	begin    time.Time
 	open     []*io.PipeWriter
+	// says is all that the next watch has.
+	says string
 }
 
 var errRefused = errors.New("connection refused")
@@ -48,6 +51,11 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	response := &http.Response{StatusCode: w.status, Status: http.StatusText(w.status), Request: request, Body: reader}
 	if request.URL.Query().Get("watch") != "true" {
 		_ = writer.Close()
+		return response, nil
+	}
+	if w.says != "" {
+		response.Body = io.NopCloser(iotest.OneByteReader(strings.NewReader(w.says)))
+		w.says = ""
 		return response, nil
 	}
 	w.open = append(w.open, writer)
@@ -187,7 +195,7 @@ func TestWatchEndsInItsTime(t *testing.T) {
 		var following sync.WaitGroup
 		following.Go(func() { follow(ctx, t, connection) })
 		synctest.Wait()
-		time.Sleep(300 * time.Second)
+		time.Sleep(300*time.Second - 100*time.Millisecond) // by the server's clock it is time
 		w.mu.Lock()
 		_ = w.open[0].Close()
 		w.mu.Unlock()
@@ -210,6 +218,38 @@ func TestWatchEndsInItsTime(t *testing.T) {
 		w.crash()
 		following.Wait()
 	})
+}
+
+// TestWatchRefused: a server that answers a watch with an error is there, and
+// whatever follows comes at once. One whose watch just ends may be gone.
+func TestWatchRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		says string
+		want int
+	}{
+		"JSON":          {`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}` + "\n", 2},
+		"protobuf":      {"\x00\x00\x00\x11\n\x05ERROR\x12\x08\n\x06k8s\x00\n\x00", 2},
+		"other events":  {`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","data":{"type":"ERROR"}}}` + "\n", 1},
+		"protobuf's":    {"\x00\x00\x00\x16\n\x05ADDED\x12\x0d\n\x0bk8s\x00\nERROR\x00", 1},
+		"half an event": {`{"type":"`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{status: http.StatusOK, says: test.says}
+				connection := node.Over(w, func(line string) { t.Error(line) })
+				ctx, cancel := context.WithCancel(t.Context())
+				var following sync.WaitGroup
+				following.Go(func() { follow(ctx, t, connection) })
+				synctest.Wait()
+				if got := len(w.tried()); got != test.want {
+					t.Errorf("%d requests at once, want %d", got, test.want)
+				}
+				cancel()
+				w.crash()
+				following.Wait()
+			})
+		})
+	}
 }
 
 // TestServerOverloaded: a server that comes back and cannot take everybody is

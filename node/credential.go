@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,16 +36,18 @@ const (
 
 // Credential is the client certificate of a node, in a file that is replaced
 // before it expires. Clients of the configuration that it was put into take up
-// the new one by themselves.
+// the new one by themselves. It has the lock of its root until it is closed: the
+// certificate is that of the one agent that runs there.
 type Credential struct {
-	name, file string
-	clock      clock.WithTicker
+	name, root, file string
+	clock            clock.WithTicker
+	lock             *rootLock
 }
 
 // KeepCredential puts the certificate of a configuration into a file under the
-// root and has the configuration use that. A certificate that is there already
-// and lasts longer stays. A configuration without one is left as it is, and the
-// credential is nil: there is nothing to renew.
+// root and has the configuration use that. A certificate of the same authority
+// that is there already and lasts longer stays. A configuration without one is
+// left as it is, and the credential is nil: there is nothing to renew.
 func KeepCredential(config *rest.Config, name, root string) (*Credential, error) {
 	cert, key := config.CertData, config.KeyData
 	var err error
@@ -68,29 +71,51 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	if err := checkHolder(given.Leaf.Subject.CommonName, name); err != nil {
 		return nil, err
 	}
-	c := &Credential{name: name, file: filepath.Join(root, "credential", "client.pem"), clock: clock.RealClock{}}
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	c := &Credential{name: name, root: root, file: filepath.Join(root, "credential", "client.pem"), clock: clock.RealClock{}}
+	if c.lock, err = lockRoot(root); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
-		return nil, err
-	}
-	kept, err := tls.LoadX509KeyPair(c.file, c.file)
-	switch {
-	case err == nil && kept.Leaf.Subject.String() == given.Leaf.Subject.String() &&
-		kept.Leaf.Issuer.String() == given.Leaf.Issuer.String() && kept.Leaf.NotAfter.After(given.Leaf.NotAfter):
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		klog.ErrorS(err, "the certificate is replaced by that of the kubeconfig", "file", c.file)
-		fallthrough
-	default:
-		if err := save(c.file, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
-			return nil, err
-		}
+	if err := c.keep(given, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	config.CertData, config.KeyData = nil, nil
 	config.CertFile, config.KeyFile = c.file, c.file
 	return c, nil
 }
+
+// keep saves the certificate that was given, unless a later one of it is there.
+func (c *Credential) keep(given tls.Certificate, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
+		return err
+	}
+	kept, err := tls.LoadX509KeyPair(c.file, c.file)
+	switch {
+	case err == nil && follows(kept.Leaf, given.Leaf):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		klog.ErrorS(err, "the certificate is replaced by that of the kubeconfig", "file", c.file)
+	}
+	return save(c.file, text)
+}
+
+// follows reports whether a certificate is a later one for the same node of the
+// same cluster. The authorities of all clusters have one name, so it is their key
+// that tells.
+func follows(kept, given *x509.Certificate) bool {
+	return kept.Subject.String() == given.Subject.String() && kept.Issuer.String() == given.Issuer.String() &&
+		bytes.Equal(kept.AuthorityKeyId, given.AuthorityKeyId) && kept.NotAfter.After(given.NotAfter)
+}
+
+// Close gives the lock of the root back. Nothing may be renewed afterwards.
+func (c *Credential) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.lock.Close()
+}
+
+// holds reports whether the credential has the lock of a root.
+func (c *Credential) holds(root string) bool { return c != nil && c.root == root }
 
 // checkHolder refuses the certificate of anybody but the node: with it the agent
 // would be refused everything, or allowed too much.

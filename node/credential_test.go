@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -10,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -84,11 +86,16 @@ func TestCredentialRenewed(t *testing.T) {
 	if after.Leaf.Subject.CommonName != "system:node:"+name || after.Leaf.SerialNumber.Cmp(before.Leaf.SerialNumber) == 0 {
 		t.Errorf("renewed for %s, serial %v", after.Leaf.Subject, after.Leaf.SerialNumber)
 	}
+	if err := credential.Close(); err != nil {
+		t.Error(err)
+	}
 	// It is good for what a node does.
 	again := rest.CopyConfig(given)
-	if _, err := node.KeepCredential(again, name, root); err != nil {
+	credential, err = node.KeepCredential(again, name, root)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = credential.Close() }()
 	client := kubernetes.NewForConfigOrDie(again)
 	if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + name}); err != nil {
 		t.Error(err)
@@ -139,6 +146,35 @@ func TestCredentialOfOthers(t *testing.T) {
 	}
 }
 
+// TestCredentialOfAnotherCluster: the certificate of the cluster that a host was
+// part of is none for the one that it is part of now, however long it lasts.
+func TestCredentialOfAnotherCluster(t *testing.T) {
+	before, now, root := t.TempDir(), t.TempDir(), t.TempDir()
+	// keep is what an agent has that is given a certificate.
+	keep := func(given rest.TLSClientConfig) []byte {
+		t.Helper()
+		config := &rest.Config{TLSClientConfig: given}
+		credential, err := node.KeepCredential(config, "n1", root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(config.CertFile)
+		if err := errors.Join(err, credential.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	long := inUse(t, before, "n1", 2*time.Hour)
+	keep(long)
+	if !bytes.Contains(keep(inUse(t, before, "n1", time.Hour)), long.CertData) {
+		t.Error("a certificate of the same cluster that lasts longer did not stay")
+	}
+	given := inUse(t, now, "n1", time.Hour)
+	if !bytes.Contains(keep(given), given.CertData) {
+		t.Error("the certificate of another cluster stayed")
+	}
+}
+
 // TestCertificateRunsOut: an agent whose certificate is near its end has another
 // before that, approved by the server, and uses it without a restart.
 func TestCertificateRunsOut(t *testing.T) {
@@ -146,13 +182,16 @@ func TestCertificateRunsOut(t *testing.T) {
 	c := clusterOf(t, servertest.Start(t, apiserver.Config{DataDir: dir}))
 	name := "n1" + c.suffix
 	config := c.Config(t)
-	setShortLived(t, config, dir, name)
+	short := inUse(t, dir, name, 5*time.Minute)
+	config.CertData, config.KeyData = short.CertData, short.KeyData
+	config.CertFile, config.KeyFile = "", ""
 	root := t.TempDir()
 	credential, err := node.KeepCredential(config, name, root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := c.startAgentAs(t, config, node.Config{Name: "n1", Root: root})
+	defer func() { _ = credential.Close() }()
+	a := c.startAgentAs(t, config, node.Config{Name: "n1", Root: root, Credential: credential})
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 	a.sees(c, t, "web", "conf/app.conf", "one")
@@ -183,9 +222,9 @@ func TestCertificateRunsOut(t *testing.T) {
 	a.sees(c, t, "web", "conf/app.conf", "two")
 }
 
-// setShortLived gives a configuration the certificate of a node that has been in
-// use for an hour and ends in five minutes.
-func setShortLived(t *testing.T, config *rest.Config, dir, name string) {
+// inUse is a certificate that the authority of a server, by its directory, signed
+// for a node an hour ago, and how long it is still good.
+func inUse(t *testing.T, dir, name string, left time.Duration) rest.TLSClientConfig {
 	t.Helper()
 	pki, err := access.OpenPKI(filepath.Join(dir, "pki"), nil)
 	if err != nil {
@@ -199,13 +238,12 @@ func setShortLived(t *testing.T, config *rest.Config, dir, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := access.ClientRequest{Public: key.Public(), Subject: access.NodeSubject(name), Life: time.Hour + 5*time.Minute}
+	request := access.ClientRequest{Public: key.Public(), Subject: access.NodeSubject(name), Life: time.Hour + left}
 	cert, err := pki.Authority().SignClient(request, time.Now().Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.CertData, config.KeyData = cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	config.CertFile, config.KeyFile = "", ""
+	return rest.TLSClientConfig{CertData: cert, KeyData: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})}
 }
 
 // credentialID is what the server says a client came with, "" while the client

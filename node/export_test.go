@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/projection"
 )
 
 // Renew renews a certificate now.
@@ -25,6 +27,12 @@ func Over(next http.RoundTripper, tell func(string)) http.RoundTripper {
 		tell = func(string) {}
 	}
 	return &connection{newPresence(tell), next}
+}
+
+// OpenVolumes are volumes as an agent has them, on some file system.
+func OpenVolumes(dir string, disk projection.FS) (Volumes, error) {
+	volumes := diskVolumes{dir: dir, writer: projection.Writer{FS: disk}, group: -1}
+	return volumes, volumes.open()
 }
 
 // InMemory asks the system about a directory, as agents do that are not told.

@@ -183,11 +183,12 @@ func checkDir(dir string) error {
 			return err
 		}
 		// With the sticky bit, such as that of /tmp, nobody replaces what is
-		// root's.
+		// root's, but who owns the directory.
+		check := checkOwner
 		if info.Mode()&fs.ModeSticky != 0 {
-			continue
+			check = checkRoots
 		}
-		if err := checkOwner(dir, info); err != nil {
+		if err := check(dir, info); err != nil {
 			return err
 		}
 	}
@@ -196,12 +197,19 @@ func checkDir(dir string) error {
 
 // checkOwner refuses what others than root may change.
 func checkOwner(path string, info fs.FileInfo) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !ok || stat.Uid != 0:
-		return fmt.Errorf("%s: must belong to root", path)
-	case info.Mode().Perm()&0o022 != 0:
+	if err := checkRoots(path, info); err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("%s: must not be writable by others than root, and has mode %v", path, info.Mode())
+	}
+	return nil
+}
+
+// checkRoots refuses what is not root's.
+func checkRoots(path string, info fs.FileInfo) error {
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != 0 {
+		return fmt.Errorf("%s: must belong to root", path)
 	}
 	return nil
 }

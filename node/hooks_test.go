@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -181,6 +182,14 @@ func TestHooksRefused(t *testing.T) {
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	sticky := hooksDir(t, nil)
+	if err := errors.Join(os.Chmod(sticky, os.ModeSticky|0o777), os.Chown(sticky, 65534, 0)); err != nil {
+		t.Fatal(err)
+	}
+	replaceable := filepath.Join(sticky, "replaceable")
+	if err := os.Mkdir(replaceable, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct{ dir, user, want string }{
 		"no user":               {good, "", "--hooks-dir: name with --hooks-user who hooks run as"},
 		"no directory":          {"", "nobody", "--hooks-user: there are no hooks without --hooks-dir"},
@@ -190,6 +199,7 @@ func TestHooksRefused(t *testing.T) {
 		"writable by others":    {writable, "nobody", "--hooks-dir: " + writable + ": must not be writable by others than root, and has mode dtrwxrwxrwx"},
 		"somebody else's":       {theirs, "nobody", "--hooks-dir: " + theirs + ": must belong to root"},
 		"below somebody else's": {below, "nobody", "--hooks-dir: " + theirs + ": must belong to root"},
+		"below a sticky one":    {replaceable, "nobody", "--hooks-dir: " + sticky + ": must belong to root"},
 	}
 	c := startCluster(t)
 	for name, test := range tests {

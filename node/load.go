@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -23,7 +24,12 @@ func (a *Agent) load() error {
 		pinned: map[types.UID]*pinnedObject{}, reading: map[Ref]*reading{},
 	}
 	records, err := a.State.Records()
-	if err != nil {
+	var damaged *DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		klog.ErrorS(err, "state of pods is damaged; they are looked at anew")
+		a.damaged = damaged.Pods
+	case err != nil:
 		return fmt.Errorf("records: %w", err)
 	}
 	for _, record := range records {
@@ -36,6 +42,11 @@ func (a *Agent) load() error {
 				a.failed(volumeID{record.UID, name})
 			}
 		}
+	}
+	if len(a.damaged) > 0 {
+		// Nobody knows what those pods are pinned to. A start that reads all
+		// records collects.
+		return nil
 	}
 	return a.resolver.collect()
 }
@@ -77,20 +88,32 @@ func (a *Agent) sweep() error {
 	}
 	a.mu.Unlock()
 	for _, obj := range a.pods.GetIndexer().List() {
-		if key, err := cache.ObjectToName(obj); err == nil {
-			a.queue.Add(key)
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			continue
 		}
+		name := cache.MetaObjectToName(pod)
+		// What is there of a pod without a record, because that is damaged, stays
+		// until there is something better, and goes with the pod.
+		if !known[pod.UID] {
+			known[pod.UID] = true
+			a.publish(a.recordOf(name, pod.UID))
+		}
+		a.queue.Add(name)
 	}
-	// Files without a record are those of a removal that was cut short.
+	// Otherwise files without a record are those of a removal that was cut short.
 	uids, err := a.Volumes.Pods()
 	if err != nil {
 		return err
 	}
-	for _, uid := range uids {
+	for _, uid := range append(uids, a.damaged...) {
 		if known[uid] {
 			continue
 		}
 		if err := a.Volumes.Remove(uid); err != nil {
+			return err
+		}
+		if err := a.State.DeleteRecord(uid); err != nil {
 			return err
 		}
 	}

@@ -103,6 +103,19 @@ func (r *Record) clone() *Record {
 	return &c
 }
 
+// DamagedError says which records cannot be read, and why not. The pods, if they
+// are still there, are looked at anew.
+type DamagedError struct {
+	Pods []types.UID
+	Err  error
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reasons.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // isSecret reports whether a volume's files are secret: Secrets, and tokens.
 func isSecret(refs []projection.Reference, tokens int) secrecy {
 	return tokens > 0 || secrecy(slices.ContainsFunc(refs, func(r projection.Reference) bool { return r.Kind == projection.Secret }))

@@ -61,9 +61,10 @@ func (r *refresh) run(ctx context.Context) error {
 	tokenErr := r.tokens(ctx, tokens, &next, sources.Tokens)
 	payload, err := projection.Collect(r.pod, r.volume, sources)
 	if err != nil {
+		// A token that was not issued is seen by nobody but who asks for it again.
 		// An immutable object that lacks something is mended by another of its
 		// name. The pod has not started with it and is not pinned to it.
-		r.look = r.look || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
+		r.look = r.look || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
 	r.before = r.record.clone()

@@ -27,12 +27,12 @@ const (
 
 // keepLease renews the lease by which the server knows that the agent lives.
 func (a *Agent) keepLease(ctx context.Context) {
-	lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil).Run(silently(ctx))
+	refused := a.refusals(ctx, "the lease of the node is not renewed; will be tried again")
+	lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil).Run(refused.over(ctx))
 }
 
-// silently is for parts of the Kubernetes libraries that log every attempt. That
-// the server is away is said once (Connect), and what else it may have against
-// this node when it is first asked (detect).
+// silently is for reflectors, which log every attempt. That the server is away is
+// said once (Connect), and what else it may have against them by complain.
 func silently(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
@@ -41,10 +41,11 @@ func silently(ctx context.Context) context.Context {
 func (a *Agent) keepNode(ctx context.Context) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
 	retry := backoff
+	refused := a.refusals(ctx, "the node is not registered; will be tried again")
 	for {
 		delay := wait.Jitter(statusEvery, 0.1)
 		if err := a.register(ctx); err != nil {
-			klog.FromContext(ctx).V(1).Info("the node is not registered; will be tried again", "node", a.Name, "err", err)
+			refused.add(err)
 			delay = retry.Step()
 		} else {
 			retry = backoff

@@ -29,7 +29,7 @@ const (
 
 // startEvents sends events to the server until ctx ends.
 func (a *Agent) startEvents(ctx context.Context, running *sync.WaitGroup) {
-	broadcaster := record.NewBroadcaster(record.WithContext(silently(ctx)))
+	broadcaster := record.NewBroadcaster(record.WithContext(a.refusals(ctx, "an event of a pod is not recorded").over(ctx)))
 	sink := broadcaster.StartRecordingToSink(&typedcore.EventSinkImpl{Interface: a.Client.CoreV1().Events("")})
 	a.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "holdfast-node", Host: a.Name})
 	running.Go(func() {

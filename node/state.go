@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -21,6 +20,8 @@ type State interface {
 	// Key is the secret of the node that digests of secret content are made
 	// with, the same one every time.
 	Key() ([]byte, error)
+	// Records returns all that were saved, or with a *DamagedError those that can
+	// be read.
 	Records() ([]*Record, error)
 	SaveRecord(record *Record) error
 	DeleteRecord(uid types.UID) error
@@ -33,8 +34,9 @@ type State interface {
 }
 
 const (
-	keySize   = 32
-	temporary = ".tmp"
+	keySize      = 32
+	temporary    = ".tmp"
+	recordSuffix = ".json"
 )
 
 // diskState is a State in the directory state of the agent's root, which only
@@ -50,6 +52,9 @@ func (d diskState) objects() string { return filepath.Join(d.dir, "objects") }
 func (d diskState) open() error {
 	for _, dir := range []string{d.dir, d.records(), d.objects()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if err := (projection.OS{}).SyncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 		leftovers, err := filepath.Glob(filepath.Join(dir, "*"+temporary))
@@ -87,21 +92,32 @@ func (d diskState) Key() ([]byte, error) {
 	return key, err
 }
 
-// Records implements State. A file that cannot be read as a record is of no use
-// to anybody: the pod, if it is still there, is looked at anew.
+// Records implements State.
 func (d diskState) Records() ([]*Record, error) {
-	files, err := filepath.Glob(filepath.Join(d.records(), "*.json"))
+	files, err := filepath.Glob(filepath.Join(d.records(), "*"+recordSuffix))
 	if err != nil {
 		return nil, err
 	}
 	var records []*Record
+	var pods []types.UID
+	var failed []error
 	for _, file := range files {
-		record := &Record{}
-		if err := load(file, record); err != nil {
-			klog.ErrorS(err, "state is damaged and ignored")
+		record, uid := &Record{}, types.UID(strings.TrimSuffix(filepath.Base(file), recordSuffix))
+		if checkName(string(uid)) != nil {
+			continue // no record has that name
+		}
+		err := load(file, record)
+		if err == nil && record.UID != uid {
+			err = fmt.Errorf("%s: is that of the pod with UID %q", file, record.UID)
+		}
+		if err != nil {
+			pods, failed = append(pods, uid), append(failed, err)
 			continue
 		}
 		records = append(records, record)
+	}
+	if len(failed) > 0 {
+		return records, &DamagedError{pods, errors.Join(failed...)}
 	}
 	return records, nil
 }
@@ -129,7 +145,7 @@ func (d diskState) Objects() ([]types.UID, error) {
 	entries, err := os.ReadDir(d.objects())
 	var uids []types.UID
 	for _, entry := range entries {
-		uids = append(uids, types.UID(strings.TrimSuffix(entry.Name(), ".json")))
+		uids = append(uids, types.UID(strings.TrimSuffix(entry.Name(), recordSuffix)))
 	}
 	return uids, err
 }
@@ -148,7 +164,7 @@ func fileOf(dir string, uid types.UID) (string, error) {
 	if err := checkName(string(uid)); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, string(uid)+".json"), nil
+	return filepath.Join(dir, string(uid)+recordSuffix), nil
 }
 
 func checkName(name string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 )
 
 // VolumeStatus is one volume, as an agent's root tells it.
@@ -57,7 +58,11 @@ func ReadStatus(root string) ([]VolumeStatus, error) {
 		return nil, err
 	}
 	records, err := state.Records()
-	if err != nil {
+	var damaged *DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		klog.ErrorS(err, "state of pods is damaged and left out")
+	case err != nil:
 		return nil, err
 	}
 	volumes := diskVolumes{dir: filepath.Join(root, "pods"), group: -1}

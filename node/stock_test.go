@@ -33,24 +33,32 @@ type stock struct {
 // over makes the way to a server that of a stock one.
 func (s stock) over(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		code, answer := http.StatusOK, any(map[string]string{"major": "1", "minor": "36", "gitVersion": "v1.36.3"})
 		switch {
 		case strings.Contains(request.URL.RawQuery, "used-by-node"):
-			code, answer = s.code, metav1.Status{
-				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-				Reason: metav1.StatusReason(s.reason), Code: int32(s.code), Message: s.message,
-			}
+			return s.answer(request)
 		case request.URL.Path != "/version":
 			return next.RoundTrip(request)
 		}
-		body, err := json.Marshal(answer)
-		if err != nil {
-			return nil, err
-		}
-		return &http.Response{
-			StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
-		}, nil
+		return answer(request, http.StatusOK, map[string]string{"major": "1", "minor": "36", "gitVersion": "v1.36.3"})
 	})
+}
+
+// answer is what such a server says to a request that it refuses.
+func (s stock) answer(request *http.Request) (*http.Response, error) {
+	return answer(request, s.code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Reason: metav1.StatusReason(s.reason), Code: int32(s.code), Message: s.message,
+	})
+}
+
+func answer(request *http.Request, code int, what any) (*http.Response, error) {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+	}, nil
 }
 
 // TestStockServer: against Kubernetes' own server objects are followed one by

@@ -27,12 +27,44 @@ type Volumes interface {
 	Pods() ([]types.UID, error)
 }
 
+// podMode is the mode of the directory of a pod.
+const podMode = 0o750
+
 // diskVolumes keeps volumes under the directory pods of the agent's root.
 type diskVolumes struct {
 	dir    string
 	writer projection.Writer
 	// group, if not negative, may look into the directories of pods.
 	group int
+}
+
+// open makes the directory. It and what is in it are there after a crash from
+// then on, also if an agent was killed before it had seen to that.
+func (d diskVolumes) open() error {
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(d.disk().SyncDir(filepath.Dir(d.dir)), d.disk().SyncDir(d.dir))
+}
+
+// makeDir makes the directory of a pod, if it is missing, on disk before what is
+// in it.
+func (d diskVolumes) makeDir(dir string) error {
+	err := d.disk().Mkdir(dir, podMode)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return d.disk().SyncDir(d.dir)
+}
+
+func (d diskVolumes) disk() projection.FS {
+	if d.writer.FS == nil {
+		return projection.OS{}
+	}
+	return d.writer.FS
 }
 
 // Path implements Volumes.
@@ -48,12 +80,12 @@ func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payl
 		}
 	}
 	dir := filepath.Join(d.dir, string(pod))
-	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := d.makeDir(dir); err != nil {
 		return false, err
 	}
 	// Neither the mode is left to the umask nor the group to who started the
 	// agent; nor does a crash in between leave them so.
-	if err := errors.Join(os.Chmod(dir, 0o750), d.admit(dir)); err != nil {
+	if err := errors.Join(os.Chmod(dir, podMode), d.admit(dir)); err != nil {
 		return false, err
 	}
 	return d.writer.Write(d.Path(pod, volume), payload, check)
