@@ -306,7 +306,8 @@ func TestCoarserSchema(t *testing.T) {
 	}{
 		"an atomic map": {
 			`{type: object, x-kubernetes-map-type: atomic, properties: {a: {type: object, properties: {b: {type: integer}}}}}`, owned,
-			`{a: {b: 1, c: 1}}`, `{a: {b: 1, c: 2}}`, []string{`.spec.sel {"a":{"b":1,"c":1}} {"a":{"b":1,"c":2}}`},
+			`{a: {b: 1, c: 1}}`, `{a: {b: 1, c: 2}}`,
+			[]string{`.spec.sel {"a":{"b":1,"c":1}} {"a":{"b":1,"c":2}}`},
 		},
 		"an atomic map that stays": {
 			`{type: object, x-kubernetes-map-type: atomic}`, owned, `{a: {b: 1}}`, `{a: {b: 1}}`, nil,
@@ -317,7 +318,8 @@ func TestCoarserSchema(t *testing.T) {
 		},
 		"a list without keys": {
 			`{type: array, items: {type: object}}`, `{"f:spec":{"f:sel":{"k:{\"name\":\"a\"}":{"f:in":{"f:b":{}}}}}}`,
-			`[{name: a, in: {b: 1}}]`, `[{name: a, in: {b: 2}}]`, []string{`.spec.sel [{"in":{"b":1},"name":"a"}] [{"in":{"b":2},"name":"a"}]`},
+			`[{name: a, in: {b: 1}}]`, `[{name: a, in: {b: 2}}]`,
+			[]string{`.spec.sel [{"in":{"b":1},"name":"a"}] [{"in":{"b":2},"name":"a"}]`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
