@@ -67,11 +67,10 @@ func (s definitionStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj
 	s.guard.Prepare(ctx, s.update(newObj, oldObj))
 }
 
-// update is an update of a definition; kubectl applies definitions as it applies
-// custom resources.
+// update is an update of a definition.
 func (s definitionStrategy) update(newObj, oldObj runtime.Object) guard.Update {
 	kind := schema.GroupVersionKind{Group: definition.GroupName, Version: definition.V1, Kind: "CustomResourceDefinition"}
-	return guard.Update{Kind: kind, Type: s.guard.LooseType(), Live: oldObj, New: newObj}
+	return guard.Update{Kind: kind, Type: s.guard.DefinitionType(), Live: oldObj, New: newObj}
 }
 
 func prepareDefinition(ctx context.Context, w definition.Write, obj runtime.Object) {

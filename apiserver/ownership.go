@@ -2,13 +2,11 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -65,7 +63,7 @@ func (s *Server) rememberCommands() error {
 			defer close(done)
 			s.memory.Run(ctx)
 		}()
-		go s.memory.SweepUntil(ctx, isThere(client, hook.LoopbackClientConfig.Host))
+		go s.memory.SweepUntil(ctx, guard.LookupAt(client, hook.LoopbackClientConfig.Host))
 		return nil
 	})
 	if err != nil {
@@ -80,32 +78,4 @@ func (s *Server) rememberCommands() error {
 		}
 		return nil
 	})
-}
-
-// isThere asks the server itself whether an object still exists.
-func isThere(client *http.Client, host string) guard.Lookup {
-	return func(ctx context.Context, object guard.Object) (bool, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, host+object.Path, http.NoBody)
-		if err != nil {
-			return false, err
-		}
-		req.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
-		resp, err := client.Do(req)
-		if err != nil {
-			return false, err
-		}
-		defer func() { _ = resp.Body.Close() }()
-		switch resp.StatusCode {
-		case http.StatusNotFound:
-			return false, nil
-		case http.StatusOK:
-		default:
-			return false, fmt.Errorf("the server answers %s", resp.Status)
-		}
-		var found metav1.PartialObjectMetadata
-		if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
-			return false, err
-		}
-		return found.UID == object.UID, nil
-	}
 }

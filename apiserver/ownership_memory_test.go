@@ -65,13 +65,18 @@ func TestCommandMemory(t *testing.T) {
 		}
 		return got.Count
 	}
-	if n := records(); n != 1 {
-		t.Errorf("%d records", n)
-	}
-	if err := second.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
+	// Our own commands are known by another name.
+	applied(t, running(t, first.Config(t), "holdfast apply"), "other")
+	if err := patchConfig(t.Context(), running(t, first.Config(t), "holdfast scale"), "other", `{"data":{"a":"2"}}`, "holdfast"); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the record is gone with its object", func() bool { return records() == 0 })
+	servertest.Eventually(t, "both objects have a record", func() bool { return records() == 2 })
+	for _, name := range []string{"settings", "other"} {
+		if err := second.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servertest.Eventually(t, "the records are gone with their objects", func() bool { return records() == 0 })
 	if _, err := commandsOf(t, first.Client(t), "settings"); !apierrors.IsNotFound(err) {
 		t.Errorf("commands of an object that is gone: %v", err)
 	}

@@ -26,12 +26,19 @@ type Streams struct {
 }
 
 // Main runs the command line of the process and returns its exit code. SIGINT
-// and SIGTERM end the command in good order; a second one ends it at once.
+// and SIGTERM end a command of ours in good order, and a second one at once. The
+// commands of kubectl end at the first, as they do there: many of them do not look
+// at their context.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	err := Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, plugin(os.Args))
+	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, plugin(os.Args))
+	ctx := context.Background()
+	if c.isOurs() {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+	}
+	err := c.run(ctx)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return 0
 	}
@@ -62,34 +69,55 @@ of kubectl are here under their own names, for this server and any other.`
 
 // Run runs one command line. An error is one line for a person.
 func Run(ctx context.Context, streams Streams, args []string) error {
-	root := newRoot(streams, args)
-	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.Err)
-	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
+	return newCommand(streams, args).run(ctx)
 }
 
-// newRoot is the root of the command that args name. Ours do not carry the global
-// flags of kubectl, so there are two roots; the help of kubectl's names both.
-func newRoot(streams Streams, args []string) *cobra.Command {
-	ours := []*cobra.Command{newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(), kudo.New(kudo.Program{Version: version, Logging: setLogging})}
+// command is one command line.
+type command struct {
+	args []string
+	root *cobra.Command
+	// ours are the commands below root that are not kubectl's.
+	ours []*cobra.Command
+}
+
+// newCommand has the root of the command that args name. Ours do not carry the
+// global flags of kubectl, so there are two roots; the help of kubectl's names both.
+func newCommand(streams Streams, args []string) *command {
+	c := &command{args: args, ours: []*cobra.Command{
+		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(),
+		kudo.New(kudo.Program{Version: version, Logging: setLogging}),
+	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }
-	if slices.ContainsFunc(ours, named) {
-		root := &cobra.Command{Use: program, Short: summary, Long: description}
-		root.AddCommand(ours...)
-		return silent(root)
+	if slices.ContainsFunc(c.ours, named) {
+		c.root = &cobra.Command{Use: program, Short: summary, Long: description}
+	} else {
+		c.root = newKubectl(streams, args)
+		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
+			c.root.RemoveCommand(replaced)
+		}
 	}
-	root := newKubectl(streams, args)
-	if replaced, _, err := root.Find([]string{"version"}); err == nil {
-		root.RemoveCommand(replaced)
-	}
-	root.AddCommand(ours...)
-	return silent(root)
+	c.root.AddCommand(c.ours...)
+	// It is left to Main to say what went wrong.
+	c.root.SilenceUsage, c.root.SilenceErrors = true, true
+	c.root.SetIn(streams.In)
+	c.root.SetOut(streams.Out)
+	c.root.SetErr(streams.Err)
+	c.root.SetArgs(args)
+	return c
 }
 
-// silent leaves it to Main to say what went wrong.
-func silent(root *cobra.Command) *cobra.Command {
-	root.SilenceUsage, root.SilenceErrors = true, true
-	return root
+// isOurs says whether what will run is not kubectl's.
+func (c *command) isOurs() bool {
+	cmd, _, err := c.root.Find(c.args)
+	if err != nil {
+		return false
+	}
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if slices.Contains(c.ours, cmd) {
+			return true
+		}
+	}
+	return false
 }
+
+func (c *command) run(ctx context.Context) error { return c.root.ExecuteContext(ctx) }

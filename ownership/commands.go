@@ -36,6 +36,12 @@ func (c *Commands) Add(command Command) {
 	if len(command.Fields) > MaxFields {
 		command.Fields = command.Fields[:MaxFields]
 	}
+	for len(command.Fields) > 0 && command.size() > maxBytes {
+		command.Fields = command.Fields[:len(command.Fields)-1]
+	}
+	if len(command.Fields) == 0 {
+		return
+	}
 	kept := []Command{command}
 	size := command.size()
 	for _, old := range c.Entries {

@@ -51,6 +51,19 @@ func TestCommands(t *testing.T) {
 	if len(data) > 24<<10 {
 		t.Errorf("%d bytes are remembered", len(data))
 	}
+	absurd := make([]string, 40)
+	for i := range absurd {
+		absurd[i] = fmt.Sprintf(".spec.%d%s", i, strings.Repeat("x", 500))
+	}
+	add("kubectl patch", absurd...)
+	if n := len(c.Entries[0].Fields); len(c.Entries) != 1 || n == 0 || n > 16 {
+		t.Errorf("%d fields of the last of %d entries", n, len(c.Entries))
+	}
+	before := c
+	add("kubectl patch", strings.Repeat("x", 9<<10))
+	if diff := cmp.Diff(before, c); diff != "" {
+		t.Errorf("a field that is too long to be remembered changes (-before +after):\n%s", diff)
+	}
 }
 
 func TestReplacement(t *testing.T) {

@@ -95,7 +95,7 @@ const maxWarnings = 4000
 func (v *Verdict) Warnings() []string {
 	var lines []string
 	if v.Note != "" {
-		lines = append(lines, "ownership not checked: "+v.Note)
+		lines = append(lines, "ownership not checked: "+printable(v.Note))
 	}
 	if v.Replaced {
 		return append(lines, v.Resource+" is managed with kubectl apply; its last-applied configuration was set to the replacement.")

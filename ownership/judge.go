@@ -106,7 +106,7 @@ func (j *judgement) act() Act {
 		return w.Act
 	}
 	config := j.Type.parse(text)
-	if config.values == nil || !contains(j.New, config.values) {
+	if config.values == nil || !j.Type.Applied.root.contains(j.New, config.values) {
 		return w.Act
 	}
 	return Apply

@@ -146,7 +146,8 @@ func (s *setWalk) step(step Step, n *node, set *fieldpath.Set, p pair) {
 	s.path = s.path[:len(s.path)-1]
 }
 
-// follow reports what changes of a set; the nil set is a leaf.
+// follow reports what changes of a set. The nil set is a leaf, and so is what is one
+// value now: a schema may have become coarser since the set was written.
 func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 	if isNone(p.live) || isNone(p.updated) {
 		if isNone(p.live) != isNone(p.updated) {
@@ -154,7 +155,7 @@ func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 		}
 		return
 	}
-	if set == nil {
+	if set == nil || n == nil || n.shape == whole {
 		if isGranular(n, p.live) && isGranular(n, p.updated) {
 			// An empty object or list: only its presence is owned.
 			return

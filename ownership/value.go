@@ -75,28 +75,6 @@ func equal(a, b any) bool {
 	return false
 }
 
-// contains says whether all that part says, v says too: servers add defaults
-// inside of what is otherwise one value.
-func contains(v, part any) bool {
-	switch part := part.(type) {
-	case map[string]any:
-		v, ok := v.(map[string]any)
-		if !ok {
-			return false
-		}
-		for k, p := range part {
-			if p != nil && !contains(field(v, k), p) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		v, ok := v.([]any)
-		return ok && slices.EqualFunc(v, part, contains)
-	}
-	return equal(v, part)
-}
-
 // maxValue is how many runes of a value are shown.
 const maxValue = 64
 

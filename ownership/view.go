@@ -155,7 +155,10 @@ func (v *Views) fillObject(n *node, s *spec.Schema) (err error) {
 
 func (v *Views) fillList(n *node, s *spec.Schema) (err error) {
 	n.shape, n.keys = v.listShape(s)
-	if n.shape != keyed || s.Items == nil || s.Items.Schema == nil {
+	if n.shape != keyed {
+		return nil
+	}
+	if n.elem = v.loose; s.Items == nil || s.Items.Schema == nil {
 		return nil
 	}
 	n.elem, err = v.of(s.Items.Schema)
@@ -175,13 +178,24 @@ func (v *Views) listShape(s *spec.Schema) (shape, []string) {
 	}
 	switch kind, _ := s.Extensions.GetString("x-kubernetes-list-type"); kind {
 	case "map":
-		if keys, ok := s.Extensions.GetStringSlice("x-kubernetes-list-map-keys"); ok && len(keys) > 0 {
+		if keys := listMapKeys(s); len(keys) > 0 {
 			return keyed, keys
 		}
 	case "set":
 		return members, nil
 	}
 	return whole, nil
+}
+
+// listMapKeys are the keys of a list, as JSON has them or as the schema of a custom
+// resource does, which never was JSON.
+func listMapKeys(s *spec.Schema) []string {
+	const extension = "x-kubernetes-list-map-keys"
+	if keys, ok := s.Extensions[extension].([]string); ok {
+		return keys
+	}
+	keys, _ := s.Extensions.GetStringSlice(extension)
+	return keys
 }
 
 func isAtomicMap(s *spec.Schema) bool {

@@ -3,6 +3,8 @@ package ownership
 import (
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Act is what a write counts as.
@@ -73,7 +75,7 @@ var commandPattern = regexp.MustCompile(`^(kubectl|holdfast)( [a-z-]+){1,4}$`)
 // ParseWriter tells who makes a write.
 func ParseWriter(r Request) Writer {
 	w := Writer{Manager: r.FieldManager}
-	agent, _, _ := strings.Cut(r.UserAgent, "/")
+	agent := program(r.UserAgent)
 	if w.Manager == "" {
 		w.Manager = agent
 	}
@@ -107,6 +109,23 @@ func ParseWriter(r Request) Writer {
 		w.Manager = EditManager
 	}
 	return w
+}
+
+// program is the name in a User-Agent, as the server writes it into managed fields:
+// what prints of it, and no more than a field manager may have.
+func program(userAgent string) string {
+	agent, _, _ := strings.Cut(userAgent, "/")
+	var b strings.Builder
+	for _, r := range agent {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > maxManagerName {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func act(words string) Act {

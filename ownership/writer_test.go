@@ -103,6 +103,11 @@ func TestParseWriter(t *testing.T) {
 			}
 		})
 	}
+	for _, agent := range []string{strings.Repeat("x", 900<<10), strings.Repeat("é", 65), "\x00" + strings.Repeat("x", 128) + "/1"} {
+		if got := ownership.ParseWriter(ownership.Request{Command: "kubectl scale", UserAgent: agent}).Manager; len(got) != 128 || strings.ContainsRune(got, 0) {
+			t.Errorf("a manager of %d bytes", len(got))
+		}
+	}
 	long := ownership.ParseWriter(ownership.Request{FieldManager: strings.Repeat("x", 1000)})
 	if len(long.Command) > 200 {
 		t.Errorf("a name of %d bytes", len(long.Command))

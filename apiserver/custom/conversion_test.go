@@ -151,8 +151,9 @@ func TestConversionWebhook(t *testing.T) {
 	}{
 		// A marker holds in every version, and each other version is asked once.
 		{"v1", `{spec: {size: 2}}`, "200", `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
-		{"v1", `{spec: {name: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v2": 1}},
-		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{}},
+		{"v1", `{spec: {name: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
+		{"v1", `{spec: {name: other}}`, `400 spec.label: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
+		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v3": 1}},
 		{"v2", `{spec: {size: 3}}`, "200", `map[name:x size:3]`, map[string]int{"v3": 1}},
 	} {
 		hook.set("")

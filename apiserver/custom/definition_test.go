@@ -179,3 +179,41 @@ spec:
 		t.Errorf("a write that loses a field of another version: %s, %v", got.text(), err)
 	}
 }
+
+// A refusal names what every version marks, and what several mark once.
+func TestCausesOfTwoVersions(t *testing.T) {
+	const group = "both.example.com"
+	const schema = `schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s}}}}}`
+	shared.must(t, http.StatusCreated, "POST", definitions, fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.%s}
+spec:
+  group: %s
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - {name: v1, served: true, storage: true, %s}
+  - {name: v2, served: true, storage: false, %s}
+`, group, group,
+		fmt.Sprintf(schema, `a: {type: string, x-kubernetes-immutable: true}, b: {type: string}`),
+		fmt.Sprintf(schema, `a: {type: string, x-kubernetes-immutable: true}, b: {type: string, x-kubernetes-immutable: true}`)))
+	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
+	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x, b: x}`))
+	for body, want := range map[string]string{
+		`{spec: {a: w, b: w}}`: `[spec.a spec.b]`,
+		`{spec: {b: w}}`:       `[spec.b]`,
+	} {
+		for _, version := range []string{"v1", "v2"} {
+			answer := shared.must(t, http.StatusBadRequest, merge, versionPath(group, version), body)
+			causes, _, _ := unstructured.NestedSlice(answer.Object, "details", "causes")
+			var fields []string
+			for _, cause := range causes {
+				fields = append(fields, fmt.Sprint(cause.(map[string]any)["field"]))
+			}
+			if got := fmt.Sprint(fields); got != want {
+				t.Errorf("%s %s: causes %s, want %s", version, body, got, want)
+			}
+		}
+	}
+}

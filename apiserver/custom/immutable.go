@@ -25,9 +25,11 @@ const maxSaid = 5
 // stored, so that no version is a way around another.
 func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) error {
 	found := v.compiled.Policy.Check(oldObj.Object, newObj.Object)
-	if len(found) == 0 && len(v.others) > 0 {
-		var err error
-		if found, err = v.checkOthers(ctx, newObj, oldObj); err != nil {
+	if len(v.others) > 0 {
+		more, err := v.checkOthers(ctx, newObj, oldObj)
+		found = merged(found, more)
+		// What one version refuses stays so, whatever another cannot say.
+		if err != nil && len(found) == 0 {
 			return err
 		}
 	}
@@ -35,6 +37,24 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 		return nil
 	}
 	return v.forbidden(oldObj, found)
+}
+
+// merged adds violations that are not among those found already: versions that mark
+// the same field say the same of it.
+func merged(found, more []immutability.Violation) []immutability.Violation {
+	if len(found) == 0 || len(more) == 0 {
+		return append(found, more...)
+	}
+	said := make(map[string]bool, len(found))
+	for _, violation := range found {
+		said[violation.String()] = true
+	}
+	for _, violation := range more {
+		if !said[violation.String()] {
+			found = append(found, violation)
+		}
+	}
+	return found
 }
 
 // forbidden is the answer to a change of immutable fields. It is 400, which

@@ -43,23 +43,23 @@ func (v *version) speaksFor(other *version) bool {
 		v.compiled.Policy.Equal(other.compiled.Policy) && reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
 }
 
-// checkOthers asks the other versions. Each sees the old object as it would be
-// read in that version now, and the new one as it would be after the update.
+// checkOthers asks all other versions. Each sees the old object as it would be
+// read in that version now, and the new one as it would be after the update. An
+// error comes with what was found before it.
 func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
 	stored, err := v.storedObject(ctx, oldObj)
 	if err != nil {
 		return nil, err
 	}
+	var found []immutability.Violation
 	for _, other := range v.others {
 		was, is, err := v.served.convertor.convertUpdate(stored, newObj, other)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		if found := other.compiled.Policy.Check(was.Object, is.Object); len(found) > 0 {
-			return found, nil
-		}
+		found = merged(found, other.compiled.Policy.Check(was.Object, is.Object))
 	}
-	return nil, nil
+	return found, nil
 }
 
 // storedObject is the old object of an update in the storage version: what only

@@ -59,11 +59,11 @@ func (g *Guard) Check(ctx context.Context, u Update) field.ErrorList {
 }
 
 func (g *Guard) judge(write ownership.Write, u Update) ownership.Verdict {
-	verdict := ownership.Judge(write, g.cache)
+	verdict := Judge(write, g.cache)
 	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !showsParts(&verdict) || complete(&write, u) != nil {
 		return verdict
 	}
-	return ownership.Judge(write, g.cache)
+	return Judge(write, g.cache)
 }
 
 // remember keeps, until the write is stored, what it changes: of imperative

@@ -42,7 +42,8 @@ type Guard struct {
 	types  *views.Types
 	cache  *ownership.Cache
 	memory *Memory
-	loose  *ownership.Type
+	// definitions is their type.
+	definitions *ownership.Type
 }
 
 // New returns a guard, nil for Off.
@@ -52,7 +53,7 @@ func New(mode Mode, memory *Memory) *Guard {
 	}
 	return &Guard{
 		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory,
-		loose: &ownership.Type{Applied: ownership.Loose(), Managed: ownership.Loose()},
+		definitions: &ownership.Type{Applied: ownership.Loose(), Managed: ownership.Loose(), Canonical: CanonicalDefinition},
 	}
 }
 
@@ -62,12 +63,4 @@ func (g *Guard) Type(kind schema.GroupKind) *ownership.Type {
 		return nil
 	}
 	return g.types.Of(kind)
-}
-
-// LooseType is a type of which nothing is known, such as that of definitions.
-func (g *Guard) LooseType() *ownership.Type {
-	if g == nil {
-		return nil
-	}
-	return g.loose
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
@@ -19,8 +20,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// newMemory opens a memory on an etcd of its own.
-func newMemory(t *testing.T) *guard.Memory {
+// newRecords opens what a memory keeps its records in, on an etcd of its own.
+func newRecords(t *testing.T) storage.Interface {
 	t.Helper()
 	member, err := etcd.Start(t.TempDir())
 	if err != nil {
@@ -36,7 +37,7 @@ func newMemory(t *testing.T) *guard.Memory {
 		t.Fatal(err)
 	}
 	t.Cleanup(destroy)
-	return guard.NewMemory(records)
+	return records
 }
 
 func command(name string, fields ...string) ownership.Command {
@@ -53,7 +54,10 @@ func count(t *testing.T, m *guard.Memory, uid types.UID) int {
 }
 
 func TestMemory(t *testing.T) {
-	m := newMemory(t)
+	records := newRecords(t)
+	m := guard.NewMemory(records)
+	// stored knows what is written and nothing of what waits.
+	stored := guard.NewMemory(records)
 	// Nothing is written yet, and all of it is known.
 	m.Remember(guard.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl patch", ".data.a"))
 	m.Remember(guard.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl set env", ".data.b"))
@@ -62,16 +66,12 @@ func TestMemory(t *testing.T) {
 	if n := count(t, m, "1"); n != 2 {
 		t.Errorf("%d commands before they are written", n)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		m.Run(ctx)
-	}()
+	if n := count(t, stored, "1"); n != 0 {
+		t.Errorf("%d commands are written before anything writes", n)
+	}
 	// What waits when it ends is written.
-	stop()
-	<-ended
-	if one, two := count(t, m, "1"), count(t, m, "2"); one != 2 || two != 1 {
+	run(t, m)()
+	if one, two := count(t, stored, "1"), count(t, stored, "2"); one != 2 || two != 1 {
 		t.Errorf("%d and %d commands", one, two)
 	}
 
@@ -87,9 +87,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("after the sweep %d and %d commands", one, two)
 	}
 
-	ctx, stop = context.WithCancel(t.Context())
+	stop := run(t, m)
 	defer stop()
-	go m.Run(ctx)
 	m.Forget("2")
 	if n := count(t, m, "2"); n != 0 {
 		t.Errorf("%d commands of an object that is gone", n)
@@ -98,7 +97,23 @@ func TestMemory(t *testing.T) {
 	for i := range 5000 {
 		m.Remember(guard.Object{UID: types.UID(fmt.Sprint("many-", i))}, command("kubectl patch", ".data.a"))
 	}
-	servertest.Eventually(t, "the first of many is written", func() bool { return count(t, m, "many-0") == 1 })
+	servertest.Eventually(t, "the first of many is written", func() bool { return count(t, stored, "many-0") == 1 })
+}
+
+// run has a memory write until the function that it returns is called, which waits
+// for the end.
+func run(t *testing.T, m *guard.Memory) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		m.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 func TestNoMemory(t *testing.T) {

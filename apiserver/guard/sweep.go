@@ -20,9 +20,6 @@ const (
 	sweepPage  = 500
 )
 
-// Lookup says whether an object is still there.
-type Lookup func(ctx context.Context, object Object) (bool, error)
-
 // SweepUntil removes, now and then until ctx ends, the records of objects that are
 // gone and whose end this server missed.
 func (m *Memory) SweepUntil(ctx context.Context, isThere Lookup) {
@@ -42,13 +39,16 @@ func (m *Memory) SweepUntil(ctx context.Context, isThere Lookup) {
 	}
 }
 
-// Sweep removes the records of objects that are gone.
+// Sweep removes the records of objects that are gone. An object that cannot be
+// looked for keeps its record and keeps nothing from the others; the first such
+// error is returned at the end.
 func (m *Memory) Sweep(ctx context.Context, isThere Lookup) error {
 	if m == nil {
 		return nil
 	}
 	predicate := storage.Everything
 	predicate.Limit = sweepPage
+	var first error
 	for {
 		page := &corev1.ConfigMapList{}
 		if err := m.storage.GetList(ctx, Prefix, storage.ListOptions{Recursive: true, Predicate: predicate}, page); err != nil {
@@ -57,20 +57,29 @@ func (m *Memory) Sweep(ctx context.Context, isThere Lookup) error {
 		for i := range page.Items {
 			record := &page.Items[i]
 			object := Object{UID: types.UID(record.Name), Path: record.Data[pathKey]}
-			there, err := isThere(ctx, object)
-			if err != nil {
-				return fmt.Errorf("look for %s: %w", object.Path, err)
-			}
-			if !there {
-				if err := m.remove(ctx, object.UID); err != nil {
-					return fmt.Errorf("remove commands of %s: %w", object.Path, err)
-				}
+			if err := m.sweep(ctx, object, isThere); err != nil && first == nil {
+				first = err
 			}
 		}
 		if predicate.Continue = page.Continue; predicate.Continue == "" {
-			return nil
+			return first
 		}
 	}
+}
+
+// sweep removes the record of one object if that is gone.
+func (m *Memory) sweep(ctx context.Context, object Object, isThere Lookup) error {
+	there, err := isThere(ctx, object)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", object.Path, err)
+	}
+	if there {
+		return nil
+	}
+	if err := m.remove(ctx, object.UID); err != nil {
+		return fmt.Errorf("remove commands of %s: %w", object.Path, err)
+	}
+	return nil
 }
 
 // AfterDelete is called by registries with an object that is gone.
@@ -95,8 +104,8 @@ func (g *Guard) AfterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
 // manager of another name left is swept.
 func mayRemember(manager string) bool {
 	switch manager {
-	case "kubectl-client-side-apply", "kubectl-create":
+	case "kubectl-client-side-apply", "kubectl-create", "holdfast-controllers", "holdfast-operators":
 		return false
 	}
-	return strings.HasPrefix(manager, "kubectl")
+	return strings.HasPrefix(manager, "kubectl") || strings.HasPrefix(manager, "holdfast")
 }

@@ -12,6 +12,7 @@
 // server that judges says so in the header Holdfast-Ownership of its answers, and
 // is then asked nothing more.
 //
-// What cannot be read or tried is not judged: the write is sent as it is. A Guard is
-// safe for concurrent use.
+// What cannot be read or tried is not judged: the write is sent as it is, and if it
+// is stored one warning says why it was not checked. A Guard is safe for concurrent
+// use.
 package guard

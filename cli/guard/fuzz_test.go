@@ -14,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
+	serverguard "holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/cli/guard"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -75,7 +76,9 @@ func FuzzWrite(f *testing.F) {
 		}
 		total := 0
 		for _, line := range resp.Header.Values("Warning") {
-			total += utf8.RuneCountInString(line)
+			if total += utf8.RuneCountInString(line); strings.Contains(line, serverguard.NoteBroken) {
+				t.Error(line)
+			}
 		}
 		if total > 4096 {
 			t.Errorf("%d runes are said", total)

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -218,7 +220,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Who may not read an object may write it: the write is sent as it is.
+// Who may not read an object may write it: the write is sent as it is, and one line
+// says that it was not checked.
 func TestUnreadable(t *testing.T) {
 	s := servertest.Start(t, apiserver.Config{Ownership: "off"})
 	applied(t, s.Config(t), "settings", config)
@@ -228,11 +231,68 @@ func TestUnreadable(t *testing.T) {
 	servertest.Eventually(t, "the write is allowed", func() bool {
 		return p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
-	if said := p.heard(); said != nil {
-		t.Errorf("told %q", said)
-	}
+	unchecked(t, p, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `)
 	got, err := s.Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
 	if err != nil || got.Data["a"] != "2" {
 		t.Errorf("stored %v, %v", got.Data, err)
+	}
+}
+
+// unchecked fails the test unless a person was told one line that begins so.
+func unchecked(t *testing.T, p *person, want string) {
+	t.Helper()
+	if said := p.heard(); len(said) != 1 || !strings.HasPrefix(said[0], want) {
+		t.Errorf("told %q, want %q", said, want)
+	}
+}
+
+// Servers do not try what a webhook with side effects would see, and store it when
+// it is meant.
+func TestUntried(t *testing.T) {
+	server := stranger(t)
+	applied(t, server, "settings", config)
+	applied(t, server, "free", "")
+	server.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Query().Get("dryRun") == "" {
+				return next.RoundTrip(req)
+			}
+			const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"admission webhook \"w\" does not support dry run\n","reason":"BadRequest","code":400}`
+			return &http.Response{
+				Status: "400 Bad Request", StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(status)), Request: req,
+			}, nil
+		})
+	})
+	const want = `ownership not checked: the server does not try the write: admission webhook "w" does not support dry run `
+	for _, command := range []string{"holdfast patch", "holdfast edit", "holdfast apply"} {
+		p := running(t, server, command)
+		if err := p.patch(t, "settings", fmt.Sprintf(`{"data":{"a":%q}}`, command), "kubectl-patch"); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+		unchecked(t, p, want)
+	}
+	replace := running(t, server, "holdfast replace")
+	if _, err := replace.CoreV1().ConfigMaps("default").Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.UpdateOptions{}); err != nil {
+		t.Error(err)
+	}
+	unchecked(t, replace, want)
+	p := running(t, server, "holdfast patch")
+	if err := p.patch(t, "free", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+		t.Error(err)
+	}
+	if err := p.patch(t, "free", `{"data":{"bad key":"2"}}`, "kubectl-patch"); err == nil {
+		t.Error("stored what is not valid")
+	}
+	// Server-side apply creates what is not there.
+	ssa := running(t, server, "holdfast apply")
+	if _, err := ssa.CoreV1().ConfigMaps("default").Patch(t.Context(), "new", types.ApplyYAMLPatchType,
+		[]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}}`), metav1.PatchOptions{FieldManager: "kubectl"}); err != nil {
+		t.Error(err)
+	}
+	for name, silent := range map[string]*person{"what nobody owns": p, "what is created": ssa} {
+		if said := silent.heard(); said != nil {
+			t.Errorf("%s: told %q", name, said)
+		}
 	}
 }

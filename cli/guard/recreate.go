@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	server "holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -18,9 +19,9 @@ func (w *write) remove() (*http.Response, error) {
 		return w.send(w.req)
 	}
 	path := w.object().Path
-	live := w.live()
+	live, unread := w.live()
 	resp, err := w.send(w.req)
-	if err == nil && live != nil && resp.StatusCode < 300 {
+	if err == nil && unread == nil && resp.StatusCode < 300 {
 		w.mu.Lock()
 		w.deleted[path] = live
 		w.mu.Unlock()
@@ -41,17 +42,22 @@ func (w *write) create() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := decode(body)
-	live := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + (&unstructured.Unstructured{Object: sent}).GetName())
-	if live == nil {
+	sent, err := decode(body)
+	if err != nil {
+		// The server knows what to say about it.
 		return w.sendBody(body)
 	}
-	updated, writer := w.try(body), w.writer()
-	if updated == nil {
+	live := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + (&unstructured.Unstructured{Object: sent}).GetName())
+	writer := w.writer()
+	if live == nil || !isJudged(live, writer) {
 		return w.sendBody(body)
+	}
+	updated, err := w.try(body)
+	if err != nil {
+		return w.sendUnjudged(body, err)
 	}
 	judged := newJudged(w.typeOf(live), live, updated, writer)
-	verdict := ownership.Judge(judged, w.cache)
+	verdict := server.Judge(judged, w.cache)
 	if writer.Act == ownership.Replace && lastApplied(live) != "" {
 		body = follow(judged, body, &verdict)
 	}

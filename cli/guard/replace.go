@@ -11,8 +11,8 @@ import (
 // leaves behind: what it replaces the object with, or the old one if nothing else
 // changes. What there is to say about that is added to the verdict.
 func follow(judged ownership.Write, body []byte, verdict *ownership.Verdict) []byte {
-	obj := decode(body)
-	if judged.Type == nil || !isObject(obj) {
+	obj, err := decode(body)
+	if err != nil || judged.Type == nil || !isObject(obj) {
 		return body
 	}
 	text, same := lastApplied(judged.Live), ownership.SameBesides(judged.Type, judged.Live, judged.New)

@@ -8,6 +8,8 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	server "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -44,6 +46,9 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	defer t.mu.Unlock()
 	if t.custom[key] == nil {
 		t.custom[key] = &ownership.Type{Applied: ownership.Loose(), Managed: managedView(gvk, from)}
+		if gvk.Group == definition.GroupName && gvk.Version == definition.V1 && gvk.Kind == "CustomResourceDefinition" {
+			t.custom[key].Canonical = server.CanonicalDefinition
+		}
 	}
 	return t.custom[key]
 }

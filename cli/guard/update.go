@@ -1,10 +1,13 @@
 package guard
 
 import (
+	"fmt"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	server "holdfast.dev/holdfast/apiserver/guard"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -14,17 +17,23 @@ func (w *write) update() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, writer := w.live(), w.writer()
-	if live == nil || !isOwned(live) && writer.Act != ownership.Apply && writer.Act != ownership.ServerSideApply {
+	writer := w.writer()
+	live, err := w.live()
+	switch {
+	case apierrors.IsNotFound(err):
+		// Nothing is owned yet of what the write may create.
+		return w.sendBody(body)
+	case err != nil:
+		return w.sendUnjudged(body, fmt.Errorf("the object cannot be read: %w", err))
+	case !isJudged(live, writer):
 		return w.sendBody(body)
 	}
-	updated := w.updated(live, body)
-	if updated == nil {
-		// What the server would refuse it is to refuse in its own words.
-		return w.sendBody(body)
+	updated, err := w.updated(live, body)
+	if err != nil {
+		return w.sendUnjudged(body, err)
 	}
 	judged := newJudged(w.typeOf(live), live, updated, writer)
-	verdict := ownership.Judge(judged, w.cache)
+	verdict := server.Judge(judged, w.cache)
 	if writer.Act == ownership.Edit && !writer.Force {
 		if refusals := verdict.Refusals(); len(refusals) > 0 {
 			return w.refuse(live, refusals)
@@ -35,6 +44,14 @@ func (w *write) update() (*http.Response, error) {
 	}
 	resp, err := w.sendBody(body)
 	return warned(resp, verdict), err
+}
+
+// isJudged says whether there may be something to say about a write to an object.
+func isJudged(live map[string]any, writer ownership.Writer) bool {
+	if text, _, _ := unstructured.NestedString(live, "metadata", "annotations", ownership.Ignore); text == "ignore" {
+		return false
+	}
+	return isOwned(live) || writer.Act == ownership.Apply || writer.Act == ownership.ServerSideApply
 }
 
 // isOwned says whether anything of an object is owned by an apply.

@@ -3,12 +3,15 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -49,13 +52,13 @@ func (w *write) object() *url.URL {
 	return &out
 }
 
-// live reads the object as it is, nil if it cannot be read.
-func (w *write) live() map[string]any { return w.read(w.object().String()) }
+// live reads the object as it is.
+func (w *write) live() (map[string]any, error) { return w.read(w.object().String()) }
 
-func (w *write) read(from string) map[string]any {
+func (w *write) read(from string) (map[string]any, error) {
 	data, err := w.get(from)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	return decode(data)
 }
@@ -92,9 +95,8 @@ func (w *write) typeOf(obj map[string]any) *ownership.Type {
 	})
 }
 
-// try has the server try a request and gives what it would store, nil if it would
-// not.
-func (w *write) try(body []byte) map[string]any {
+// try has the server try a request and gives what it would store.
+func (w *write) try(body []byte) (map[string]any, error) {
 	req := w.req.Clone(w.req.Context())
 	query := req.URL.Query()
 	query.Set("dryRun", "All")
@@ -103,7 +105,7 @@ func (w *write) try(body []byte) map[string]any {
 	setBody(req, body)
 	data, err := w.content(req)
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("the server does not try the write: %w", err)
 	}
 	return decode(data)
 }
@@ -116,17 +118,34 @@ func (w *write) content(req *http.Request) ([]byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, fmt.Errorf("the server answers %s", resp.Status)
+		return nil, failure(resp)
 	}
 	return io.ReadAll(resp.Body)
 }
 
-func decode(data []byte) map[string]any {
-	var obj map[string]any
-	if utiljson.Unmarshal(data, &obj) != nil {
-		return nil
+// maxFailure is how much of a bad answer is read.
+const maxFailure = 64 << 10
+
+// failure is what a bad answer says.
+func failure(resp *http.Response) error {
+	var status metav1.Status
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
+	if err != nil || json.Unmarshal(data, &status) != nil || status.Message == "" {
+		status = metav1.Status{Message: "the server answers " + resp.Status}
 	}
-	return obj
+	status.Code = int32(resp.StatusCode)
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+func decode(data []byte) (map[string]any, error) {
+	var obj map[string]any
+	if err := utiljson.Unmarshal(data, &obj); err != nil {
+		return nil, err
+	}
+	if obj == nil {
+		return nil, errors.New("null is no object")
+	}
+	return obj, nil
 }
 
 // takeBody reads what the request sends. The request can be sent with setBody.
@@ -148,6 +167,13 @@ func (w *write) sendBody(body []byte) (*http.Response, error) {
 	req := w.req.Clone(w.req.Context())
 	setBody(req, body)
 	return w.send(req)
+}
+
+// sendUnjudged sends a write that could not be judged: what the server refuses it is
+// to refuse in its own words, and of what it stores one line says so.
+func (w *write) sendUnjudged(body []byte, why error) (*http.Response, error) {
+	resp, err := w.sendBody(body)
+	return warned(resp, ownership.Verdict{Note: why.Error()}), err
 }
 
 // lastApplied is the configuration that was applied last, "" if there is none.

@@ -33,6 +33,17 @@ func TestWriterRows(t *testing.T) {
 				return w.apply(ownership.Request{FieldManager: "argocd-controller", User: "jane"}, web("  replicas: 4", ""))
 			}, say: []string{soft(".spec.replicas", "5", "4", "3", "  Last set by kubectl scale at TIME.")}},
 		}},
+		"apply without a header beside what others put into its lists": {steps: []step{
+			{do: apply(web("  replicas: 2", "        env: [{name: A, value: a}]"))},
+			{do: run("kubectl patch", "kubectl-patch", `{"metadata":{"finalizers":["example.dev/wait"]},"spec":{"template":{"spec":{"containers":[{"name":"side","image":"side:1"}]}}}}`)},
+			{do: run("kubectl set env", "kubectl-set", container(`{"name":"web","env":[{"name":"B","value":"b"}]}`))},
+			{do: func(w *world) []string {
+				return w.apply(ownership.Request{FieldManager: "argocd-controller", User: "jane"}, web("  replicas: 3", "        env: [{name: A, value: z}]"))
+			}, stored: `{spec: {replicas: 3}}`},
+			{do: func(w *world) []string {
+				return w.apply(ownership.Request{FieldManager: "argocd-controller", User: "jane"}, web("  replicas: 4", "        env: []"))
+			}, stored: `{spec: {replicas: 4}}`},
+		}},
 		"writes to the annotation alone": {steps: []step{
 			{do: apply(web("  replicas: 2", ""))},
 			{do: run("kubectl apply set-last-applied", "", `{"metadata":{"annotations":{"`+ownership.LastApplied+`":"{\"spec\":{\"paused\":true}}"}}}`)},

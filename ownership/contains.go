@@ -1,0 +1,57 @@
+package ownership
+
+import "slices"
+
+// contains says whether all that part says, v says too: servers add defaults
+// inside of what is otherwise one value.
+func contains(v, part any) bool {
+	switch part := part.(type) {
+	case map[string]any:
+		v, ok := v.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, p := range part {
+			if p != nil && !contains(field(v, k), p) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		v, ok := v.([]any)
+		return ok && slices.EqualFunc(v, part, contains)
+	}
+	return equal(v, part)
+}
+
+// contains says whether all that part says, v says too, in a view: what others put
+// beside it, into a map or a list that merges, does not count.
+func (n *node) contains(v, part any) bool {
+	switch n.shape {
+	case record, mapping:
+		object, ok := part.(map[string]any)
+		in, okIn := v.(map[string]any)
+		if ok && okIn {
+			for name, p := range object {
+				if p != nil && !n.child(name).contains(field(in, name), p) {
+					return false
+				}
+			}
+			return true
+		}
+	case keyed:
+		if areLists(v, part) {
+			there, all := newItems(v, n.keys), true
+			newItems(part, n.keys).each(func(item map[string]any, earlier int) {
+				all = all && n.elem.contains(there.find(item, earlier), item)
+			})
+			return all
+		}
+	case members:
+		if areLists(v, part) {
+			there, list := newMembership(v), part.([]any)
+			return !slices.ContainsFunc(list, func(member any) bool { return member != nil && isNone(there.find(member)) })
+		}
+	}
+	return contains(v, part)
+}
