@@ -289,6 +289,7 @@ func TestServerOverloaded(t *testing.T) {
 // TestComesBack: with a real server that dies and comes back, the agent that was
 // there goes on where it was.
 func TestComesBack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	var mu sync.Mutex

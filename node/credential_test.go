@@ -178,6 +178,7 @@ func TestCredentialOfAnotherCluster(t *testing.T) {
 // TestCertificateRunsOut: an agent whose certificate is near its end has another
 // before that, approved by the server, and uses it without a restart.
 func TestCertificateRunsOut(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := clusterOf(t, servertest.Start(t, apiserver.Config{DataDir: dir}))
 	name := "n1" + c.suffix

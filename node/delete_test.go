@@ -148,6 +148,7 @@ func TestNamespaceDeleted(t *testing.T) {
 
 // TestUnreferenced: what no pod uses any more is not followed.
 func TestUnreferenced(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)

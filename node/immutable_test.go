@@ -25,6 +25,7 @@ const bothVolumes = `[{name: conf, configMap: {name: app}}, {name: key, secret: 
 // TestImmutableIsReadOnce counts what an agent asks for: the content once, for
 // each new pod whether it is still that content, and nothing after a restart.
 func TestImmutableIsReadOnce(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -80,6 +81,7 @@ func TestImmutableIsReadOnce(t *testing.T) {
 
 // TestTurnsImmutable: an object that turns immutable is pinned as it turned.
 func TestTurnsImmutable(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)

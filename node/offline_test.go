@@ -33,6 +33,7 @@ func inodes(t *testing.T, root string) map[string]string {
 // TestServerAway: without a server what is there stays, through a restart of the
 // agent too; with it again nothing is touched that has not changed.
 func TestServerAway(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -110,6 +110,7 @@ func TestToken(t *testing.T) {
 // TestFirstTokenRefused: a first token that the server refuses is asked for
 // again, although nothing changes that the agent could see.
 func TestFirstTokenRefused(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
