@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,10 +15,6 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/advertise"
 )
-
-// farewellTimeout is how long a shutdown waits for the server's address to be
-// taken out of the Service.
-const farewellTimeout = time.Second
 
 // newPublisher keeps the Service kubernetes, with the addresses of all servers
 // that share the etcd.
@@ -38,15 +33,13 @@ func (s *Server) newPublisher(client kubernetes.Interface) (*advertise.Publisher
 		}
 	}
 	publisher := advertise.New(config)
-	return publisher, s.generic.AddPreShutdownHook("withdraw-endpoint", func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
-		defer cancel()
+	s.onEnd(func(ctx context.Context) {
 		// Who is not told finds out when the lease of this server runs out.
 		if err := publisher.Withdraw(ctx); err != nil {
 			klog.V(1).InfoS("address stays in the service kubernetes for a while", "err", err)
 		}
-		return nil
 	})
+	return publisher, nil
 }
 
 // advertised is where others reach this server: as in Kubernetes, what the flag

@@ -43,13 +43,13 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authoriz
 	if err != nil {
 		return err
 	}
-	if err := s.generic.AddPostStartHook("start-informers", func(hook genericapiserver.PostStartHookContext) error {
+	if err := s.onStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.informers.Start(hook.Done())
 		return nil
 	}); err != nil {
 		return err
 	}
-	return s.generic.AddPostStartHook("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
+	return s.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		if err := createNamespaces(hook, clients.kube); err != nil {
 			return err
 		}

@@ -120,5 +120,8 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.addOperatorKinds(clients.dynamic); err != nil {
 		return err
 	}
-	return s.addControllers()
+	if err := s.addControllers(); err != nil {
+		return err
+	}
+	return s.addFarewell()
 }

@@ -7,18 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/lifecycle"
 )
-
-// handOver is how long a shutdown waits for the controllers to give their lease
-// away.
-const handOver = time.Second
 
 // addControllers runs the controllers while the server serves. They are the
 // first to stop: only a server that still answers can take back their lease.
@@ -27,37 +21,19 @@ func (s *Server) addControllers() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	err = s.generic.AddPostStartHook("start-controllers", func(hook genericapiserver.PostStartHookContext) error {
-		go func() {
-			defer close(done)
-			select {
-			case <-s.bootstrapped: // their lease lies in a namespace
-			case <-ctx.Done():
-				return
-			}
-			config := lifecycle.Config{Client: hook.LoopbackClientConfig, Identity: identity, RootCA: s.pki.Authority().CertPEM}
-			if !s.config.WithoutOperators {
-				config.Led = append(config.Led, s.runOperators)
-			}
-			if err := lifecycle.Run(ctx, config); err != nil {
-				klog.ErrorS(err, "controllers ended")
-			}
-		}()
-		return nil
-	})
-	if err != nil {
-		cancel()
-		return err
-	}
-	return s.generic.AddPreShutdownHook("stop-controllers", func() error {
-		cancel()
+	return s.whileServing("start-controllers", func(ctx context.Context) {
 		select {
-		case <-done:
-		case <-time.After(handOver):
+		case <-s.bootstrapped: // their lease lies in a namespace
+		case <-ctx.Done():
+			return
 		}
-		return nil
+		config := lifecycle.Config{Client: s.loopback, Identity: identity, RootCA: s.pki.Authority().CertPEM}
+		if !s.config.WithoutOperators {
+			config.Led = append(config.Led, s.runOperators)
+		}
+		if err := lifecycle.Run(ctx, config); err != nil {
+			klog.ErrorS(err, "controllers ended")
+		}
 	})
 }
 

@@ -53,7 +53,7 @@ func (s *Server) serveCustom(config *genericapiserver.Config, i installer, docum
 	if err := s.generic.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
 		return err
 	}
-	return s.generic.AddPostStartHook("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
+	return s.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
 		resources.Publish(s.generic.OpenAPIVersionedService, s.generic.OpenAPIV3VersionedService, s.generic.StaticOpenAPISpec)
 		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {

@@ -40,7 +40,7 @@ func (s *Server) addOperatorKinds(client dynamic.Interface) error {
 	if s.config.WithoutOperators {
 		return nil
 	}
-	return s.generic.AddPostStartHook(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
+	return s.onStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
 		texts, err := api.CustomResourceDefinitions()
 		if err != nil {
 			return err

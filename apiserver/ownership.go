@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,31 +50,12 @@ func (s *Server) rememberCommands() error {
 		return nil
 	}
 	s.generic.RegisterDestroyFunc(s.closeMemory)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	err := s.generic.AddPostStartHook("remember-commands", func(hook genericapiserver.PostStartHookContext) error {
-		client, err := restclient.HTTPClientFor(hook.LoopbackClientConfig)
-		if err != nil {
-			cancel()
-			return err
-		}
-		go func() {
-			defer close(done)
-			s.memory.Run(ctx)
-		}()
-		go s.memory.SweepUntil(ctx, guard.LookupAt(client, hook.LoopbackClientConfig.Host))
-		return nil
-	})
+	client, err := restclient.HTTPClientFor(s.loopback)
 	if err != nil {
-		cancel()
 		return err
 	}
-	return s.generic.AddPreShutdownHook("remember-commands", func() error {
-		cancel()
-		select {
-		case <-done:
-		case <-time.After(handOver):
-		}
-		return nil
+	return s.whileServing("remember-commands", func(ctx context.Context) {
+		go s.memory.SweepUntil(ctx, guard.LookupAt(client, s.loopback.Host))
+		s.memory.Run(ctx)
 	})
 }

@@ -38,7 +38,7 @@ const (
 type Server struct {
 	config   Config
 	lock     *os.File
-	listener net.Listener
+	listener *closableListener
 	pki      *access.PKI
 	// member is nil where etcd is a cluster outside.
 	member   *etcd.Member
@@ -57,6 +57,10 @@ type Server struct {
 	bootstrapped chan struct{}
 	// operatorKinds is closed when the kinds of operator packages are served.
 	operatorKinds chan struct{}
+	// failed has the error of the first hook that failed.
+	failed chan error
+	// endings are done before the server stops to answer.
+	endings []func(context.Context)
 }
 
 // New opens the data directory, the port, the certificates and etcd, and builds
@@ -66,7 +70,7 @@ func New(ctx context.Context, config Config) (server *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, bootstrapped: make(chan struct{}), operatorKinds: make(chan struct{})}
+	s := &Server{config: config, bootstrapped: make(chan struct{}), operatorKinds: make(chan struct{}), failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -131,6 +135,13 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 			debug.FreeOSMemory()
 		}
 	}()
+	go func() {
+		select {
+		case err := <-s.failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
 	go s.renewCertificates(ctx)
 	if err := s.serve(ctx); err != nil {
 		return err
@@ -190,7 +201,7 @@ func (s *Server) close() {
 		s.member.Close()
 	}
 	if s.listener != nil {
-		_ = s.listener.Close()
+		s.listener.takeAway()
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()

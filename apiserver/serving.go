@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -40,7 +41,7 @@ func servingHosts(config Config) []string {
 }
 
 // listen takes the port before anything else is started.
-func listen(config Config) (net.Listener, error) {
+func listen(config Config) (*closableListener, error) {
 	address := net.JoinHostPort(config.BindAddress, strconv.Itoa(config.Port))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -51,7 +52,30 @@ func listen(config Config) (net.Listener, error) {
 		}
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	return listener, nil
+	return &closableListener{Listener: listener}, nil
+}
+
+// closableListener can be closed below a server that did not get to the end of its
+// requests in time. Upstream panics when a listener is closed by anybody but itself.
+type closableListener struct {
+	net.Listener
+	taken atomic.Bool
+}
+
+// Accept implements net.Listener. Once the listener is taken away, it waits for the
+// end of the process.
+func (l *closableListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil && l.taken.Load() {
+		select {}
+	}
+	return conn, err
+}
+
+// takeAway closes the listener, whoever accepts.
+func (l *closableListener) takeAway() {
+	l.taken.Store(true)
+	_ = l.Close()
 }
 
 // newServing reads the certificates from files that are renewed while the

@@ -1,12 +1,15 @@
 package apiserver_test
 
 import (
+	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -174,5 +177,39 @@ func write(t *testing.T, path, content string) {
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A server that is told to end while it starts does so without a complaint, however
+// far it is.
+func TestEndWhileStarting(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, milliseconds := range []int{0, 100, 200, 400, 800} {
+		server, err := apiserver.New(t.Context(), apiserver.Config{DataDir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(milliseconds)*time.Millisecond, cancel)
+		if err := server.Run(ctx, func() {}); err != nil {
+			t.Errorf("told to end after %d ms: %v", milliseconds, err)
+		}
+	}
+}
+
+// What cannot be done at the start ends it, and is named.
+func TestFailedHookEndsTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, err := apiserver.New(t.Context(), apiserver.Config{DataDir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.OnStart("hopeless", func() error { return errors.New("there is no hope") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Run(t.Context(), func() { t.Error("it is ready") }); err == nil || err.Error() != "hopeless: there is no hope" {
+		t.Errorf("ended with %v", err)
 	}
 }
