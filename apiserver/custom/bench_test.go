@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // BenchmarkFleet is what a request for a resource of 200 fields and 6 KB with CEL
@@ -49,52 +49,36 @@ func BenchmarkFleet(b *testing.B) {
 				b.Cleanup(func() { shared.must(b, http.StatusOK, "DELETE", path, "") })
 			}
 			b.ReportAllocs()
-			n, before := 0, cpuTime(b)
+			n, before := 0, servertest.ProcessorTime(b)
 			for b.Loop() {
 				last = send(b, requests[verb](n, last))
 				n++
 			}
-			b.ReportMetric(float64(cpuTime(b)-before)/float64(n), "cpu-ns/op")
+			b.ReportMetric(float64(servertest.ProcessorTime(b)-before)/float64(n), "cpu-ns/op")
 		})
 	}
 }
 
 // BenchmarkMarkers is what twenty markers add to the update of a resource of 200
-// fields. Updates with and without them take turns, in rounds, and it is the
-// middle of the rounds that is told: the machine's other work meets both.
+// fields.
 func BenchmarkMarkers(b *testing.B) {
-	const round = 20
-	groups := []string{"plain.bench.example.com", "marked.bench.example.com"}
-	paths, last := make([]string, 2), make([]*reply, 2)
-	for i, group := range groups {
-		paths[i] = defineFleets(b, group, i == 1)
-		last[i] = send(b, request{method: "POST", path: paths[i], body: asJSON(b, fleet(group, "update", 3))})
-		b.Cleanup(func() { remove(b, paths[i]+"/update") })
-	}
-	var cost [2][]time.Duration
-	n := 0
-	for b.Loop() {
-		for turn := range 2 {
-			// Whoever comes second meets the garbage of the first, so they swap.
-			i := (turn + n) % 2
-			before := cpuTime(b)
-			for range round {
-				n += 2
-				last[i] = send(b, request{method: "PUT", path: paths[i] + "/update", body: last[i].changed(n / 2)})
+	const block, rounds = 10, 3
+	turns := func(group string, marked bool) func() {
+		path := defineFleets(b, group, marked)
+		last := send(b, request{method: "POST", path: path, body: asJSON(b, fleet(group, "update", 3))})
+		b.Cleanup(func() { remove(b, path+"/update") })
+		n := 0
+		return func() {
+			for range block {
+				n++
+				last = send(b, request{method: "PUT", path: path + "/update", body: last.changed(n)})
 			}
-			cost[i] = append(cost[i], (cpuTime(b)-before)/round)
 		}
-		n++
 	}
-	plain, marked := median(cost[0]), median(cost[1])
-	b.ReportMetric(float64(plain), "plain-cpu-ns")
-	b.ReportMetric(float64(marked), "marked-cpu-ns")
-	b.ReportMetric(100*(float64(marked)/float64(plain)-1), "more-%")
-}
-
-func median[T cmp.Ordered](values []T) T {
-	slices.Sort(values)
-	return values[len(values)/2]
+	plain, marked := servertest.Compare(b, rounds, turns("plain.bench.example.com", false), turns("marked.bench.example.com", true))
+	b.ReportMetric(float64(plain.CPU)/block, "plain-cpu-ns")
+	b.ReportMetric(float64(marked.CPU)/block, "marked-cpu-ns")
+	b.ReportMetric(marked.More(plain), "more-%")
 }
 
 func defineFleets(b *testing.B, group string, marked bool) string {
@@ -155,16 +139,6 @@ func asJSON(b *testing.B, text string) []byte {
 		b.Fatal(err)
 	}
 	return data
-}
-
-// cpuTime is what the process has used.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // The resource is as large as it is said to be.
