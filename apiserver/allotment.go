@@ -50,6 +50,9 @@ func heldBy(service *corev1.Service) held {
 	if hasAddress(service) {
 		h.addresses = []string{service.Spec.ClusterIP}
 	}
+	if !mayHavePorts(&service.Spec) {
+		return h
+	}
 	for i := range service.Spec.Ports {
 		if port := service.Spec.Ports[i].NodePort; port != 0 {
 			h.ports = append(h.ports, strconv.Itoa(int(port)))
@@ -69,6 +72,12 @@ func (h held) without(other held) held {
 		return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
 	}
 	return held{addresses: drop(h.addresses, other.addresses), ports: drop(h.ports, other.ports)}
+}
+
+// mayHavePorts says that the node ports of a Service are its own. What one of another
+// type has in those fields is nothing but a number.
+func mayHavePorts(spec *corev1.ServiceSpec) bool {
+	return spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
 func hasAddress(service *corev1.Service) bool {
@@ -96,7 +105,7 @@ func (a *allotment) afterDelete(obj runtime.Object, options *metav1.DeleteOption
 		return
 	}
 	// The object is gone whether or not its request still waits.
-	a.release(heldBy(service))
+	a.release(ownerOf(service), heldBy(service))
 }
 
 // begin runs before the object is judged. It claims what newObj has or needs beyond oldObj. The function it returns
@@ -111,7 +120,7 @@ func (a *allotment) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 	t := taking{allotment: a, service: service, dryRun: dryRun, before: heldBy(old)}
 	if err := t.takeAll(ctx); err != nil {
 		if !dryRun {
-			a.release(t.taken)
+			a.release(ownerOf(service), t.taken)
 		}
 		return nil, err
 	}
@@ -119,21 +128,21 @@ func (a *allotment) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 		switch {
 		case dryRun:
 		case success:
-			a.release(t.before.without(heldBy(service)))
+			a.release(ownerOf(service), t.before.without(heldBy(service)))
 		default:
-			a.release(t.taken)
+			a.release(ownerOf(service), t.taken)
 		}
 	}, nil
 }
 
-func (a *allotment) release(h held) {
+func (a *allotment) release(owner networkingv1.ParentReference, h held) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	for _, address := range h.addresses {
-		logLeftover(a.addresses.release(ctx, address, nil))
+		logLeftover(a.addresses.giveBack(ctx, address, owner))
 	}
 	for _, port := range h.ports {
-		logLeftover(a.ports.release(ctx, port, nil))
+		logLeftover(a.ports.giveBack(ctx, port, owner))
 	}
 }
 

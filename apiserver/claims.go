@@ -2,11 +2,13 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -44,12 +46,32 @@ func (c claims) take(ctx context.Context, value string, owner networkingv1.Paren
 	}
 }
 
-// release gives a value back; one that nobody has is given back already, and
-// one whose claim is not the uid's has a new owner by now.
-func (c claims) release(ctx context.Context, value string, uid *types.UID) error {
-	err := c.storage.Delete(ctx, c.prefix+value, &networkingv1.IPAddress{},
-		&storage.Preconditions{UID: uid}, storage.ValidateAllObjectFunc, false, nil, storage.DeleteOptions{})
-	if err == nil || storage.IsNotFound(err) || (uid != nil && storage.IsInvalidObj(err)) {
+// errOthers says that a claim is not whose it should be.
+var errOthers = errors.New("the claim is another's")
+
+// giveBack gives a value back that is an owner's; one that nobody has is given back
+// already.
+func (c claims) giveBack(ctx context.Context, value string, owner networkingv1.ParentReference) error {
+	return c.remove(ctx, value, func(claim *networkingv1.IPAddress) bool {
+		return claim.Spec.ParentRef != nil && *claim.Spec.ParentRef == owner
+	})
+}
+
+// release gives a value back whose claim is the one that was seen.
+func (c claims) release(ctx context.Context, value string, uid types.UID) error {
+	return c.remove(ctx, value, func(claim *networkingv1.IPAddress) bool { return claim.UID == uid })
+}
+
+// remove removes a claim if it is the one that is meant.
+func (c claims) remove(ctx context.Context, value string, meant func(*networkingv1.IPAddress) bool) error {
+	check := func(_ context.Context, obj runtime.Object) error {
+		if claim, ok := obj.(*networkingv1.IPAddress); !ok || !meant(claim) {
+			return errOthers
+		}
+		return nil
+	}
+	err := c.storage.Delete(ctx, c.prefix+value, &networkingv1.IPAddress{}, nil, check, false, nil, storage.DeleteOptions{})
+	if err == nil || storage.IsNotFound(err) || errors.Is(err, errOthers) {
 		return nil
 	}
 	return fmt.Errorf("release %s: %w", value, err)
@@ -83,7 +105,7 @@ func (c claims) repair(ctx context.Context, used map[string]networkingv1.ParentR
 		if _, ok := used[claim.Name]; ok || time.Since(claim.CreationTimestamp.Time) < settled {
 			continue
 		}
-		if err := c.release(ctx, claim.Name, &claim.UID); err != nil {
+		if err := c.release(ctx, claim.Name, claim.UID); err != nil {
 			return err
 		}
 	}

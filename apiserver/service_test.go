@@ -93,6 +93,33 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 		t.Error(err)
 	}
 
+	// What a Service of another type has in the field is nobody's port, neither taken
+	// nor given back.
+	must(create(service("name", func(s *corev1.ServiceSpec) {
+		s.Type, s.ExternalName, s.Ports[0].NodePort = corev1.ServiceTypeExternalName, "example.com", 30001
+	})))
+	if err := services.Delete(t.Context(), "name", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
+		s.Type, s.Ports[0].NodePort = corev1.ServiceTypeNodePort, 30001
+	}))
+	// A balancer that wants no ports gets none, and yet those that it asks for.
+	none := false
+	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
+		s.Type, s.AllocateLoadBalancerNodePorts, s.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, &none, 30001
+	}))
+	balancer := must(create(service("balancer", func(s *corev1.ServiceSpec) {
+		s.Type, s.AllocateLoadBalancerNodePorts = corev1.ServiceTypeLoadBalancer, &none
+		s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+	})))
+	if ports, health := balancer.Spec.Ports[0].NodePort, balancer.Spec.HealthCheckNodePort; ports != 0 || health < 30000 {
+		t.Errorf("balancer has port %d, and %d for its health", ports, health)
+	}
+	if err := services.Delete(t.Context(), "balancer", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+
 	// A client that leaves out what it was given keeps it.
 	bare := service("plain", nil)
 	bare.Labels = map[string]string{"a": "b"}

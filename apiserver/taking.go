@@ -31,7 +31,7 @@ func (t *taking) takeAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if !native.HasNodePorts(spec) {
+	if !mayHavePorts(spec) {
 		return nil
 	}
 	return t.takePorts(ctx)
@@ -90,7 +90,7 @@ func (t *taking) takePorts(ctx context.Context) error {
 		}
 	}
 	for i := range ports {
-		if ports[i].NodePort != 0 {
+		if ports[i].NodePort != 0 || !native.HasNodePorts(&t.service.Spec) {
 			continue
 		}
 		port, err := t.anyPort(ctx)
