@@ -172,6 +172,11 @@ func TestAnswer(t *testing.T) {
 			}
 		})
 	}
+	unsure := order{signer: client, name: "ann", conditions: approved}.csr(t)
+	unsure.Status.Conditions[0].Status = corev1.ConditionFalse
+	if answered, err := certificate.Answer(authority, unsure, created); err != nil || answered != nil {
+		t.Errorf("a request that says it is not approved: %v, %v", answered, err)
+	}
 }
 
 func TestCheckRefusesNoise(t *testing.T) {

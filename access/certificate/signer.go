@@ -168,7 +168,8 @@ func Answer(authority Authority, csr *certificatesv1.CertificateSigningRequest, 
 }
 
 func has(csr *certificatesv1.CertificateSigningRequest, condition certificatesv1.RequestConditionType) bool {
-	return find(csr, condition) != nil
+	found := find(csr, condition)
+	return found != nil && found.Status == corev1.ConditionTrue
 }
 
 func find(csr *certificatesv1.CertificateSigningRequest, condition certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {

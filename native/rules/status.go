@@ -68,6 +68,7 @@ func statusRules() []rule {
 		on[corev1.ResourceQuotaStatus]("used", quotaList),
 
 		each(podStatus),
+		each(requestStatus),
 		on[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {
 			r.add(metavalidation.ValidateConditions(conditions, r.path()))
 		}),

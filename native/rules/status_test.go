@@ -67,11 +67,34 @@ func TestStatus(t *testing.T) {
 			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
 			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
 		},
-		"pod moves":            {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
-		"ended for good":       {"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
-		"ended well":           {"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
-		"restarted":            {"Pod", terminated, running, ``},
-		"restarted by its own": {"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated, "spec/restartPolicy = Never\n" + running, ``},
+		"request decided twice": {
+			"CertificateSigningRequest", "", "status = {conditions: [{type: Approved, status: 'False'}, {type: Denied, status: 'True'}, {status: Maybe}, {type: Denied}]}", `
+			status.conditions[0].status: Unsupported value: "False": supported values: "True"
+			status.conditions[1].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive
+			status.conditions[2].type: Required value
+			status.conditions[2].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"
+			status.conditions[3].status: Required value
+			status.conditions[3].type: Duplicate value: "Denied"
+			status.conditions[3].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`,
+		},
+		"request decided anew": {
+			"CertificateSigningRequest", "status = {conditions: [{type: Denied, status: 'True'}]}", "status = {conditions: [{type: Approved, status: 'True'}]}",
+			`status.conditions: Forbidden: updates may not remove a condition of type "Denied"`,
+		},
+		"request answered with words": {
+			"CertificateSigningRequest", "", "status = {certificate: aGVsbG8=}",
+			`status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block`,
+		},
+		"request answered twice": {
+			"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVs}",
+			`status.certificate: Forbidden: updates may not modify existing certificate content`,
+		},
+		"request answered already": {"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVsbG8=}", ``},
+		"pod moves":                {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
+		"ended for good":           {"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		"ended well":               {"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		"restarted":                {"Pod", terminated, running, ``},
+		"restarted by its own":     {"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated, "spec/restartPolicy = Never\n" + running, ``},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// final are the conditions of a signing request that say something for good.
+var final = []certificatesv1.RequestConditionType{
+	certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
+}
+
+// requestStatus holds a signing request to one decision, and to one answer.
+func requestStatus(r *report, csr *certificatesv1.CertificateSigningRequest) {
+	requestConditions(r, csr.Status.Conditions)
+	certificate := csr.Status.Certificate
+	if old, ok := r.old.(*certificatesv1.CertificateSigningRequest); ok {
+		for _, kind := range final {
+			if count(old, kind) > count(csr, kind) {
+				r.forbidden(fmt.Sprintf("updates may not remove a condition of type %q", kind), "status", "conditions")
+			}
+		}
+		if bytes.Equal(certificate, old.Status.Certificate) {
+			return
+		}
+		if len(old.Status.Certificate) > 0 {
+			r.forbidden("updates may not modify existing certificate content", "status", "certificate")
+			return
+		}
+	}
+	if problem := certificateProblem(certificate); problem != "" {
+		r.invalid("<certificate data>", problem, "status", "certificate")
+	}
+}
+
+func requestConditions(r *report, conditions []certificatesv1.CertificateSigningRequestCondition) {
+	seen := map[certificatesv1.RequestConditionType]bool{}
+	for i, condition := range conditions {
+		if condition.Type == "" {
+			r.required("", "status", "conditions", i, "type")
+		}
+		allowed := []string{string(corev1.ConditionFalse), string(corev1.ConditionTrue), string(corev1.ConditionUnknown)}
+		if slices.Contains(final, condition.Type) {
+			allowed = []string{string(corev1.ConditionTrue)}
+		}
+		switch {
+		case condition.Status == "":
+			r.required("", "status", "conditions", i, "status")
+		case !slices.Contains(allowed, string(condition.Status)):
+			r.unsupported(condition.Status, allowed, "status", "conditions", i, "status")
+		}
+		if seen[condition.Type] {
+			r.duplicate(condition.Type, "status", "conditions", i, "type")
+		}
+		seen[condition.Type] = true
+		decided := condition.Type == certificatesv1.CertificateApproved || condition.Type == certificatesv1.CertificateDenied
+		if decided && seen[certificatesv1.CertificateApproved] && seen[certificatesv1.CertificateDenied] {
+			r.invalid(condition.Type, "Approved and Denied conditions are mutually exclusive", "status", "conditions", i, "type")
+		}
+	}
+}
+
+func count(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) int {
+	n := 0
+	for _, condition := range csr.Status.Conditions {
+		if condition.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// certificateProblem is what is wrong with an answer, "" for nothing.
+func certificateProblem(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	found := false
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return fmt.Sprintf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
+		}
+		if len(block.Headers) != 0 {
+			return "no PEM block headers are permitted"
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return err.Error()
+		}
+		found = true
+	}
+	if !found {
+		return "must contain at least one CERTIFICATE PEM block"
+	}
+	return ""
+}
