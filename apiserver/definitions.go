@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -123,6 +125,27 @@ func (r *definitionREST) Delete(
 		r.settled(ctx, marked)
 	}
 	return marked, false, nil
+}
+
+// DeleteCollection implements rest.CollectionDeleter: each goes as by itself, with its
+// objects.
+func (r *definitionREST) DeleteCollection(
+	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
+) (runtime.Object, error) {
+	found, err := r.List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := found.(*definition.CustomResourceDefinitionList)
+	if !ok {
+		return nil, fmt.Errorf("unexpected list %T", found)
+	}
+	for i := range list.Items {
+		if _, _, err := r.Delete(ctx, list.Items[i].Name, validate, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // mark sets what says that the definition and its objects are going.

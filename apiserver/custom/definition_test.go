@@ -57,11 +57,23 @@ func TestNamesConflict(t *testing.T) {
 	})
 }
 
+// What is allowed for a name is not a way to another: nothing is created at a path
+// that has one.
+func TestCreatedInTheCollection(t *testing.T) {
+	group := "place.example.com"
+	define(t, group, text)
+	got, err := shared.do("POST", objectPath(group), object(group, "v1", `{a: x}`))
+	if err != nil || got.code != http.StatusMethodNotAllowed {
+		t.Errorf("create: %s, %v", got.text(), err)
+	}
+}
+
 func TestDeletedWithItsObjects(t *testing.T) {
 	group := "gone.example.com"
 	define(t, group, text)
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x}`))
 	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: [example.com/wait]}}`)
+	shared.must(t, 200, "DELETE", definitions+"?fieldSelector=metadata.name%3Dthings."+group, "")
 	shared.must(t, 200, "DELETE", definitions+"/things."+group, "")
 	servertest.Eventually(t, "the object is going", func() bool {
 		return shared.must(t, 200, "GET", objectPath(group), "").GetDeletionTimestamp() != nil

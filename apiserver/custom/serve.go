@@ -26,6 +26,9 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	}
 	var handler http.HandlerFunc
 	switch {
+	case info.Subresource == "" && info.Verb == "create" && info.Name != "":
+		// Nothing is created at a place that has a name: it was allowed for that name,
+		// and would have the one of the body.
 	case info.Subresource == "":
 		handler = v.resourceHandler(info.Verb)
 	case info.Subresource == "status" && v.status != nil:
