@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -52,6 +53,14 @@ func (g *Guard) Filter(next http.Handler, maxBody int64) http.Handler {
 	})
 }
 
+// IsForced says that a query forces a server-side apply, as the server reads it.
+func IsForced(query url.Values) bool {
+	values, forced := query["force"], false
+	// It has no error to return.
+	_ = runtime.Convert_Slice_string_To_bool(&values, &forced, nil)
+	return forced
+}
+
 // attempt learns who writes.
 func (g *Guard) attempt(req *http.Request, info *genericapirequest.RequestInfo) (*attempt, *http.Request) {
 	query := req.URL.Query()
@@ -59,7 +68,7 @@ func (g *Guard) attempt(req *http.Request, info *genericapirequest.RequestInfo) 
 	serverSide := info.Verb == "patch" && strings.HasPrefix(strings.TrimSpace(mediaType), applyPatch)
 	who := ownership.Request{
 		Command: req.Header.Get(CommandHeader), FieldManager: query.Get("fieldManager"), UserAgent: req.UserAgent(),
-		ServerSide: serverSide, Forced: query.Get("force") == "true",
+		ServerSide: serverSide, Forced: IsForced(query),
 		Force: req.Header.Get(ForceHeader) == "true",
 	}
 	if user, ok := genericapirequest.UserFrom(req.Context()); ok {

@@ -40,7 +40,7 @@ func (w *write) writer() ownership.Writer {
 	return ownership.ParseWriter(ownership.Request{
 		Command: w.req.Header.Get(server.CommandHeader), FieldManager: query.Get("fieldManager"), UserAgent: w.req.UserAgent(),
 		ServerSide: strings.HasPrefix(w.req.Header.Get("Content-Type"), strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")),
-		Forced:     query.Get("force") == "true", Force: w.req.Header.Get(server.ForceHeader) == "true",
+		Forced:     server.IsForced(query), Force: w.req.Header.Get(server.ForceHeader) == "true",
 	})
 }
 

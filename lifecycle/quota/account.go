@@ -100,7 +100,8 @@ func (l *Ledger) take(a *account, obj Object, now time.Time) error {
 	}
 	a.set(obj.GetUID(), quotav1.RemoveZeros(quotav1.Mask(use, a.measures[resource])))
 	delete(a.stuck, obj.GetUID())
-	if pod, ok := obj.(*corev1.Pod); ok && pod.DeletionTimestamp != nil && !over(pod, now) {
+	// Who is out of scope is not in it for being stuck.
+	if pod, ok := obj.(*corev1.Pod); ok && len(use) > 0 && pod.DeletionTimestamp != nil && !over(pod, now) {
 		a.stuck[pod.UID] = pod
 	}
 	return nil

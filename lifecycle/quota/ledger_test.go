@@ -169,3 +169,20 @@ func TestLedgerOfStuckPods(t *testing.T) {
 	b.now = b.now.Add(31 * time.Second)
 	want(t, "stuck", b.reckon(), "count/pods=1 pods=0")
 }
+
+// A pod that a quota is not about does not become its own by being stuck.
+func TestLedgerOfStuckPodsOutOfScope(t *testing.T) {
+	t.Parallel()
+	b := newBook(t, "count/pods")
+	b.quota.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}
+	if err := b.Open(b.quota, func() ([]quota.Object, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.Discovered()
+	grace, deleted := int64(30), metav1.NewTime(b.now)
+	b.Observe(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "a", UID: "a", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
+	}})
+	b.now = b.now.Add(31 * time.Second)
+	want(t, "stuck", b.reckon(), "count/pods=0")
+}
