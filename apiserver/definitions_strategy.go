@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -69,8 +68,7 @@ func (s definitionStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj
 
 // update is an update of a definition.
 func (s definitionStrategy) update(newObj, oldObj runtime.Object) guard.Update {
-	kind := schema.GroupVersionKind{Group: definition.GroupName, Version: definition.V1, Kind: "CustomResourceDefinition"}
-	return guard.Update{Kind: kind, Type: s.guard.DefinitionType(), Live: oldObj, New: newObj}
+	return guard.Update{Kind: definition.Kind, Type: s.guard.DefinitionType(), Live: oldObj, New: newObj}
 }
 
 func prepareDefinition(ctx context.Context, w definition.Write, obj runtime.Object) {

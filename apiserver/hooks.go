@@ -38,7 +38,7 @@ func (s *Server) onStart(name string, do func(genericapiserver.PostStartHookCont
 // else and until ctx ends.
 func (s *Server) onEnd(do func(ctx context.Context)) { s.endings = append(s.endings, do) }
 
-// addFarewell has done what onEnd was told so far.
+// addFarewell has done what onEnd was told.
 func (s *Server) addFarewell() error {
 	return s.generic.AddPreShutdownHook("farewell", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), farewell)

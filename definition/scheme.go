@@ -15,6 +15,9 @@ const (
 	V1beta1 = "v1beta1"
 )
 
+// Kind is that of definitions, as they are stored.
+var Kind = schema.GroupVersionKind{Group: GroupName, Version: V1, Kind: "CustomResourceDefinition"}
+
 // AddToScheme registers the stored form as apiextensions.k8s.io/v1 and as the
 // internal version, so that conversions between the two copy nothing, and its
 // defaults. Package v1beta1 registers the older form.

@@ -13,9 +13,10 @@ const (
 	// LastApplied is the annotation in which client-side apply keeps what it
 	// applied.
 	LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-	// Ignore is the annotation that, with the value "ignore" on the stored
-	// object, keeps its writes from being judged.
-	Ignore = "holdfast.dev/ownership"
+	// Ignore is the annotation that, with the value Ignored on the stored object,
+	// keeps its writes from being judged.
+	Ignore  = "holdfast.dev/ownership"
+	Ignored = "ignore"
 )
 
 // Type is what there is to know of the objects of a kind.

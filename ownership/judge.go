@@ -37,7 +37,7 @@ type Verdict struct {
 // Judge finds what a write does to fields of others. The cache may be nil.
 func Judge(w Write, cache *Cache) Verdict {
 	v := Verdict{Resource: resource(w.Live), Writer: w.Writer}
-	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == "ignore" {
+	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == Ignored {
 		return v
 	}
 	text := lastApplied(w.Live)

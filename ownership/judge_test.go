@@ -1,7 +1,6 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/ownership"
@@ -222,151 +220,6 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d refusals", len(got))
 		}
 	})
-}
-
-// merging is a type with lists that client-side apply merges.
-func merging(t testing.TB) *ownership.Type {
-	t.Helper()
-	typ := &ownership.Type{Managed: ownership.Loose()}
-	var model spec.Schema
-	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"ports":{"type":"array",
-		"x-kubernetes-patch-strategy":"merge","x-kubernetes-patch-merge-key":"port","items":{"type":"object"}},
-		"finalizers":{"type":"array","x-kubernetes-patch-strategy":"merge","items":{"type":"string"}}}}`), &model); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if typ.Applied, err = ownership.NewView(map[string]*spec.Schema{"m": &model}, "m", ownership.ClientSide); err != nil {
-		t.Fatal(err)
-	}
-	return typ
-}
-
-// Without a command, a write is an apply if it writes what it says was applied,
-// whatever others put beside that.
-func TestApplyWithoutCommand(t *testing.T) {
-	typ := merging(t)
-	live := object(t, `{"ports":[{"port":1,"node":1}],"finalizers":["a"],"args":["x"]}`,
-		`{ports: [{port: 9}, {port: 1, node: 1}], finalizers: [z, a], args: [x]}`)
-	for name, test := range map[string]struct {
-		applied, updated string
-		isApply          bool
-	}{
-		"what it writes": {
-			`{"ports":[{"port":1,"node":2}],"finalizers":["a","b"],"args":["w"]}`,
-			`{ports: [{port: 9}, {port: 1, node: 2, more: 1}], finalizers: [z, b, a], args: [w]}`, true,
-		},
-		"another value in an item": {`{"ports":[{"port":1,"node":3}]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false},
-		"an item it does not write": {
-			`{"ports":[{"port":1,"node":2},{"port":2}]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false,
-		},
-		"a member it does not write": {`{"finalizers":["c"]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false},
-		"more in a list that is one value": {
-			`{"args":["w"]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [w, z]}`, false,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			verdict := ownership.Judge(ownership.Write{
-				Type: typ, Live: live, New: object(t, test.applied, test.updated),
-				Writer: ownership.ParseWriter(ownership.Request{FieldManager: "deployer", User: "jane"}),
-			}, nil)
-			if got := verdict.Warnings(); (got == nil) != test.isApply {
-				t.Errorf("said %q, want it to be an apply: %v", got, test.isApply)
-			}
-		})
-	}
-}
-
-func TestSameKeys(t *testing.T) {
-	typ := merging(t)
-	applied := `{"ports":[{"port":53,"protocol":"TCP","node":1},{"port":53,"protocol":"UDP","node":2}],"finalizers":["a"]}`
-	live := object(t, applied, `{ports: [{port: 53, protocol: TCP, node: 1}, {port: 53, protocol: UDP, node: 2}], finalizers: [a, b]}`)
-	updated := object(t, applied, `{ports: [{port: 53, protocol: TCP, node: 1}, {port: 53, protocol: UDP, node: 3}], finalizers: [b, c]}`)
-	verdict := ownership.Judge(ownership.Write{Type: typ, Live: live, New: updated, Writer: person}, nil)
-	var got []string
-	for _, f := range verdict.Findings {
-		got = append(got, fmt.Sprintf("%s %s %s", f.Path, verdict.Show(f.Live), verdict.Show(f.New)))
-	}
-	want := []string{`.finalizers[="a"] "a" <none>`, `.ports[port=53].node 2 3`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
-	if _, err := ownership.NewView(nil, "m", ownership.ClientSide); err == nil {
-		t.Error("a view of no model")
-	}
-}
-
-// A schema may come to take for one value what it told apart when server-side apply
-// wrote down who has what.
-func TestCoarserSchema(t *testing.T) {
-	const owned = `{"f:spec":{"f:sel":{"f:a":{"f:b":{}}}}}`
-	for name, test := range map[string]struct {
-		sel, managed  string
-		live, updated string
-		want          []string
-	}{
-		"an atomic map": {
-			`{type: object, x-kubernetes-map-type: atomic, properties: {a: {type: object, properties: {b: {type: integer}}}}}`, owned,
-			`{a: {b: 1, c: 1}}`, `{a: {b: 1, c: 2}}`,
-			[]string{`.spec.sel {"a":{"b":1,"c":1}} {"a":{"b":1,"c":2}}`},
-		},
-		"an atomic map that stays": {
-			`{type: object, x-kubernetes-map-type: atomic}`, owned, `{a: {b: 1}}`, `{a: {b: 1}}`, nil,
-		},
-		"a scalar": {`{type: string}`, owned, `{a: {b: 1}}`, `text`, []string{`.spec.sel {"a":{"b":1}} "text"`}},
-		"one of several types": {
-			`{anyOf: [{type: integer}, {type: string}]}`, owned, `{a: {b: 1}}`, `{a: {b: 2}}`, []string{`.spec.sel {"a":{"b":1}} {"a":{"b":2}}`},
-		},
-		"a list without keys": {
-			`{type: array, items: {type: object}}`, `{"f:spec":{"f:sel":{"k:{\"name\":\"a\"}":{"f:in":{"f:b":{}}}}}}`,
-			`[{name: a, in: {b: 1}}]`, `[{name: a, in: {b: 2}}]`,
-			[]string{`.spec.sel [{"in":{"b":1},"name":"a"}] [{"in":{"b":2},"name":"a"}]`},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var model spec.Schema
-			if err := yaml.Unmarshal([]byte(`{type: object, properties: {spec: {type: object, properties: {sel: `+test.sel+`}}}}`), &model); err != nil {
-				t.Fatal(err)
-			}
-			managed, err := ownership.NewView(map[string]*spec.Schema{"m": &model}, "m", ownership.ServerSide)
-			if err != nil {
-				t.Fatal(err)
-			}
-			verdict := ownership.Judge(ownership.Write{
-				Type: &ownership.Type{Applied: ownership.Loose(), Managed: managed}, Writer: person,
-				Live: parse(t, `{spec: {sel: `+test.live+`}}`), New: parse(t, `{spec: {sel: `+test.updated+`}}`),
-				LiveManagers: []metav1.ManagedFieldsEntry{{Manager: "ci", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(test.managed)}},
-			}, nil)
-			var got []string
-			for _, f := range verdict.Findings {
-				got = append(got, fmt.Sprintf("%s %s %s", f.Path, verdict.Show(f.Live), verdict.Show(f.New)))
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// The keys of a list are strings, whether the schema was read or made.
-func TestListMapKeys(t *testing.T) {
-	for name, keys := range map[string]any{"read": []any{"name"}, "made": []string{"name"}} {
-		list := spec.ArrayProperty(spec.MapProperty(nil))
-		list.AddExtension("x-kubernetes-list-type", "map")
-		list.AddExtension("x-kubernetes-list-map-keys", keys)
-		model := new(spec.Schema).Typed("object", "").SetProperty("parts", *list)
-		managed, err := ownership.NewView(map[string]*spec.Schema{"m": model}, "m", ownership.ServerSide)
-		if err != nil {
-			t.Fatal(err)
-		}
-		verdict := ownership.Judge(ownership.Write{
-			Type: &ownership.Type{Applied: ownership.Loose(), Managed: managed}, Writer: person,
-			Live: parse(t, `{parts: [{name: a, color: red}]}`), New: parse(t, `{parts: [{name: a, color: blue}, {name: b}]}`),
-			LiveManagers: []metav1.ManagedFieldsEntry{{Manager: "ci", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(`{"f:parts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:color":{}}}}`)}},
-		}, nil)
-		if len(verdict.Findings) != 1 || verdict.Findings[0].Path.String() != `.parts[name="a"].color` {
-			t.Errorf("%s: said %q", name, verdict.Warnings())
-		}
-	}
 }
 
 func TestCache(t *testing.T) {

@@ -119,17 +119,10 @@ func startConverter(t *testing.T, group string) *converter {
 			`{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s: {type: string%s}, size: {type: integer}}}}}}}`,
 			v.name, v.name == "v1", nameField[v.name], v.marker))
 	}
-	shared.must(t, http.StatusCreated, "POST", definitions, fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.%s}
-spec:
-  group: %s
-  scope: Namespaced
-  names: {plural: things, kind: Thing}
+	shared.must(t, http.StatusCreated, "POST", definitions, things(group, fmt.Sprintf(`
   conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: %s}}
   versions: [%s]
-`, group, group, startHook(t, hook.ServeHTTP), strings.Join(versions, ", ")))
+`, startHook(t, hook.ServeHTTP), strings.Join(versions, ", "))))
 	t.Cleanup(func() {
 		hook.set("")
 		remove(t, definitions+"/things."+group)

@@ -154,18 +154,11 @@ func TestMarkersInOpenAPI(t *testing.T) {
 
 func TestTwoVersions(t *testing.T) {
 	group := "two.example.com"
-	shared.must(t, http.StatusCreated, "POST", definitions, fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.%s}
-spec:
-  group: %s
-  scope: Namespaced
-  names: {plural: things, kind: Thing}
+	shared.must(t, http.StatusCreated, "POST", definitions, things(group, `
   versions:
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, only: {type: string, x-kubernetes-immutable: true}, b: {type: string}}}}}}}
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}}
-`, group, group))
+`))
 	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
 	v2 := "/apis/" + group + "/v2/namespaces/default/things"
 	shared.must(t, http.StatusCreated, "POST", v2, object(group, "v2", `{a: x, b: x}`))
@@ -196,20 +189,13 @@ spec:
 func TestCausesOfTwoVersions(t *testing.T) {
 	const group = "both.example.com"
 	const schema = `schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s}}}}}`
-	shared.must(t, http.StatusCreated, "POST", definitions, fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.%s}
-spec:
-  group: %s
-  scope: Namespaced
-  names: {plural: things, kind: Thing}
+	shared.must(t, http.StatusCreated, "POST", definitions, things(group, fmt.Sprintf(`
   versions:
   - {name: v1, served: true, storage: true, %s}
   - {name: v2, served: true, storage: false, %s}
-`, group, group,
+`,
 		fmt.Sprintf(schema, `a: {type: string, x-kubernetes-immutable: true}, b: {type: string}`),
-		fmt.Sprintf(schema, `a: {type: string, x-kubernetes-immutable: true}, b: {type: string, x-kubernetes-immutable: true}`)))
+		fmt.Sprintf(schema, `a: {type: string, x-kubernetes-immutable: true}, b: {type: string, x-kubernetes-immutable: true}`))))
 	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x, b: x}`))
 	for body, want := range map[string]string{

@@ -115,6 +115,18 @@ func define(t testing.TB, group, schema string) {
 }
 
 func thing(group, schema string) string {
+	return things(group, `
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: `+schema+`, status: {type: object, properties: {phase: {type: string}, replicas: {type: integer}, fixed: {type: string, x-kubernetes-immutable: true}}}}}}
+`)
+}
+
+// things is a definition of Things with the rest of its spec, such as versions.
+func things(group, rest string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -123,13 +135,7 @@ spec:
   group: %s
   scope: Namespaced
   names: {plural: things, kind: Thing}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
-    schema: {openAPIV3Schema: {type: object, properties: {spec: %s, status: {type: object, properties: {phase: {type: string}, replicas: {type: integer}, fixed: {type: string, x-kubernetes-immutable: true}}}}}}
-`, group, group, schema)
+%s`, group, group, strings.TrimPrefix(rest, "\n"))
 }
 
 // remove deletes an object and waits until it is gone.

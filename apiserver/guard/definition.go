@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
 
 	"holdfast.dev/holdfast/definition"
@@ -23,8 +22,6 @@ func (g *Guard) DefinitionType() *ownership.Type {
 	return g.definitions
 }
 
-var definitionGVK = schema.GroupVersionKind{Group: definition.GroupName, Version: definition.V1, Kind: "CustomResourceDefinition"}
-
 // CanonicalDefinition is the Canonical of definitions: a configuration in either API
 // version, as it is stored and shown in v1.
 func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []string, err error) {
@@ -34,7 +31,7 @@ func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []str
 	}
 	gvk := is.GroupVersionKind()
 	if gvk.Kind == "" {
-		gvk = definitionGVK
+		gvk = definition.Kind
 	}
 	var (
 		stored = &definition.CustomResourceDefinition{}
@@ -42,9 +39,9 @@ func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []str
 		wrong  []error
 	)
 	switch {
-	case gvk.Kind != definitionGVK.Kind:
-		return nil, nil, fmt.Errorf("kind %q, not %s", gvk.Kind, definitionGVK.Kind)
-	case gvk == definitionGVK:
+	case gvk.Kind != definition.Kind.Kind:
+		return nil, nil, fmt.Errorf("kind %q, not %s", gvk.Kind, definition.Kind.Kind)
+	case gvk == definition.Kind:
 		wrong, err = json.UnmarshalStrict(config, stored, json.DisallowUnknownFields)
 	case gvk.Group == definition.GroupName && gvk.Version == definition.V1beta1:
 		wrong, err = json.UnmarshalStrict(config, &older, json.DisallowUnknownFields)

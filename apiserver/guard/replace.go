@@ -23,7 +23,7 @@ func (g *Guard) Prepare(ctx context.Context, u Update) {
 		return
 	}
 	applied := live.GetAnnotations()[ownership.LastApplied]
-	if applied == "" || live.GetAnnotations()[ownership.Ignore] == "ignore" {
+	if applied == "" || live.GetAnnotations()[ownership.Ignore] == ownership.Ignored {
 		return
 	}
 	write, err := newWrite(u, a.writer)

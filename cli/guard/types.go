@@ -46,7 +46,7 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	defer t.mu.Unlock()
 	if t.custom[key] == nil {
 		t.custom[key] = &ownership.Type{Applied: ownership.Loose(), Managed: managedView(gvk, from)}
-		if gvk.Group == definition.GroupName && gvk.Version == definition.V1 && gvk.Kind == "CustomResourceDefinition" {
+		if gvk == definition.Kind {
 			t.custom[key].Canonical = server.CanonicalDefinition
 		}
 	}

@@ -48,7 +48,7 @@ func (w *write) update() (*http.Response, error) {
 
 // isJudged says whether there may be something to say about a write to an object.
 func isJudged(live map[string]any, writer ownership.Writer) bool {
-	if text, _, _ := unstructured.NestedString(live, "metadata", "annotations", ownership.Ignore); text == "ignore" {
+	if text, _, _ := unstructured.NestedString(live, "metadata", "annotations", ownership.Ignore); text == ownership.Ignored {
 		return false
 	}
 	return isOwned(live) || writer.Act == ownership.Apply || writer.Act == ownership.ServerSideApply

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"encoding/base64"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,18 @@ func TestStatus(t *testing.T) {
 		"request answered with words": {
 			"CertificateSigningRequest", "", "status = {certificate: aGVsbG8=}",
 			`status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block`,
+		},
+		"request answered with a key": {
+			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN KEY-----\n-----END KEY-----\n")) + "}",
+			`status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "KEY"`,
+		},
+		"request answered with a note": {
+			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\na: b\n\n-----END CERTIFICATE-----\n")) + "}",
+			`status.certificate: Invalid value: "<certificate data>": no PEM block headers are permitted`,
+		},
+		"request answered with nothing": {
+			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")) + "}",
+			`status.certificate: Invalid value: "<certificate data>": x509: malformed certificate`,
 		},
 		"request answered twice": {
 			"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVs}",
