@@ -15,7 +15,8 @@ const (
 	LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 	// Ignore is the annotation that, with the value Ignored on the stored object,
 	// keeps its writes from being judged.
-	Ignore  = "holdfast.dev/ownership"
+	Ignore = "holdfast.dev/ownership"
+	// Ignored is that value.
 	Ignored = "ignore"
 )
 
