@@ -22,16 +22,16 @@ import (
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/controller"
-	"holdfast.dev/holdfast/operator/guard"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
 
 // addOperatorAdmission puts the rules of operator packages behind everything of
 // users that can change an object, so that what is judged is what is stored.
 func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
-	plugin := guard.New(guard.LiveVersions(client))
-	chain.Plugins.Register(guard.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
+	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
+	chain.Plugins.Register(enforcement.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
 	webhooks := slices.Index(chain.RecommendedPluginOrder, webhookmutating.PluginName)
-	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, guard.Name)
+	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, enforcement.Name)
 }
 
 // addOperatorKinds has the kinds of operator packages served. Every server does

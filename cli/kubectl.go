@@ -10,7 +10,7 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 )
 
 // newKubectl is kubectl under our name: its commands, flags and help as they are.
@@ -20,9 +20,9 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
 		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
-	guarded := guard.New()
+	checker := ownershipcheck.New()
 	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
-		guarded.Wrap(config)
+		checker.Wrap(config)
 		return config
 	})
 	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
@@ -31,7 +31,7 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 	root.Use = program
 	root.Short, root.Long = summary, description
 	if edit, _, err := root.Find([]string{"edit"}); err == nil {
-		edit.Flags().BoolVar(&guarded.Force, "force", false, "Change fields that kubectl apply owns.")
+		edit.Flags().BoolVar(&checker.Force, "force", false, "Change fields that kubectl apply owns.")
 	}
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))

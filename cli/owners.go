@@ -16,7 +16,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	serverguard "holdfast.dev/holdfast/apiserver/guard"
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -24,7 +24,7 @@ import (
 // about whose their fields are.
 type objects struct {
 	factory cmdutil.Factory
-	types   *guard.Types
+	types   *ownershipcheck.Types
 }
 
 // owned is an object, its type, and where it is.
@@ -83,7 +83,7 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 	if err != nil {
 		return nil, err
 	}
-	schemas := guard.Schemas{Get: func(path string) ([]byte, error) {
+	schemas := ownershipcheck.Schemas{Get: func(path string) ([]byte, error) {
 		return client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(cmd.Context()).Raw()
 	}}
 	var found []owned
@@ -127,7 +127,7 @@ is named, else the manager that the object names for it.`,
 			if output != "" && output != "json" {
 				return fmt.Errorf("output %q: must be json", output)
 			}
-			found, err := objects{factory, guard.NewTypes()}.find(cmd, args)
+			found, err := objects{factory, ownershipcheck.NewTypes()}.find(cmd, args)
 			if err != nil {
 				return err
 			}

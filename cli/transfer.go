@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -39,7 +39,7 @@ not have it; a field given to imperative commands is left alone by that.`,
   holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := objects{factory, guard.NewTypes()}.find(cmd, args)
+			found, err := objects{factory, ownershipcheck.NewTypes()}.find(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@
 //
 //	err := manager.Run(ctx, manager.Config{Client: config, Webhook: listener})
 //
-// It judges and acts with the functions of our own server (packages operator/guard
+// It judges and acts with the functions of our own server (packages operator/enforcement
 // and operator/controller), and so with the same answers and the same promises:
 // what plans write is written with the rights of who asked for them. Who that is, the
 // webhook writes down, so plans are run only while the API server asks it.

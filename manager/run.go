@@ -16,7 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/operator/controller"
-	"holdfast.dev/holdfast/operator/guard"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
 
 const (
@@ -91,7 +91,7 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	reviews := &http.Server{
-		Handler:   guard.NewWebhook(guard.LiveVersions(untyped)),
+		Handler:   enforcement.NewWebhook(enforcement.LiveVersions(untyped)),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.certificate},
 	}
 	return run(ctx, parts{config: config, client: typed, keys: keys, reviews: reviews, health: healthServer()})

@@ -1,4 +1,4 @@
-package guard
+package ownershipcheck
 
 import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"

@@ -1,4 +1,4 @@
-package guard_test
+package ownershipcheck_test
 
 import (
 	"errors"
@@ -108,7 +108,7 @@ func TestEdit(t *testing.T) {
 	if said := edit.heard(); said != nil {
 		t.Errorf("told %q", said)
 	}
-	edit.guard.Force = true
+	edit.checker.Force = true
 	if err := edit.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-edit"); err != nil {
 		t.Errorf("a forced edit: %v", err)
 	}

@@ -1,4 +1,4 @@
-package guard
+package enforcement
 
 import (
 	"context"
@@ -18,23 +18,23 @@ import (
 // Name is what the plugin is called.
 const Name = "OperatorPackages"
 
-// Guard is the admission plugin.
-type Guard struct {
+// Plugin is the admission plugin.
+type Plugin struct {
 	*admission.Handler
 	judge judge
 }
 
 var (
-	_ admission.MutationInterface   = &Guard{}
-	_ admission.ValidationInterface = &Guard{}
+	_ admission.MutationInterface   = &Plugin{}
+	_ admission.ValidationInterface = &Plugin{}
 )
 
 // Versions finds an OperatorVersion, nil if there is none.
 type Versions func(ctx context.Context, namespace, name string) (*api.OperatorVersion, error)
 
-// New judges by the OperatorVersions that versions finds.
-func New(versions Versions) *Guard {
-	return &Guard{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions}}
+// NewPlugin judges by the OperatorVersions that versions finds.
+func NewPlugin(versions Versions) *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions}}
 }
 
 // LiveVersions reads from the server itself: who applies an OperatorVersion and
@@ -58,25 +58,25 @@ func LiveVersions(client dynamic.Interface) Versions {
 }
 
 // Admit implements admission.MutationInterface.
-func (g *Guard) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" || a.GetResource().GroupResource() != instances {
 		return nil
 	}
 	if w, isWrite := written(a); isWrite {
-		return g.judge.complete(ctx, w)
+		return p.judge.complete(ctx, w)
 	}
 	return nil
 }
 
 // Validate implements admission.ValidationInterface.
-func (g *Guard) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (p *Plugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
 	}
 	switch a.GetResource().GroupResource() {
 	case versions:
 		if w, isWrite := written(a); isWrite {
-			return g.judge.keep(w)
+			return p.judge.keep(w)
 		}
 	case definitions:
 		return ownDefinition(a)

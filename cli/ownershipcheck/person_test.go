@@ -1,4 +1,4 @@
-package guard_test
+package ownershipcheck_test
 
 import (
 	"net/http"
@@ -15,14 +15,14 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
 
 // person runs one command through a guard and keeps what it is told.
 type person struct {
 	kubernetes.Interface
-	guard *guard.Guard
+	checker *ownershipcheck.Checker
 
 	mu   sync.Mutex
 	said []string
@@ -33,7 +33,7 @@ type person struct {
 // running is a person who runs a command.
 func running(t testing.TB, config *rest.Config, command string) *person {
 	t.Helper()
-	p := &person{guard: guard.New()}
+	p := &person{checker: ownershipcheck.New()}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = p
 	// As commands do, and not in protobuf.
@@ -47,7 +47,7 @@ func running(t testing.TB, config *rest.Config, command string) *person {
 			return next.RoundTrip(req)
 		})
 	})
-	p.guard.Wrap(config)
+	p.checker.Wrap(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
 			req.Header.Set("Kubectl-Command", command)

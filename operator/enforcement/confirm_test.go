@@ -1,4 +1,4 @@
-package guard_test
+package enforcement_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"holdfast.dev/holdfast/operator/guard"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
 
 // TestConfirmed: what is stored is what was judged, whoever comes in between.
@@ -60,7 +60,7 @@ func TestConfirmed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.path, test.resource = guard.MutatePath, "instances"
+			test.path, test.resource = enforcement.MutatePath, "instances"
 			if test.operation == "" {
 				test.operation = "UPDATE"
 			}
@@ -74,13 +74,13 @@ func TestConfirmed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			test.path, test.newObj = guard.ValidatePath, string(text)
+			test.path, test.newObj = enforcement.ValidatePath, string(text)
 			if got := summary(t, test.ask(t)); !strings.HasPrefix(got, test.want) {
 				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 			if strings.HasPrefix(test.want, "allowed") {
 				// All of admission may run once more.
-				test.path = guard.MutatePath
+				test.path = enforcement.MutatePath
 				again := apply(t, test.newObj, test.ask(t))
 				if diff := cmp.Diff(withoutRun(completed), withoutRun(again)); diff != "" {
 					t.Errorf("once more (-want +got):\n%s", diff)
@@ -136,7 +136,7 @@ func TestKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sent := review{path: guard.ValidatePath, resource: "operatorversions", operation: "UPDATE", oldObj: version, newObj: test.newObj}
+			sent := review{path: enforcement.ValidatePath, resource: "operatorversions", operation: "UPDATE", oldObj: version, newObj: test.newObj}
 			if got := summary(t, sent.ask(t)); got != test.want {
 				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
 			}

@@ -1,4 +1,4 @@
-package guard_test
+package ownershipcheck_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	serverguard "holdfast.dev/holdfast/apiserver/guard"
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -58,7 +58,7 @@ func FuzzWrite(f *testing.F) {
 		command := commands[int(who)%len(commands)]
 		server := &answers{live: live, tried: tried}
 		config := &rest.Config{}
-		guard.New().Wrap(config)
+		ownershipcheck.New().Wrap(config)
 		client := config.WrapTransport(server)
 		if command.method == http.MethodPost {
 			send(t, client, command.name, http.MethodDelete, body)

@@ -1,4 +1,4 @@
-package guard_test
+package ownershipcheck_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"holdfast.dev/holdfast/cli/guard"
+	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -39,8 +39,8 @@ func TestTypes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			types := guard.NewTypes()
-			from := guard.Schemas{Server: "here", Get: func(path string) ([]byte, error) {
+			types := ownershipcheck.NewTypes()
+			from := ownershipcheck.Schemas{Server: "here", Get: func(path string) ([]byte, error) {
 				if asked++; path != "/openapi/v3/apis/example.dev/v1" {
 					t.Errorf("asked for %s", path)
 				}

@@ -1,4 +1,4 @@
-package guard_test
+package enforcement_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/operator/api"
-	"holdfast.dev/holdfast/operator/guard"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
 
 // versions are those of operator tok: 0.2.0 makes CPUS immutable.
@@ -105,7 +105,7 @@ func post(t testing.TB, path, contentType string, body []byte) *httptest.Respons
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	request.Header.Set("Content-Type", contentType)
 	recorder := httptest.NewRecorder()
-	guard.NewWebhook(versions).ServeHTTP(recorder, request)
+	enforcement.NewWebhook(versions).ServeHTTP(recorder, request)
 	return recorder
 }
 
@@ -231,7 +231,7 @@ func TestWebhook(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.path, test.resource = guard.MutatePath, "instances"
+			test.path, test.resource = enforcement.MutatePath, "instances"
 			got := summary(t, test.ask(t))
 			if !strings.HasPrefix(got, test.want) || strings.HasPrefix(test.want, "allowed") && got != test.want {
 				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
@@ -253,7 +253,7 @@ func TestBadReviews(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer := post(t, guard.MutatePath, test.contentType, []byte(test.body))
+			answer := post(t, enforcement.MutatePath, test.contentType, []byte(test.body))
 			if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), test.want) {
 				t.Errorf("%d: %s", answer.Code, answer.Body)
 			}
@@ -268,7 +268,7 @@ func FuzzWebhook(f *testing.F) {
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"UPDATE",` +
 		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":null},"oldObject":{"kind":"Instance","metadata":null}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, path := range []string{guard.MutatePath, guard.ValidatePath} {
+		for _, path := range []string{enforcement.MutatePath, enforcement.ValidatePath} {
 			answer := post(t, path, "application/json", body)
 			if answer.Code == http.StatusBadRequest {
 				continue

@@ -1,8 +1,8 @@
-// Package guard puts the rules of package operator/admission in force, for every
+// Package enforcement puts the rules of package operator/admission in force, for every
 // client and on every way of writing. One judgement has two doors:
 //
-//	plugin := guard.New(guard.LiveVersions(client))         // of our own server
-//	handler := guard.NewWebhook(guard.LiveVersions(client)) // of any other
+//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))         // of our own server
+//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client)) // of any other
 //
 // The plugin stands last among the mutating steps of admission, after the webhooks
 // and policies that users register, so that nothing changes what it judged. Among
@@ -13,4 +13,4 @@
 // (422, or 409 when only a running plan is in the way); the spec of an
 // OperatorVersion stays as it is. In our own server the definitions of the three
 // kinds are its own as well; elsewhere they are their administrator's.
-package guard
+package enforcement

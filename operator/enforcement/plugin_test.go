@@ -1,4 +1,4 @@
-package guard_test
+package enforcement_test
 
 import (
 	"strings"

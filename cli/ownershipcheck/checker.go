@@ -1,4 +1,4 @@
-package guard
+package ownershipcheck
 
 import (
 	"net/http"
@@ -18,8 +18,8 @@ import (
 // objects.
 const cacheBytes = 1 << 20
 
-// Guard judges the writes of the clients that it wraps.
-type Guard struct {
+// Checker judges the writes of the clients that it wraps.
+type Checker struct {
 	// Force forces edits. It is set before the first request.
 	Force bool
 
@@ -34,9 +34,9 @@ type Guard struct {
 	deleted map[string]map[string]any
 }
 
-// New returns a guard.
-func New() *Guard {
-	return &Guard{
+// New returns a Checker.
+func New() *Checker {
+	return &Checker{
 		paths: &genericapirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
 		types: NewTypes(), cache: ownership.NewCache(cacheBytes),
 		judges: map[string]bool{}, deleted: map[string]map[string]any{},
@@ -44,18 +44,18 @@ func New() *Guard {
 }
 
 // Wrap stands around the transport of a client.
-func (g *Guard) Wrap(config *rest.Config) {
+func (c *Checker) Wrap(config *rest.Config) {
 	prefix := ""
 	if host, err := url.Parse(config.Host); err == nil {
 		prefix = strings.TrimSuffix(host.Path, "/")
 	}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{Guard: g, next: next, prefix: prefix}
+		return &transport{Checker: c, next: next, prefix: prefix}
 	})
 }
 
 type transport struct {
-	*Guard
+	*Checker
 	next http.RoundTripper
 	// prefix is what the paths of a server behind a proxy begin with.
 	prefix string

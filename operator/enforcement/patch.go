@@ -1,4 +1,4 @@
-package guard
+package enforcement
 
 import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"

@@ -1,8 +1,8 @@
-// Package guard judges the writes of a client by package ownership, against a
+// Package ownershipcheck judges the writes of a client by package ownership, against a
 // server that does not judge them itself.
 //
-//	g := guard.New()
-//	g.Wrap(config)
+//	checker := ownershipcheck.New()
+//	checker.Wrap(config)
 //
 // It is a RoundTripper and nothing more, so that commands built on any client
 // library stay as they are. For a write that may touch what apply owns it reads the
@@ -13,6 +13,6 @@
 // is then asked nothing more.
 //
 // What cannot be read or tried is not judged: the write is sent as it is, and if it
-// is stored one warning says why it was not checked. A Guard is safe for concurrent
+// is stored one warning says why it was not checked. A Checker is safe for concurrent
 // use.
-package guard
+package ownershipcheck
