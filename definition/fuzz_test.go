@@ -3,6 +3,7 @@ package definition_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,7 @@ func filler(seed int64) *randfill.Filler {
 	schemas := []string{`{"type":"object"}`, `{"type":"object","x-kubernetes-no-prune":true}`, `{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}`}
 	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(1, 3).Funcs(
 		func(raw *json.RawMessage, c randfill.Continue) { *raw = json.RawMessage(schemas[c.Intn(len(schemas))]) },
-		func(errs *field.ErrorList, _ randfill.Continue) { *errs = nil },
+		func(errs *definition.ConversionErrors, _ randfill.Continue) { *errs = nil },
 		func(s *definition.CustomResourceDefinitionSpec, c randfill.Continue) {
 			c.FillNoCustom(s)
 			for i := range s.Versions {
@@ -59,8 +60,8 @@ func FuzzConversion(f *testing.F) {
 		definition.Write{APIVersion: definition.V1beta1}.Prepare(stored)
 		shown := v1beta1.FromStored(stored)
 		back := shown.ToStored()
-		if len(back.Spec.Defects) > 0 {
-			t.Errorf("what is shown has defects: %v", back.Spec.Defects)
+		if len(back.Spec.ConversionErrors) > 0 {
+			t.Errorf("what is shown has defects: %v", back.Spec.ConversionErrors)
 		}
 		definition.Write{APIVersion: definition.V1beta1, Old: stored}.Prepare(back)
 		if contradicts(stored) {
@@ -75,7 +76,7 @@ func FuzzConversion(f *testing.F) {
 		v1beta1.SetDefaults(beta)
 		first := beta.ToStored()
 		definition.Write{APIVersion: definition.V1beta1}.Prepare(first)
-		if len(first.Spec.Defects) > 0 || contradicts(first) {
+		if len(first.Spec.ConversionErrors) > 0 || contradicts(first) {
 			return
 		}
 		second := v1beta1.FromStored(first).ToStored()
@@ -100,63 +101,74 @@ func contradicts(crd *definition.CustomResourceDefinition) bool {
 	return false
 }
 
-// A copy is equal and shares nothing.
+// A deep copy equals its original and shares no memory with it, and so does a
+// definition that was converted.
 func FuzzDeepCopy(f *testing.F) {
-	f.Add(int64(1))
+	for seed := range int64(20) {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, seed int64) {
-		crd, again := &definition.CustomResourceDefinition{}, &definition.CustomResourceDefinition{}
-		filler(seed).Fill(&crd.Spec)
-		filler(seed).Fill(&crd.Status)
-		filler(seed).Fill(&again.Spec)
-		filler(seed).Fill(&again.Status)
-		copied := crd.DeepCopyObject().(*definition.CustomResourceDefinition)
-		if diff := cmp.Diff(crd, copied); diff != "" {
-			t.Errorf("copy (-want +got):\n%s", diff)
+		original := func() *definition.CustomResourceDefinition {
+			crd := &definition.CustomResourceDefinition{}
+			filler(seed).Fill(&crd.ObjectMeta)
+			filler(seed).Fill(&crd.Spec)
+			filler(seed).Fill(&crd.Status)
+			crd.Spec.ConversionErrors = definition.ConversionErrors{field.Invalid(field.NewPath("spec"), 1, "a")}
+			return crd
 		}
-		beta := v1beta1.FromStored(crd)
-		if diff := cmp.Diff(beta, beta.DeepCopyObject().(*v1beta1.CustomResourceDefinition)); diff != "" {
-			t.Errorf("copy in v1beta1 (-want +got):\n%s", diff)
+		want := original()
+		unchanged(t, want, original(), func(crd *definition.CustomResourceDefinition) any { return crd.DeepCopyObject() })
+		unchanged(t, want, original(), func(crd *definition.CustomResourceDefinition) any { return v1beta1.FromStored(crd) })
+		list := func() *definition.CustomResourceDefinitionList {
+			return &definition.CustomResourceDefinitionList{Items: []definition.CustomResourceDefinition{*original()}}
 		}
-		scribble(crd)
-		if diff := cmp.Diff(again, copied); diff != "" {
-			t.Errorf("copy after a change of the original (-want +got):\n%s", diff)
-		}
+		unchanged(t, list(), list(), func(l *definition.CustomResourceDefinitionList) any { return l.DeepCopyObject() })
+
+		beta := func() *v1beta1.CustomResourceDefinition { return v1beta1.FromStored(original()) }
+		unchanged(t, beta(), beta(), func(crd *v1beta1.CustomResourceDefinition) any { return crd.DeepCopyObject() })
+		unchanged(t, beta(), beta(), func(crd *v1beta1.CustomResourceDefinition) any { return crd.ToStored() })
 	})
 }
 
-// scribble changes what is behind every pointer and in every slice.
-func scribble(crd *definition.CustomResourceDefinition) {
-	for i := range crd.Spec.Versions {
-		v := &crd.Spec.Versions[i]
-		if v.Schema != nil {
-			clear(v.Schema.OpenAPIV3Schema)
+// unchanged copies original, overwrites the copy, and compares original with
+// want, which equals it. A copy of the same type must equal it too.
+func unchanged[T any](t *testing.T, want, original *T, copyOf func(*T) any) {
+	t.Helper()
+	copied := copyOf(original)
+	if same, ok := copied.(*T); ok {
+		if diff := cmp.Diff(want, same); diff != "" {
+			t.Errorf("copy (-want +got):\n%s", diff)
 		}
-		if v.Prune != nil {
-			*v.Prune = !*v.Prune
+	}
+	overwrite(reflect.ValueOf(copied))
+	if diff := cmp.Diff(want, original); diff != "" {
+		t.Errorf("original after the copy was overwritten (-want +got):\n%s", diff)
+	}
+}
+
+// overwrite sets all memory that v reaches through pointers, slices and maps to
+// zero.
+func overwrite(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			overwrite(v.Elem())
+			v.Elem().SetZero()
 		}
-		if v.DeprecationWarning != nil {
-			*v.DeprecationWarning += "!"
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				overwrite(v.Field(i))
+			}
 		}
-		if v.Subresources != nil && v.Subresources.Scale != nil {
-			v.Subresources.Scale.SpecReplicasPath += "!"
+	case reflect.Slice:
+		for i := range v.Len() {
+			overwrite(v.Index(i))
+			v.Index(i).SetZero()
 		}
-		clear(v.AdditionalPrinterColumns)
-		clear(v.SelectableFields)
+	case reflect.Map:
+		v.Clear()
 	}
-	clear(crd.Spec.Versions)
-	clear(crd.Spec.Names.ShortNames)
-	if crd.Spec.Conversion != nil {
-		crd.Spec.Conversion.Strategy += "!"
-	}
-	if crd.Spec.PreserveUnknownFields != nil {
-		*crd.Spec.PreserveUnknownFields = !*crd.Spec.PreserveUnknownFields
-	}
-	clear(crd.Status.Conditions)
-	clear(crd.Status.StoredVersions)
-	for i := range crd.Status.Skeletons {
-		clear(crd.Status.Skeletons[i].Schema)
-	}
-	clear(crd.Status.Skeletons)
 }
 
 // Whatever a schema is, the answer is an answer; and what is accepted compiles

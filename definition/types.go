@@ -9,6 +9,8 @@ import (
 )
 
 // CustomResourceDefinition says which custom resources are served, and how.
+//
+// +kubebuilder:object:root=true
 type CustomResourceDefinition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -18,6 +20,8 @@ type CustomResourceDefinition struct {
 }
 
 // CustomResourceDefinitionList is a list of definitions.
+//
+// +kubebuilder:object:root=true
 type CustomResourceDefinitionList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -26,6 +30,8 @@ type CustomResourceDefinitionList struct {
 }
 
 // CustomResourceDefinitionSpec is what the author of a definition wants.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceDefinitionSpec struct {
 	Group      string                                        `json:"group"`
 	Names      apiextensionsv1.CustomResourceDefinitionNames `json:"names"`
@@ -40,13 +46,32 @@ type CustomResourceDefinitionSpec struct {
 	// versions, and nil otherwise. In a request false turns pruning on.
 	PreserveUnknownFields *bool `json:"preserveUnknownFields,omitempty"`
 
-	// Defects are what a request in another API version said that this form
-	// cannot hold. They travel with the object from the conversion to Validate,
-	// which reports them.
-	Defects field.ErrorList `json:"-"`
+	// ConversionErrors are set by the conversion from another API version, for
+	// fields of the request that this form cannot express. Validate reports them.
+	ConversionErrors ConversionErrors `json:"-"`
+}
+
+// ConversionErrors are the errors that a conversion found. The type exists
+// because field.ErrorList has no DeepCopy methods.
+type ConversionErrors field.ErrorList
+
+// DeepCopy returns a copy that shares no error with in. The BadValue of an
+// error is shared; nothing changes it.
+func (in ConversionErrors) DeepCopy() ConversionErrors {
+	if in == nil {
+		return nil
+	}
+	out := make(ConversionErrors, len(in))
+	for i, err := range in {
+		copied := *err
+		out[i] = &copied
+	}
+	return out
 }
 
 // CustomResourceDefinitionVersion is one version of the resource.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceDefinitionVersion struct {
 	Name               string                    `json:"name"`
 	Served             bool                      `json:"served"`
@@ -65,12 +90,16 @@ type CustomResourceDefinitionVersion struct {
 }
 
 // CustomResourceValidation holds the schema of a version.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceValidation struct {
 	// OpenAPIV3Schema is the schema as JSON, with every extension it came with.
 	OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema,omitempty"`
 }
 
 // CustomResourceDefinitionStatus is what became of the definition.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceDefinitionStatus struct {
 	Conditions         []apiextensionsv1.CustomResourceDefinitionCondition `json:"conditions"`
 	AcceptedNames      apiextensionsv1.CustomResourceDefinitionNames       `json:"acceptedNames"`
@@ -82,6 +111,8 @@ type CustomResourceDefinitionStatus struct {
 }
 
 // VersionSkeleton is the shape of one version's schema.
+//
+// +kubebuilder:object:generate=true
 type VersionSkeleton struct {
 	Version string          `json:"version"`
 	Schema  json.RawMessage `json:"schema"`

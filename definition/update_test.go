@@ -340,7 +340,7 @@ versions:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
-	if errs := v1beta1.FromStored(storeV1beta1(t, widgetsV1beta1(`prune: false`))).ToStored().Spec.Defects; len(errs) > 0 {
+	if errs := v1beta1.FromStored(storeV1beta1(t, widgetsV1beta1(`prune: false`))).ToStored().Spec.ConversionErrors; len(errs) > 0 {
 		t.Errorf("what is shown has defects: %v", errs)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // leaves it. Rules about a schema that is stored already and stays as it is are
 // not applied again.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
-	errs := slices.Clone(crd.Spec.Defects)
+	errs := field.ErrorList(slices.Clone(crd.Spec.ConversionErrors))
 	errs = append(errs, w.validatePruning(crd)...)
 	versions := readVersions(crd)
 	for i := range versions {

@@ -43,7 +43,7 @@ func (w Write) Prepare(crd *CustomResourceDefinition) {
 func (w Write) PrepareStatus(crd *CustomResourceDefinition) {
 	w.Old.Spec.DeepCopyInto(&crd.Spec)
 	crd.Generation = w.Old.Generation
-	crd.Status.Skeletons = copyEach(w.Old.Status.Skeletons, copySkeleton)
+	crd.Status.Skeletons = w.Old.Status.DeepCopy().Skeletons
 }
 
 // noteStorageVersion adds the storage version to those that objects may be

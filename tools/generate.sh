@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# generate.sh DIR writes every generated file below DIR, at its place in the tree. Run at the root of the checkout.
+# generate.sh DIR writes every generated file below DIR, at the path that it has in the tree: generate.sh . updates the tree.
+# Run it at the root of the checkout.
 set -euo pipefail
 
-out=$1
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
@@ -16,8 +18,15 @@ bin/openapi-gen \
 	--report-filename "$report" \
 	$(grep -E '^[a-z]' native/openapi/packages.txt)
 
-# The definition and the copies of the API that the controller tests have.
-mkdir -p "$out/test/controller/berth" "$out/test/controller/testdata"
-out=$(cd "$out" && pwd)
-(cd test && ../bin/controller-gen object crd paths=./controller/berth \
-	output:crd:dir="$out/test/controller/testdata" output:object:dir="$out/test/controller/berth")
+# The DeepCopy methods of every package that has a marker for controller-gen's object generator.
+controller_gen=$PWD/bin/controller-gen
+while read -r package; do
+	mkdir -p "$out/$package"
+	module=.
+	case $package in test/*) module=test ;; esac
+	(cd "$module" && "$controller_gen" object paths="$OLDPWD/$package" output:object:dir="$out/$package")
+done < <(git grep --untracked -lE '^// \+kubebuilder:object:' -- '*.go' | xargs -n1 dirname | sort -u)
+
+# The CustomResourceDefinition that the controller tests install.
+mkdir -p "$out/test/controller/testdata"
+(cd test && "$controller_gen" crd paths=./controller/berth output:crd:dir="$out/test/controller/testdata")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# verify.sh checks what a compiler does not: the generated files are what `make generate` writes, every go.mod is tidy,
-# and no file holds a path of somebody's machine. It reports everything it finds. Run at the root of the checkout.
+# verify.sh checks what no compiler checks: the generated files are what `make generate` writes, every go.mod is tidy, and no
+# file contains a path that exists on one machine only. It reports everything that it finds. Run it at the root of the checkout.
 set -euo pipefail
 
 failed=0
@@ -18,6 +18,11 @@ while read -r file; do
 	diff -u "$file" "$fresh/$file" | head -n 40 || complain "$file is not what its sources give: run make generate"
 done < <(cd "$fresh" && find . -type f)
 
+# A generated file that no generator writes is left over, or was made by hand.
+while read -r file; do
+	[ -e "$fresh/$file" ] || complain "$file is named as generated, but make generate does not write it"
+done < <(git ls-files --cached --others --exclude-standard -- 'zz_*' '*/zz_*')
+
 for gomod in go.mod */go.mod; do
 	[ -e "$gomod" ] || continue
 	go -C "$(dirname "$gomod")" mod tidy -diff || complain "$gomod is not tidy: run go mod tidy in its directory"
@@ -28,7 +33,7 @@ paths="(^|[^A-Za-z0-9_.-])($here|/home/[a-z][a-z0-9_-]*|/Users/[A-Za-z][A-Za-z0-
 status=0
 git grep --untracked -nIE "$paths" || status=$?
 case $status in
-0) complain "the lines above name paths of one machine" ;;
+0) complain "the lines above contain paths of one machine" ;;
 1) ;;
 *) complain "git grep did not run: the tree was not searched for paths" ;;
 esac

@@ -11,15 +11,13 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// FromStored is a stored definition in this form.
+// FromStored converts a stored definition to v1beta1.
 func FromStored(in *definition.CustomResourceDefinition) *CustomResourceDefinition {
-	out := &CustomResourceDefinition{}
-	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	in.Status.DeepCopyInto(&out.Status)
+	in = in.DeepCopy() // out takes over the memory of the copy
+	out := &CustomResourceDefinition{ObjectMeta: in.ObjectMeta, Status: in.Status}
 
 	spec := &out.Spec
-	spec.Group, spec.Scope = in.Spec.Group, in.Spec.Scope
-	in.Spec.Names.DeepCopyInto(&spec.Names)
+	spec.Group, spec.Scope, spec.Names = in.Spec.Group, in.Spec.Scope, in.Spec.Names
 	spec.Conversion = conversionFromStored(in.Spec.Conversion)
 	for i := range in.Spec.Versions {
 		spec.Versions = append(spec.Versions, versionFromStored(&in.Spec.Versions[i]))
@@ -35,10 +33,10 @@ func FromStored(in *definition.CustomResourceDefinition) *CustomResourceDefiniti
 func versionFromStored(v *definition.CustomResourceDefinitionVersion) CustomResourceDefinitionVersion {
 	out := CustomResourceDefinitionVersion{
 		Name: v.Name, Served: v.Served, Storage: v.Storage,
-		Deprecated: v.Deprecated, DeprecationWarning: copyPointer(v.DeprecationWarning),
-		Schema:           v.Schema.DeepCopy(),
-		Subresources:     v.Subresources.DeepCopy(),
-		SelectableFields: slices.Clone(v.SelectableFields),
+		Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
+		Schema:           v.Schema,
+		Subresources:     v.Subresources,
+		SelectableFields: v.SelectableFields,
 	}
 	for _, c := range v.AdditionalPrinterColumns {
 		out.AdditionalPrinterColumns = append(out.AdditionalPrinterColumns, apiextensionsv1beta1.CustomResourceColumnDefinition(c))
@@ -46,7 +44,8 @@ func versionFromStored(v *definition.CustomResourceDefinitionVersion) CustomReso
 	return out
 }
 
-// moveToTop states once what is the same in all versions.
+// moveToTop moves each field that is the same in all versions to the top of the
+// spec.
 func (s *CustomResourceDefinitionSpec) moveToTop() {
 	first := s.Versions[0]
 	same := func(equal func(v *CustomResourceDefinitionVersion) bool) bool {
@@ -96,9 +95,9 @@ func sameSchema(a, b *definition.CustomResourceValidation) bool {
 	return bytes.Equal(a.OpenAPIV3Schema, b.OpenAPIV3Schema)
 }
 
-// showPruning says whether objects are pruned: by preserveUnknownFields where
-// one answer holds for all versions, because clients of this form know it, and
-// by prune in each version otherwise.
+// showPruning shows whether the server prunes objects. If all versions agree, it
+// sets preserveUnknownFields, which every client of v1beta1 knows. Otherwise it
+// sets prune in each version.
 func (s *CustomResourceDefinitionSpec) showPruning(stored *definition.CustomResourceDefinitionSpec) {
 	switch {
 	case stored.PrunedEverywhere():
@@ -112,6 +111,7 @@ func (s *CustomResourceDefinitionSpec) showPruning(stored *definition.CustomReso
 	}
 }
 
+// conversionFromStored takes over the memory of in.
 func conversionFromStored(in *apiextensionsv1.CustomResourceConversion) *apiextensionsv1beta1.CustomResourceConversion {
 	if in == nil {
 		return nil
@@ -120,8 +120,8 @@ func conversionFromStored(in *apiextensionsv1.CustomResourceConversion) *apiexte
 	if in.Webhook == nil {
 		return out
 	}
-	out.ConversionReviewVersions = slices.Clone(in.Webhook.ConversionReviewVersions)
-	if c := in.Webhook.ClientConfig.DeepCopy(); c != nil {
+	out.ConversionReviewVersions = in.Webhook.ConversionReviewVersions
+	if c := in.Webhook.ClientConfig; c != nil {
 		out.WebhookClientConfig = &apiextensionsv1beta1.WebhookClientConfig{
 			URL: c.URL, CABundle: c.CABundle, Service: (*apiextensionsv1beta1.ServiceReference)(c.Service),
 		}

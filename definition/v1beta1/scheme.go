@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// AddToScheme registers the form as apiextensions.k8s.io/v1beta1, its defaults
-// and its conversion to and from the stored form.
+// AddToScheme registers apiextensions.k8s.io/v1beta1, its defaults and its
+// conversion to and from the stored form.
 func AddToScheme(scheme *runtime.Scheme) error {
 	gv := schema.GroupVersion{Group: definition.GroupName, Version: definition.V1beta1}
 	scheme.AddKnownTypes(gv, &CustomResourceDefinition{}, &CustomResourceDefinitionList{})
@@ -26,42 +26,58 @@ func AddToScheme(scheme *runtime.Scheme) error {
 			SetDefaults(&list.Items[i])
 		}
 	})
-	if err := scheme.AddConversionFunc((*CustomResourceDefinition)(nil), (*definition.CustomResourceDefinition)(nil), func(from, to any, _ conversion.Scope) error {
-		*to.(*definition.CustomResourceDefinition) = *from.(*CustomResourceDefinition).ToStored()
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := scheme.AddConversionFunc((*definition.CustomResourceDefinition)(nil), (*CustomResourceDefinition)(nil), func(from, to any, _ conversion.Scope) error {
-		*to.(*CustomResourceDefinition) = *FromStored(from.(*definition.CustomResourceDefinition))
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := scheme.AddConversionFunc((*CustomResourceDefinitionList)(nil), (*definition.CustomResourceDefinitionList)(nil), func(from, to any, _ conversion.Scope) error {
-		in, out := from.(*CustomResourceDefinitionList), to.(*definition.CustomResourceDefinitionList)
-		out.ListMeta, out.Items = in.ListMeta, make([]definition.CustomResourceDefinition, len(in.Items))
-		for i := range in.Items {
-			out.Items[i] = *in.Items[i].ToStored()
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	return scheme.AddConversionFunc((*definition.CustomResourceDefinitionList)(nil), (*CustomResourceDefinitionList)(nil), func(from, to any, _ conversion.Scope) error {
-		in, out := from.(*definition.CustomResourceDefinitionList), to.(*CustomResourceDefinitionList)
-		out.ListMeta, out.Items = in.ListMeta, make([]CustomResourceDefinition, len(in.Items))
-		for i := range in.Items {
-			out.Items[i] = *FromStored(&in.Items[i])
-		}
-		return nil
-	})
+	return addConversions(scheme)
 }
 
-// SetDefaults fills in, as upstream does, the scope, the names that follow from
-// others, the version where it can be told from Versions and the other way
-// round, and the conversion. Pruning has no default here: what nothing is said
-// about depends on what is stored, and definition.Write settles it.
+func addConversions(scheme *runtime.Scheme) error {
+	type (
+		beta       = CustomResourceDefinition
+		betaList   = CustomResourceDefinitionList
+		stored     = definition.CustomResourceDefinition
+		storedList = definition.CustomResourceDefinitionList
+	)
+	for _, c := range []struct {
+		from, to any
+		convert  conversion.ConversionFunc
+	}{
+		{(*beta)(nil), (*stored)(nil), func(from, to any, _ conversion.Scope) error {
+			*to.(*stored) = *from.(*beta).ToStored()
+			return nil
+		}},
+		{(*stored)(nil), (*beta)(nil), func(from, to any, _ conversion.Scope) error {
+			*to.(*beta) = *FromStored(from.(*stored))
+			return nil
+		}},
+		{(*betaList)(nil), (*storedList)(nil), func(from, to any, _ conversion.Scope) error {
+			in, out := from.(*betaList), to.(*storedList)
+			in.ListMeta.DeepCopyInto(&out.ListMeta)
+			out.Items = make([]stored, len(in.Items))
+			for i := range in.Items {
+				out.Items[i] = *in.Items[i].ToStored()
+			}
+			return nil
+		}},
+		{(*storedList)(nil), (*betaList)(nil), func(from, to any, _ conversion.Scope) error {
+			in, out := from.(*storedList), to.(*betaList)
+			in.ListMeta.DeepCopyInto(&out.ListMeta)
+			out.Items = make([]beta, len(in.Items))
+			for i := range in.Items {
+				out.Items[i] = *FromStored(&in.Items[i])
+			}
+			return nil
+		}},
+	} {
+		if err := scheme.AddConversionFunc(c.from, c.to, c.convert); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetDefaults sets the defaults that upstream sets: the scope, the names that
+// follow from other names, Version from Versions and the other way round, and
+// the conversion. It sets no default for pruning. That default depends on the
+// stored definition, so definition.Write decides it.
 func SetDefaults(crd *CustomResourceDefinition) {
 	spec := &crd.Spec
 	if spec.Scope == "" {

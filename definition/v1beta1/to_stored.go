@@ -11,19 +11,17 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// ToStored is the definition in the form it is stored in. What this form can
-// say and that one cannot, because it contradicts itself, becomes Defects.
+// ToStored converts the definition to the form that the server stores. Fields
+// that contradict each other have no place in that form. They are reported as
+// its ConversionErrors.
 func (in *CustomResourceDefinition) ToStored() *definition.CustomResourceDefinition {
-	out := &definition.CustomResourceDefinition{}
-	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	in.Status.DeepCopyInto(&out.Status)
+	in = in.DeepCopy() // out takes over the memory of the copy
+	out := &definition.CustomResourceDefinition{ObjectMeta: in.ObjectMeta, Status: in.Status}
 
 	spec := &out.Spec
-	spec.Group, spec.Scope = in.Spec.Group, in.Spec.Scope
-	in.Spec.Names.DeepCopyInto(&spec.Names)
+	spec.Group, spec.Scope, spec.Names = in.Spec.Group, in.Spec.Scope, in.Spec.Names
 	spec.Conversion = conversionToStored(in.Spec.Conversion)
-	spec.PreserveUnknownFields = copyPointer(in.Spec.PreserveUnknownFields)
-	spec.Prune = copyPointer(in.Spec.Prune)
+	spec.PreserveUnknownFields, spec.Prune = in.Spec.PreserveUnknownFields, in.Spec.Prune
 	versions := in.Spec.Versions
 	if len(versions) == 0 && in.Spec.Version != "" {
 		versions = []CustomResourceDefinitionVersion{{Name: in.Spec.Version, Served: true, Storage: true}}
@@ -31,19 +29,20 @@ func (in *CustomResourceDefinition) ToStored() *definition.CustomResourceDefinit
 	for i := range versions {
 		spec.Versions = append(spec.Versions, in.Spec.versionToStored(&versions[i]))
 	}
-	spec.Defects = in.Spec.defects(versions)
+	spec.ConversionErrors = definition.ConversionErrors(in.Spec.contradictions(versions))
 	return out
 }
 
-// versionToStored is a version with what stands at the top for all of them.
+// versionToStored converts one version. The fields at the top of the spec hold
+// for each version that does not set them itself, so each gets its own copy.
 func (s *CustomResourceDefinitionSpec) versionToStored(v *CustomResourceDefinitionVersion) definition.CustomResourceDefinitionVersion {
 	out := definition.CustomResourceDefinitionVersion{
 		Name: v.Name, Served: v.Served, Storage: v.Storage,
-		Deprecated: v.Deprecated, DeprecationWarning: copyPointer(v.DeprecationWarning),
-		Prune:            copyPointer(v.Prune),
-		Schema:           v.Schema.DeepCopy(),
-		Subresources:     v.Subresources.DeepCopy(),
-		SelectableFields: slices.Clone(v.SelectableFields),
+		Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
+		Prune:            v.Prune,
+		Schema:           v.Schema,
+		Subresources:     v.Subresources,
+		SelectableFields: v.SelectableFields,
 	}
 	if out.Schema == nil {
 		out.Schema = s.Validation.DeepCopy()
@@ -64,8 +63,10 @@ func (s *CustomResourceDefinitionSpec) versionToStored(v *CustomResourceDefiniti
 	return out
 }
 
-// defects are what the stored form cannot hold.
-func (s *CustomResourceDefinitionSpec) defects(versions []CustomResourceDefinitionVersion) field.ErrorList {
+// contradictions returns an error for each field that is set both at the top of
+// the spec and in a version, and for a spec.version that is not the name of the
+// first version.
+func (s *CustomResourceDefinitionSpec) contradictions(versions []CustomResourceDefinitionVersion) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if s.Version != "" && s.Version != versions[0].Name {
@@ -88,12 +89,14 @@ func (s *CustomResourceDefinitionSpec) defects(versions []CustomResourceDefiniti
 		{"selectableFields", "selectableFields", len(s.SelectableFields) > 0 && selectable},
 	} {
 		if twice.is {
-			errs = append(errs, field.Forbidden(path.Child(twice.name), fmt.Sprintf("top-level and per-version %s are mutually exclusive", twice.what)))
+			errs = append(errs, field.Forbidden(path.Child(twice.name),
+				fmt.Sprintf("top-level and per-version %s are mutually exclusive", twice.what)))
 		}
 	}
 	return errs
 }
 
+// conversionToStored takes over the memory of in.
 func conversionToStored(in *apiextensionsv1beta1.CustomResourceConversion) *apiextensionsv1.CustomResourceConversion {
 	if in == nil {
 		return nil
@@ -102,8 +105,8 @@ func conversionToStored(in *apiextensionsv1beta1.CustomResourceConversion) *apie
 	if in.WebhookClientConfig == nil && in.ConversionReviewVersions == nil {
 		return out
 	}
-	out.Webhook = &apiextensionsv1.WebhookConversion{ConversionReviewVersions: slices.Clone(in.ConversionReviewVersions)}
-	if c := in.WebhookClientConfig.DeepCopy(); c != nil {
+	out.Webhook = &apiextensionsv1.WebhookConversion{ConversionReviewVersions: in.ConversionReviewVersions}
+	if c := in.WebhookClientConfig; c != nil {
 		out.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
 			URL: c.URL, CABundle: c.CABundle, Service: (*apiextensionsv1.ServiceReference)(c.Service),
 		}

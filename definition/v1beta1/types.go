@@ -9,6 +9,8 @@ import (
 )
 
 // CustomResourceDefinition says which custom resources are served, and how.
+//
+// +kubebuilder:object:root=true
 type CustomResourceDefinition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -18,6 +20,8 @@ type CustomResourceDefinition struct {
 }
 
 // CustomResourceDefinitionList is a list of definitions.
+//
+// +kubebuilder:object:root=true
 type CustomResourceDefinitionList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -27,6 +31,8 @@ type CustomResourceDefinitionList struct {
 
 // CustomResourceDefinitionSpec is what the author of a definition wants. Version
 // is the name of the first version, and the only one if Versions is empty.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceDefinitionSpec struct {
 	Group   string                                        `json:"group"`
 	Version string                                        `json:"version,omitempty"`
@@ -49,6 +55,8 @@ type CustomResourceDefinitionSpec struct {
 }
 
 // CustomResourceDefinitionVersion is one version of the resource.
+//
+// +kubebuilder:object:generate=true
 type CustomResourceDefinitionVersion struct {
 	Name                     string                                                `json:"name"`
 	Served                   bool                                                  `json:"served"`

@@ -6,8 +6,6 @@
 // of an OperatorVersion is marked immutable there. AddToScheme registers the
 // types with a client's scheme.
 //
-// +k8s:deepcopy-gen=package
+// +kubebuilder:object:generate=true
 // +groupName=kudo.dev
 package api
-
-//go:generate go run k8s.io/code-generator/cmd/deepcopy-gen@v0.37.2 --output-file zz_generated.deepcopy.go .
