@@ -59,6 +59,10 @@ func TestUpdate(t *testing.T) {
 		"a schedule with a time zone stays": {
 			"CronJob", "spec/timeZone =\nspec/schedule = TZ=Europe/Berlin 0 * * * *", "spec/timeZone =\nspec/schedule = TZ=Europe/Berlin 0 * * * *", "",
 		},
+		"a time zone without a schedule": {
+			"CronJob", "spec/timeZone =", "spec/timeZone =\nspec/schedule = TZ=UTC",
+			`spec.schedule: Invalid value: "TZ=UTC": expected exactly 5 fields, found 0: []`,
+		},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
