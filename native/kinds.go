@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -207,6 +208,16 @@ func policyKinds() []Kind {
 			GroupVersion: certificatesv1.SchemeGroupVersion, Resource: "certificatesigningrequests", ShortNames: []string{"csr"}, Scope: Cluster,
 			Object: &certificatesv1.CertificateSigningRequest{}, List: &certificatesv1.CertificateSigningRequestList{},
 			Status: true, Selectable: signingRequestFields, PrepareUpdate: keepSigningRequest,
+		},
+		{
+			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,
+			Object: &flowcontrolv1.FlowSchema{}, List: &flowcontrolv1.FlowSchemaList{},
+			Status: true, Generation: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "prioritylevelconfigurations", Scope: Cluster,
+			Object: &flowcontrolv1.PriorityLevelConfiguration{}, List: &flowcontrolv1.PriorityLevelConfigurationList{},
+			Status: true, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,

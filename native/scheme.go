@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -70,7 +71,7 @@ func NewPublishedScheme() *runtime.Scheme {
 		networkingv1.AddToScheme, discoveryv1.AddToScheme, rbacv1.AddToScheme,
 		coordinationv1.AddToScheme, eventsv1.AddToScheme, storagev1.AddToScheme,
 		schedulingv1.AddToScheme, admissionv1.AddToScheme, authenticationv1.AddToScheme,
-		authorizationv1.AddToScheme, certificatesv1.AddToScheme,
+		authorizationv1.AddToScheme, certificatesv1.AddToScheme, flowcontrolv1.AddToScheme,
 	)
 	utilruntime.Must(groups.AddToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})

@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -118,6 +119,10 @@ func For(obj runtime.Object) (Table, bool) {
 		return storageClasses, true
 	case *schedulingv1.PriorityClass:
 		return priorityClasses, true
+	case *flowcontrolv1.FlowSchema:
+		return flowSchemas, true
+	case *flowcontrolv1.PriorityLevelConfiguration:
+		return priorityLevels, true
 	case *admissionv1.MutatingWebhookConfiguration:
 		return mutatingWebhooks, true
 	case *admissionv1.ValidatingWebhookConfiguration:

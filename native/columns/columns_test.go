@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -72,7 +73,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 		admissionv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
 		certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
 		eventsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-		schedulingv1.AddToScheme, storagev1.AddToScheme,
+		schedulingv1.AddToScheme, storagev1.AddToScheme, flowcontrolv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
@@ -128,8 +129,8 @@ func TestEveryTable(t *testing.T) {
 			t.Errorf("%s: %d columns carry the name, want 1", gvk.Kind, names)
 		}
 	}
-	if tables != 43 {
-		t.Errorf("%d kinds have a table, want 43", tables)
+	if tables != 45 {
+		t.Errorf("%d kinds have a table, want 45", tables)
 	}
 }
 

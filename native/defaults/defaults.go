@@ -20,6 +20,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -62,6 +63,9 @@ func Register(s *runtime.Scheme) {
 
 	kind(s, storageClass, &storagev1.StorageClassList{})
 	kind(s, priorityClass, &schedulingv1.PriorityClassList{})
+
+	kind(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
+	kind(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})
 
 	kind(s, mutatingWebhooks, &admissionv1.MutatingWebhookConfigurationList{})
 	kind(s, validatingWebhooks, &admissionv1.ValidatingWebhookConfigurationList{})

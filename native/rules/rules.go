@@ -8,6 +8,6 @@ func kindRules() [][]rule {
 		workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
-		networkRules(), accessRules(), webhookRules(), policyRules(),
+		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(),
 	}
 }

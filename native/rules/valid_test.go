@@ -418,6 +418,30 @@ spec: {holderIdentity: a_1, leaseDurationSeconds: 15, leaseTransitions: 0, renew
 	"PriorityClass":               `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000000000, preemptionPolicy: Never}`,
 	"PriorityClass of the system": `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: system-node-critical}, value: 2000001000}`,
 
+	"FlowSchema": `
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: tenants}
+spec:
+  priorityLevelConfiguration: {name: tenants}
+  matchingPrecedence: 500
+  distinguisherMethod: {type: ByUser}
+  rules:
+  - subjects:
+    - {kind: User, user: {name: anna}}
+    - {kind: Group, group: {name: tenants}}
+    - {kind: ServiceAccount, serviceAccount: {namespace: shop, name: "*"}}
+    resourceRules: [{verbs: ["*"], apiGroups: [""], resources: [configmaps], namespaces: [shop]}]
+    nonResourceRules: [{verbs: [get], nonResourceURLs: [/healthz, /apis/*]}]`,
+
+	"PriorityLevelConfiguration": `
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: tenants}
+spec:
+  type: Limited
+  limited: {nominalConcurrencyShares: 5, limitResponse: {type: Queue, queuing: {queues: 64, handSize: 6, queueLengthLimit: 50}}}`,
+
 	"ValidatingWebhookConfiguration": `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
