@@ -28,6 +28,13 @@ var order = []string{
 	"cmd",
 }
 
+// serverOrder lists the packages below apiserver, and apiserver itself as "."; each
+// imports only those above it. A package below another counts as its parent.
+var serverOrder = []string{
+	"etcd", "advertise", "requestbody", "storage", "fieldownership", "subresource", "selection", "serviceip",
+	"builtin", "definitions", "custom", ".", "servertest",
+}
+
 // engines are the packages that take values and give answers.
 var engines = order[:5]
 
@@ -134,6 +141,32 @@ func TestArchitectureRules(t *testing.T) {
 		"within one part": {
 			file:   "native/rules/rules.go",
 			source: `import "holdfast.dev/holdfast/native/openapi"`,
+		},
+		"within the server": {
+			file:   "apiserver/builtin/registry.go",
+			source: `import ("holdfast.dev/holdfast/apiserver/storage"; "holdfast.dev/holdfast/native")`,
+		},
+		"within the server, one part": {
+			file:   "apiserver/custom/codec.go",
+			source: `import "holdfast.dev/holdfast/apiserver/custom/text"`,
+		},
+		"within the server, against the order": {
+			file:   "apiserver/storage/options.go",
+			source: `import "holdfast.dev/holdfast/apiserver/builtin"`,
+			want: []string{`apiserver/storage/options.go: imports holdfast.dev/holdfast/apiserver/builtin: ` +
+				`apiserver/storage comes before apiserver/builtin, and a package imports only those before it`},
+		},
+		"within the server, to its root": {
+			file:   "apiserver/custom/server.go",
+			source: `import "holdfast.dev/holdfast/apiserver"`,
+			want: []string{`apiserver/custom/server.go: imports holdfast.dev/holdfast/apiserver: ` +
+				`apiserver/custom comes before apiserver/., and a package imports only those before it`},
+		},
+		"within the server, a part without a place": {
+			file:   "apiserver/builtin/registry.go",
+			source: `import "holdfast.dev/holdfast/apiserver/things"`,
+			want: []string{`apiserver/builtin/registry.go: imports holdfast.dev/holdfast/apiserver/things: ` +
+				`a package has no place in the order of the server (serverOrder in architecture_test.go)`},
 		},
 		"a part without a place": {
 			file:   "util/strings.go",
@@ -248,7 +281,9 @@ func judge(tree fs.FS, file string, source []byte) ([]string, error) {
 			}
 		case ownModule:
 		case within(imported, module):
-			rule = againstOrder(part, imported)
+			if rule = againstOrder(part, imported); rule == "" && part == "apiserver" {
+				rule = againstServerOrder(file, imported)
+			}
 		case engine:
 			rule = impure(imported)
 		}
@@ -275,6 +310,33 @@ func againstOrder(part, imported string) string {
 		return fmt.Sprintf("%s comes before %s, and a package imports only those before it", part, target)
 	}
 	return ""
+}
+
+// againstServerOrder says why a file of the server may not import a package of this
+// module, or "".
+func againstServerOrder(file, imported string) string {
+	if !within(imported, module+"/apiserver") {
+		return ""
+	}
+	part, target := serverPart(path.Dir(file)), serverPart(strings.TrimPrefix(imported, module+"/"))
+	from, to := slices.Index(serverOrder, part), slices.Index(serverOrder, target)
+	switch {
+	case from < 0 || to < 0:
+		return "a package has no place in the order of the server (serverOrder in architecture_test.go)"
+	case from < to:
+		return fmt.Sprintf("apiserver/%s comes before apiserver/%s, and a package imports only those before it", part, target)
+	}
+	return ""
+}
+
+// serverPart returns the entry of serverOrder for a folder of the server.
+func serverPart(folder string) string {
+	below, ok := strings.CutPrefix(folder, "apiserver/")
+	if !ok {
+		return "."
+	}
+	part, _, _ := strings.Cut(below, "/")
+	return part
 }
 
 // impure says why an engine may not import a package of others, or "".

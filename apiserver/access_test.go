@@ -90,3 +90,21 @@ func bind(t *testing.T, client kubernetes.Interface, role string) error {
 	}, metav1.CreateOptions{})
 	return err
 }
+
+// Anonymous clients may read health and nothing else.
+func TestOnlyTheAdministratorGetsIn(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	config := server.Config(t)
+	config.CertData, config.KeyData = nil, nil
+	anonymous := kubernetes.NewForConfigOrDie(config).Discovery().RESTClient()
+	for path, want := range map[string]bool{
+		"/healthz": true, "/livez": true, "/readyz": true,
+		"/version": false, "/api/v1/namespaces": false, "/metrics": false, "/openapi/v2": false,
+	} {
+		_, err := anonymous.Get().AbsPath(path).DoRaw(t.Context())
+		if (err == nil) != want || (err != nil && !apierrors.IsUnauthorized(err)) {
+			t.Errorf("%s: %v, want an answer: %t", path, err, want)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/util/webhook"
@@ -22,25 +21,35 @@ import (
 	"holdfast.dev/holdfast/lifecycle/quota"
 )
 
-// applyAdmission puts admission in force: namespaces that are going take
-// nothing new, containers get their limits, pods get an account, nodes keep to
-// their own, certificates are asked for in one's own name, nobody grants what
-// they do not hold; then the webhooks and policies that users register, what
-// operator packages hold their Instances to, and last the quotas. The order is
-// Kubernetes'.
-func (s *Server) applyAdmission(config *genericapiserver.Config, clients *clients, roles *rbac.Authorizer) error {
+// applyAdmission is the stage of admission, with the check of field ownership around
+// it. The order of the plugins is that of Kubernetes.
+func applyAdmission(b base, who identity) (ownershipStage, error) {
+	if err := applyPlugins(b, who); err != nil {
+		return ownershipStage{}, err
+	}
+	return applyOwnership(b)
+}
+
+// applyPlugins fills in the chain of admission plugins: those of upstream, among them
+// the one that keeps new objects out of terminating namespaces; limits of containers;
+// service accounts of pods; the restrictions of nodes; certificates; roles; then the
+// policies and webhooks that users register; the rules of operator packages; last the
+// quotas.
+func applyPlugins(b base, who identity) error {
+	config, clients := b.generic, who.clients
 	chain := options.NewAdmissionOptions()
 	core := clients.informers.Core().V1()
 	add(chain, "LimitRanger", limit.NewAdmission(core.LimitRanges(), clients.kube.CoreV1()))
 	add(chain, "ServiceAccount", serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), clients.kube.CoreV1()))
 	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
 	add(chain, "CertificateSigning", certificate.NewAdmission(config.Authorization.Authorizer))
-	add(chain, "RoleEscalation", rbac.NewEscalation(roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
-	if !s.config.WithoutOperators {
+	add(chain, "RoleEscalation", rbac.NewEscalation(who.roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
+	if !b.config.WithoutOperators {
 		addOperatorAdmission(chain, clients.dynamic)
 	}
 
-	// What is charged is meant to be stored: quotas come after all that refuses.
+	// A quota is charged for objects that will be stored, so it comes after every plugin
+	// that may refuse the object.
 	addLast(chain, "ResourceQuota", quota.NewAdmission(core.ResourceQuotas(), clients.kube.CoreV1()))
 
 	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
@@ -52,22 +61,22 @@ func (s *Server) applyAdmission(config *genericapiserver.Config, clients *client
 	return nil
 }
 
-// add puts a plugin of ours before those that call what users registered, and
-// after those of ours that are there.
+// add puts a plugin of ours before the policies and webhooks that users register, and
+// after the plugins of ours that were added before.
 func add(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
 	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
 	users := slices.Index(chain.RecommendedPluginOrder, mutating.PluginName)
 	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, users, name)
 }
 
-// addLast puts a plugin of ours behind all others.
+// addLast puts a plugin of ours after all others.
 func addLast(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
 	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
 	chain.RecommendedPluginOrder = append(chain.RecommendedPluginOrder, name)
 }
 
-// serviceResolver finds a webhook that is named by its Service: under the
-// service's DNS name, since no cluster network is run here.
+// serviceResolver resolves the Service of a webhook to its DNS name, since the server
+// runs no cluster network.
 type serviceResolver struct{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.

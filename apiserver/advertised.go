@@ -14,12 +14,14 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/apiserver/advertise"
+	"holdfast.dev/holdfast/apiserver/serviceip"
 )
 
-// newPublisher keeps the Service kubernetes, with the addresses of all servers
-// that share the etcd.
-func (s *Server) newPublisher(client kubernetes.Interface) (*advertise.Publisher, error) {
-	own, err := s.advertised()
+// newPublisher returns the controller of the Service kubernetes, which holds the
+// addresses of all servers that share the etcd. A shutdown withdraws the address of
+// this one.
+func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Publisher, error) {
+	own, err := advertised(b)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +29,15 @@ func (s *Server) newPublisher(client kubernetes.Interface) (*advertise.Publisher
 	if !own.Addr().IsValid() {
 		config.Own = netip.AddrPort{}
 	}
-	if s.member == nil {
-		if config.Identity, err = identityOf(s.config.DataDir); err != nil {
+	if b.member == nil {
+		if config.Identity, err = identityOf(b.config.DataDir); err != nil {
 			return nil, err
 		}
 	}
 	publisher := advertise.New(config)
-	s.onEnd(func(ctx context.Context) {
-		// Who is not told finds out when the lease of this server runs out.
+	h.onShutdown(func(ctx context.Context) {
+		// If this fails, the other servers drop the address when the lease of this server
+		// expires.
 		if err := publisher.Withdraw(ctx); err != nil {
 			klog.V(1).InfoS("address stays in the service kubernetes for a while", "err", err)
 		}
@@ -42,17 +45,18 @@ func (s *Server) newPublisher(client kubernetes.Interface) (*advertise.Publisher
 	return publisher, nil
 }
 
-// advertised is where others reach this server: as in Kubernetes, what the flag
-// says or the address it listens on, and for one that is no address for others
-// that of the host's default interface. The address is missing where there is none.
-func (s *Server) advertised() (netip.AddrPort, error) {
-	listening, err := netip.ParseAddrPort(s.listener.Addr().String())
+// advertised returns the address at which others reach this server. As in Kubernetes,
+// it is the one that the flag names, or the one that the server listens on; if others
+// cannot reach that, it is the address of the host's default interface. The address
+// is invalid if the host has none.
+func advertised(b base) (netip.AddrPort, error) {
+	listening, err := netip.ParseAddrPort(b.listener.Addr().String())
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("advertised address: %w", err)
 	}
-	address := s.config.AdvertiseAddress
+	address := b.config.AdvertiseAddress
 	if address == "" {
-		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(s.config.BindAddress))
+		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(b.config.BindAddress))
 		if err != nil {
 			// A host without a network has no address for others.
 			klog.InfoS("no address of this host to put into the service kubernetes; name one with --advertise-address", "err", err)
@@ -65,7 +69,7 @@ func (s *Server) advertised() (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("advertised address: %w", err)
 	}
 	if !ip.IsGlobalUnicast() {
-		// Endpoints do not take what only this host or link can reach.
+		// Endpoints must not hold an address that only this host or link can reach.
 		return netip.AddrPortFrom(netip.Addr{}, listening.Port()), nil
 	}
 	return netip.AddrPortFrom(ip.Unmap(), listening.Port()), nil
@@ -78,7 +82,7 @@ func kubernetesService(port uint16) *corev1.Service {
 			Labels: map[string]string{"component": "apiserver", "provider": "kubernetes"},
 		},
 		Spec: corev1.ServiceSpec{
-			ClusterIP: serviceIP, ClusterIPs: []string{serviceIP},
+			ClusterIP: serviceip.KubernetesIP, ClusterIPs: []string{serviceip.KubernetesIP},
 			Ports: []corev1.ServicePort{{
 				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(int32(port)),
 			}},

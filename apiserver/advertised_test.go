@@ -138,7 +138,7 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 // one whose lease ran out.
 func TestReplicasAreAdvertised(t *testing.T) {
 	t.Parallel()
-	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	one := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "192.0.2.10"})
 	two := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "2001:db8::11"})
 	client := one.Client(t)

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -13,18 +12,43 @@ import (
 	"holdfast.dev/holdfast/access/token"
 )
 
-// issuerName is who service-account tokens are from, and for whom when their
-// request names no audience; Kubernetes installers use the same.
+// issuerName is the issuer of service-account tokens, and their audience if the
+// request for a token names none. Kubernetes installers use the same.
 const issuerName = "https://kubernetes.default.svc.cluster.local"
 
-// tokens make and check the tokens of service accounts, and know those of a file.
+// tokens are the bearer tokens that clients may authenticate with.
 type tokens struct {
+	// requests issues tokens of service accounts.
 	requests *token.Requests
-	known    []authenticator.Token
+	// known are asked in this order: the static file, service accounts, OpenID
+	// providers. The order is that of Kubernetes.
+	known []authenticator.Token
 }
 
-// newTokens opens the key that signs service-account tokens.
-func newTokens(pki *access.PKI, clients *clients) (*tokens, error) {
+// newTokens opens the key that signs service-account tokens, the static token file
+// and the OpenID providers.
+func newTokens(b base, clients *clients) (*tokens, error) {
+	requests, err := newTokenRequests(b.pki, clients)
+	if err != nil {
+		return nil, err
+	}
+	known := []authenticator.Token{token.NewAuthenticator(requests.Issuer, requests.Objects, requests.Audiences)}
+	if b.config.TokenFile != "" {
+		static, err := token.NewStatic(b.config.TokenFile, requests.Audiences)
+		if err != nil {
+			return nil, fmt.Errorf("token file: %w", err)
+		}
+		known = append([]authenticator.Token{static}, known...)
+	}
+	server := openid.Server{Audiences: requests.Audiences, Issuer: issuerName, ID: b.generic.APIServerID}
+	people, err := openid.New(b.running, b.config.OpenID, server)
+	if err != nil {
+		return nil, err
+	}
+	return &tokens{requests: requests, known: append(known, people...)}, nil
+}
+
+func newTokenRequests(pki *access.PKI, clients *clients) (*token.Requests, error) {
 	key, err := pki.ServiceAccountKey()
 	if err != nil {
 		return nil, fmt.Errorf("service-account key: %w", err)
@@ -33,36 +57,17 @@ func newTokens(pki *access.PKI, clients *clients) (*tokens, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service-account tokens: %w", err)
 	}
-	audiences := authenticator.Audiences{issuerName}
 	core := clients.informers.Core().V1()
-	objects := token.Objects{ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1()}
-	return &tokens{
-		requests: &token.Requests{Issuer: issuer, Objects: objects, Audiences: audiences},
-		known:    []authenticator.Token{token.NewAuthenticator(issuer, objects, audiences)},
-	}, nil
+	objects := token.Objects{
+		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1(),
+	}
+	return &token.Requests{Issuer: issuer, Objects: objects, Audiences: authenticator.Audiences{issuerName}}, nil
 }
 
-// addOthers knows the tokens of the static file before those of service
-// accounts, and those of OpenID providers after them, as Kubernetes asks.
-func (t *tokens) addOthers(ctx context.Context, config Config, serverID string) error {
-	audiences := t.requests.Audiences
-	if config.TokenFile != "" {
-		static, err := token.NewStatic(config.TokenFile, audiences)
-		if err != nil {
-			return fmt.Errorf("token file: %w", err)
-		}
-		t.known = append([]authenticator.Token{static}, t.known...)
-	}
-	people, err := openid.New(ctx, config.OpenID, openid.Server{Audiences: audiences, Issuer: issuerName, ID: serverID})
-	if err != nil {
-		return err
-	}
-	t.known = append(t.known, people...)
-	return nil
-}
-
-// applyAuthentication knows who shows a certificate of the authority, or a token.
-func applyAuthentication(config *genericapiserver.Config, clientCA dynamiccertificates.CAContentProvider, in access.Authentication) error {
+// applyAuthentication accepts client certificates of the authority, and tokens.
+func applyAuthentication(
+	config *genericapiserver.Config, clientCA dynamiccertificates.CAContentProvider, in access.Authentication,
+) error {
 	config.Authentication.Authenticator = in.Request()
 	config.Authentication.APIAudiences = authenticator.Audiences{issuerName}
 	config.OpenAPIConfig.SecurityDefinitions = in.SecurityDefinitions()
@@ -72,10 +77,10 @@ func applyAuthentication(config *genericapiserver.Config, clientCA dynamiccertif
 	return nil
 }
 
-// serveIssuer publishes the documents by which others check the tokens of
-// service accounts. Roles say who reads them.
-func (s *Server) serveIssuer(tokens *tokens) error {
-	configuration, err := tokens.requests.Issuer.Configuration(s.URL() + token.KeysPath)
+// serveIssuer publishes the documents by which others verify the tokens of service
+// accounts. Roles allow clients to read them.
+func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, url string) error {
+	configuration, err := tokens.requests.Issuer.Configuration(url + token.KeysPath)
 	if err != nil {
 		return fmt.Errorf("service-account issuer: %w", err)
 	}
@@ -83,7 +88,7 @@ func (s *Server) serveIssuer(tokens *tokens) error {
 	if err != nil {
 		return fmt.Errorf("service-account issuer: %w", err)
 	}
-	s.generic.Handler.NonGoRestfulMux.Handle(token.ConfigurationPath, configuration)
-	s.generic.Handler.NonGoRestfulMux.Handle(token.KeysPath, keys)
+	server.Handler.NonGoRestfulMux.Handle(token.ConfigurationPath, configuration)
+	server.Handler.NonGoRestfulMux.Handle(token.KeysPath, keys)
 	return nil
 }

@@ -16,9 +16,12 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-// applyAuthorization asks, in this order: is it an administrator, is it about
-// health, is it a node's own business, do the roles allow it.
-func applyAuthorization(config *genericapiserver.Config, factory informers.SharedInformerFactory, usage *node.Index) (*rbac.Authorizer, error) {
+// applyAuthorization allows a request if it comes from an administrator, asks for
+// health, comes from a node and concerns that node, or if the roles allow it. They are
+// asked in this order.
+func applyAuthorization(
+	config *genericapiserver.Config, factory informers.SharedInformerFactory, usage *node.Index,
+) (*rbac.Authorizer, error) {
 	roles, err := rbac.New(factory.Rbac().V1())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
@@ -27,10 +30,11 @@ func applyAuthorization(config *genericapiserver.Config, factory informers.Share
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
+	administrators := authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)
 	nodes := node.NewAuthorizer(usage)
 	var all authorizer.Authorizer
 	all, err = union.New(
-		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: administrators},
 		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
 		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: nodes},
 		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -22,34 +21,63 @@ import (
 
 const readyPoll = 10 * time.Millisecond
 
-// systemNamespaces are there at start, as clients expect.
+// systemNamespaces are created at the start; clients expect them.
 var systemNamespaces = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
 
-// addHooks registers what happens once the server listens; it reports ready
-// when all of it is done.
-func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authorizer.Authorizer) error {
+// addHooks is the last stage: it registers what runs once the server listens, and
+// before it shuts down. The server is ready when all start hooks have returned.
+func addHooks(b base, who identity, owned ownershipStage, served resourcesStage) error {
+	h, loopback := served.hooks, b.generic.LoopbackClientConfig
+	// bootstrapped is closed when the objects exist that clients expect.
+	bootstrapped := make(chan struct{})
+	if err := bootstrap(b, who, h, bootstrapped); err != nil {
+		return err
+	}
+	if err := rememberCommands(h, owned, loopback); err != nil {
+		return err
+	}
+	// Controllers of operator packages, if this server runs them.
+	var led []func(context.Context)
+	if !b.config.WithoutOperators {
+		// operatorKinds is closed when the kinds of operator packages are served.
+		operatorKinds := make(chan struct{})
+		if err := addOperatorKinds(h, who.clients.dynamic, operatorKinds); err != nil {
+			return err
+		}
+		led = append(led, func(ctx context.Context) { runOperators(ctx, loopback, operatorKinds) })
+	}
+	if err := addControllers(b, h, bootstrapped, led); err != nil {
+		return err
+	}
+	return h.install()
+}
+
+// bootstrap creates the objects that clients expect and closes done, then starts the
+// controllers that every server runs.
+func bootstrap(b base, who identity, h *hooks, done chan<- struct{}) error {
+	clients := who.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
 	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
-	signer, err := certificate.NewSigner(s.pki.Authority(), all, clients.kube.CertificatesV1(), requests)
+	signer, err := certificate.NewSigner(b.pki.Authority(), who.authorizer, clients.kube.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}
-	publisher, err := s.newPublisher(clients.kube)
+	publisher, err := newPublisher(b, h, clients.kube)
 	if err != nil {
 		return err
 	}
-	if err := s.onStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
+	if err := h.onStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.informers.Start(hook.Done())
 		return nil
 	}); err != nil {
 		return err
 	}
-	return s.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
+	return h.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		if err := createNamespaces(hook, clients.kube); err != nil {
 			return err
 		}
@@ -59,24 +87,25 @@ func (s *Server) addHooks(clients *clients, roles *rbac.Authorizer, all authoriz
 		if err := policy.Reconcile(hook, clients.kube.RbacV1()); err != nil {
 			return fmt.Errorf("roles that clients expect: %w", err)
 		}
-		// Every server does this: it writes only what differs, and a replica
+		// Every server runs these controllers: they write only what differs, and a server
 		// that waits for a lease would leave a new role empty meanwhile.
 		go aggregation.Run(hook)
 		go signer.Run(hook)
 		go publisher.Run(hook)
-		close(s.bootstrapped)
+		close(done)
 		return wait.PollUntilContextCancel(hook, readyPoll, true, func(context.Context) (bool, error) {
-			return roles.HasSynced() && rolesCollected(clients), nil
+			return who.roles.HasSynced() && rolesCollected(clients), nil
 		})
 	})
 }
 
-// rolesCollected says that the roles people are bound to have their rules.
+// rolesCollected says whether the aggregated roles that people are bound to have their
+// rules.
 func rolesCollected(clients *clients) bool {
 	lister := clients.informers.Rbac().V1().ClusterRoles().Lister()
 	for _, name := range []string{"admin", "edit", "view"} {
 		role, err := lister.Get(name)
-		// A role that an administrator took out of aggregation has what it has.
+		// A role that an administrator took out of aggregation keeps its own rules.
 		if err != nil || (role.AggregationRule != nil && len(role.Rules) == 0) {
 			return false
 		}
@@ -84,7 +113,7 @@ func rolesCollected(clients *clients) bool {
 	return true
 }
 
-// publish writes the Service kubernetes; a replica that was quicker is no error.
+// publish writes the Service kubernetes. Another server may write it at the same time.
 func publish(ctx context.Context, publisher *advertise.Publisher) error {
 	raced := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	return retry.OnError(retry.DefaultBackoff, raced, func() error { return publisher.Publish(ctx) })
@@ -100,22 +129,4 @@ func createNamespaces(ctx context.Context, client kubernetes.Interface) error {
 		}
 	}
 	return nil
-}
-
-// waitReady asks the server itself until it says that it is ready, or until it
-// is clear that it never will be.
-func (s *Server) waitReady(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(s.loopback)
-	if err != nil {
-		return err
-	}
-	diagnose := time.Now().Add(diagnoseAfter)
-	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
-		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		if err == nil || time.Now().Before(diagnose) {
-			return err == nil, nil
-		}
-		diagnose = time.Now().Add(diagnoseAfter)
-		return false, s.diagnose(ctx)
-	})
 }

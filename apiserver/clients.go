@@ -9,7 +9,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// clients are how the server's own parts read and write its API.
+// clients read and write the API of the server, for its own parts.
 type clients struct {
 	kube      kubernetes.Interface
 	dynamic   dynamic.Interface

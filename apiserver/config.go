@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
-	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -92,7 +92,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Features == nil {
 		c.Features = native.NewFeatures()
 	}
-	if _, err := guard.ParseMode(c.Ownership); err != nil {
+	if _, err := fieldownership.ParseMode(c.Ownership); err != nil {
 		return c, err
 	}
 	if c.Kubeconfig == "" {

@@ -14,22 +14,22 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// addControllers runs the controllers while the server serves. They are the
-// first to stop: only a server that still answers can take back their lease.
-func (s *Server) addControllers() error {
-	identity, err := identityOf(s.config.DataDir)
+// addControllers runs the controllers while the server serves, and led beside them on
+// the server that holds the lease. They stop before the server does: they release
+// their lease through its API.
+func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(context.Context)) error {
+	identity, err := identityOf(b.config.DataDir)
 	if err != nil {
 		return err
 	}
-	return s.whileServing("start-controllers", func(ctx context.Context) {
+	return h.whileServing("start-controllers", func(ctx context.Context) {
 		select {
-		case <-s.bootstrapped: // their lease lies in a namespace
+		case <-bootstrapped: // the namespace of their lease exists
 		case <-ctx.Done():
 			return
 		}
-		config := lifecycle.Config{Client: s.loopback, Identity: identity, RootCA: s.pki.Authority().CertPEM}
-		if !s.config.WithoutOperators {
-			config.Led = append(config.Led, s.runOperators)
+		config := lifecycle.Config{
+			Client: b.generic.LoopbackClientConfig, Identity: identity, RootCA: b.pki.Authority().CertPEM, Led: led,
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
 			klog.ErrorS(err, "controllers ended")
@@ -37,8 +37,8 @@ func (s *Server) addControllers() error {
 	})
 }
 
-// identityOf names this server among those that share an etcd. It stays the
-// same over restarts, so that a server goes on with the lease it left behind.
+// identityOf returns the name of this server among those that share an etcd. It stays
+// the same over restarts, so that a restarted server continues with its own lease.
 func identityOf(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "identity")
 	data, err := os.ReadFile(path)

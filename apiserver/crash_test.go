@@ -29,7 +29,7 @@ func TestKillLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[string]string{}
 	for round := range 3 {
-		server := startChild(t, dir)
+		server := servertest.StartProcess(t, apiserver.Config{DataDir: dir})
 		for name, version := range writeUntilKilled(t, server, round) {
 			acknowledged[name] = version
 		}
@@ -37,7 +37,7 @@ func TestKillLosesNothing(t *testing.T) {
 	if len(acknowledged) == 0 {
 		t.Fatal("nothing was acknowledged before the kill")
 	}
-	list, err := startChild(t, dir).Client(t).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	list, err := servertest.StartProcess(t, apiserver.Config{DataDir: dir}).Client(t).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestKillLosesNothing(t *testing.T) {
 
 // writeUntilKilled creates objects from four clients, kills the server after a
 // hundred and returns what was acknowledged.
-func writeUntilKilled(t *testing.T, server *child, round int) map[string]string {
+func writeUntilKilled(t *testing.T, server *servertest.Process, round int) map[string]string {
 	t.Helper()
 	client := server.Client(t)
 	var mutex sync.Mutex
@@ -83,7 +83,7 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 		})
 	}
 	<-enough
-	server.kill()
+	server.Kill()
 	writers.Wait()
 	return acknowledged
 }
@@ -93,7 +93,7 @@ func writeUntilKilled(t *testing.T, server *child, round int) map[string]string 
 func TestWatchResumesAfterKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := startChild(t, dir)
+	first := servertest.StartProcess(t, apiserver.Config{DataDir: dir})
 	created, err := first.Client(t).CoreV1().Secrets("default").Create(t.Context(),
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
 	if err != nil {
@@ -104,9 +104,9 @@ func TestWatchResumesAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.kill()
+	first.Kill()
 
-	client := startChild(t, dir).Client(t)
+	client := servertest.StartProcess(t, apiserver.Config{DataDir: dir}).Client(t)
 	name, err := firstEvent(t.Context(), client, created.ResourceVersion)
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		list, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})

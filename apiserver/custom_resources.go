@@ -6,55 +6,64 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/builder3"
 
 	"holdfast.dev/holdfast/apiserver/custom"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
 // minWatch is the least time that a watch of custom resources is kept open, as
 // for built-in kinds.
 const minWatch = 30 * time.Minute
 
-// serveCustom serves the custom resources that the definitions define, on every
-// path below /apis that no built-in kind has.
-func (s *Server) serveCustom(config *genericapiserver.Config, i installer, documents *openAPIDocuments) error {
-	models, err := builder3.BuildOpenAPIDefinitionsForResources(config.OpenAPIV3Config,
+// newCustomResources returns the server of custom resources. It serves nothing yet.
+func (i installer) newCustomResources(
+	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker,
+) (*custom.Server, error) {
+	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.generic.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
 	if err != nil {
-		return fmt.Errorf("models of custom resources: %w", err)
+		return nil, fmt.Errorf("models of custom resources: %w", err)
 	}
 	resources, err := custom.New(custom.Config{
-		Definitions:        i.definitions.Store,
-		DefinitionsStatus:  i.definitionsStatus.store,
-		RESTOptions:        i.options,
-		Admission:          config.AdmissionControl,
-		Authorizer:         config.Authorization.Authorizer,
+		Definitions:        store,
+		DefinitionsStatus:  status.Store(),
+		RESTOptions:        i.generic.RESTOptionsGetter,
+		Admission:          i.generic.AdmissionControl,
+		Authorizer:         i.generic.Authorization.Authorizer,
 		Services:           serviceResolver{},
-		WebhookAuth:        webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil),
+		WebhookAuth:        webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, i.generic.LoopbackClientConfig, nil),
 		Models:             models,
-		Groups:             s.generic.DiscoveryGroupManager,
-		Aggregated:         s.generic.AggregatedDiscoveryGroupManager,
-		Guard:              i.guard,
-		ImmutabilityStatus: s.config.ImmutabilityStatus,
+		Groups:             i.server.DiscoveryGroupManager,
+		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
+		Ownership:          ownership,
+		ImmutabilityStatus: i.config.ImmutabilityStatus,
 		MinWatch:           minWatch,
-		MaxBody:            config.MaxRequestBodyBytes,
+		MaxBody:            i.generic.MaxRequestBodyBytes,
 	})
 	if err != nil {
-		return fmt.Errorf("custom resources: %w", err)
+		return nil, fmt.Errorf("custom resources: %w", err)
 	}
-	i.definitions.settle = resources.Settle
-	s.generic.RegisterDestroyFunc(resources.Destroy)
-	s.generic.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
-	// Until the definitions are read, a path below /apis is not missing but not
-	// known yet.
+	return resources, nil
+}
+
+// serveCustomResources serves custom resources on every path below /apis that no
+// built-in kind has.
+func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments) error {
+	i.server.RegisterDestroyFunc(resources.Destroy)
+	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
+	// Until the definitions are read, the server cannot know whether a path below /apis
+	// exists; it answers 503 then, not 404.
 	read := make(chan struct{})
-	if err := s.generic.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
+	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
 		return err
 	}
-	return s.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
-		resources.Publish(s.generic.OpenAPIVersionedService, s.generic.OpenAPIV3VersionedService, s.generic.StaticOpenAPISpec)
+	return i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
+		resources.Publish(i.server.OpenAPIVersionedService, i.server.OpenAPIV3VersionedService, i.server.StaticOpenAPISpec)
 		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {
 			return err

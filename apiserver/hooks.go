@@ -9,67 +9,90 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// farewell is how long a shutdown waits, while the server still answers, for those
-// who have something to write before it ends.
-const farewell = time.Second
+// shutdownWork is how long a shutdown waits, while the server still answers, for
+// parts of the server that write to the API before they end.
+const shutdownWork = time.Second
 
-// onStart has something done once the server serves; it is not ready before. What
-// fails ends the server, and Run returns why. Upstream would end the process where it
-// stands, also when it is the end of the server that made a hook fail.
-func (s *Server) onStart(name string, do func(genericapiserver.PostStartHookContext) error) error {
-	return s.generic.AddPostStartHook(name, func(hook genericapiserver.PostStartHookContext) error {
+// hooks run functions when the server starts and when it shuts down.
+type hooks struct {
+	server *genericapiserver.GenericAPIServer
+	// failed holds the error of the first start hook that failed.
+	failed chan error
+	// shutdown are the functions that run before the server stops answering.
+	shutdown []func(context.Context)
+}
+
+func newHooks(server *genericapiserver.GenericAPIServer) *hooks {
+	return &hooks{server: server, failed: make(chan error, 1)}
+}
+
+// onStart runs a function once the server listens. The server is ready only after it
+// returned. An error ends the server, and Run returns it. Upstream would exit the
+// process, even if the function failed because the server is shutting down.
+func (h *hooks) onStart(name string, do func(genericapiserver.PostStartHookContext) error) error {
+	return h.server.AddPostStartHook(name, func(hook genericapiserver.PostStartHookContext) error {
 		err := do(hook)
 		if err == nil {
 			return nil
 		}
 		if hook.Err() == nil {
 			select {
-			case s.failed <- fmt.Errorf("%s: %w", name, err):
-			default: // another was first
+			case h.failed <- fmt.Errorf("%s: %w", name, err):
+			default: // another hook failed first
 			}
 		}
-		// Who returns counts as ready.
+		// A hook is ready when its function returns, and this one never is.
 		<-hook.Done()
 		return nil
 	})
 }
 
-// onEnd has something done before the server stops to answer, side by side with all
-// else and until ctx ends.
-func (s *Server) onEnd(do func(ctx context.Context)) { s.endings = append(s.endings, do) }
-
-// addFarewell has done what onEnd was told.
-func (s *Server) addFarewell() error {
-	return s.generic.AddPreShutdownHook("farewell", func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), farewell)
-		defer cancel()
-		var endings sync.WaitGroup
-		for _, do := range s.endings {
-			endings.Go(func() { do(ctx) })
-		}
-		endings.Wait()
+// inBackground runs a function from the start of the server until it has drained.
+func (h *hooks) inBackground(name string, run func(ctx context.Context)) error {
+	return h.onStart(name, func(hook genericapiserver.PostStartHookContext) error {
+		go run(hook)
 		return nil
 	})
 }
 
-// whileServing runs something from the time that the server serves until it is to
-// end, and gives it time to come to an end itself.
-func (s *Server) whileServing(name string, run func(ctx context.Context)) error {
+// onShutdown runs a function before the server stops answering. All such functions
+// run at the same time, and must return when ctx ends.
+func (h *hooks) onShutdown(do func(ctx context.Context)) { h.shutdown = append(h.shutdown, do) }
+
+// install registers the functions that onShutdown collected. It is called once, after
+// all of them are known.
+func (h *hooks) install() error {
+	return h.server.AddPreShutdownHook("shutdown-work", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownWork)
+		defer cancel()
+		var running sync.WaitGroup
+		for _, do := range h.shutdown {
+			running.Go(func() { do(ctx) })
+		}
+		running.Wait()
+		return nil
+	})
+}
+
+// whileServing runs a function from the start of the server until it shuts down. It
+// ends earlier than inBackground, while the server still answers, and the shutdown
+// waits for it.
+func (h *hooks) whileServing(name string, run func(ctx context.Context)) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	begun, done := make(chan struct{}), make(chan struct{})
-	s.onEnd(func(farewell context.Context) {
+	h.onShutdown(func(deadline context.Context) {
 		cancel()
 		select {
 		case <-begun:
 		default:
-			return // a start that was called off
+			return // the server shuts down before the hook ran
 		}
 		select {
 		case <-done:
-		case <-farewell.Done():
+		case <-deadline.Done():
 		}
 	})
-	return s.onStart(name, func(genericapiserver.PostStartHookContext) error {
+	return h.onStart(name, func(genericapiserver.PostStartHookContext) error {
 		close(begun)
 		go func() {
 			defer close(done)

@@ -16,6 +16,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/dynamic"
+	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
@@ -25,8 +26,9 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// addOperatorAdmission puts the rules of operator packages behind everything of
-// users that can change an object, so that what is judged is what is stored.
+// addOperatorAdmission puts the rules of operator packages after the policies and
+// webhooks of users that may change an object, so that they judge the object that is
+// stored.
 func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
 	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
 	chain.Plugins.Register(enforcement.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
@@ -34,13 +36,11 @@ func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interf
 	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, enforcement.Name)
 }
 
-// addOperatorKinds has the kinds of operator packages served. Every server does
-// it when it starts: it writes only what differs.
-func (s *Server) addOperatorKinds(client dynamic.Interface) error {
-	if s.config.WithoutOperators {
-		return nil
-	}
-	return s.onStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
+// addOperatorKinds creates the definitions of the kinds of operator packages, and
+// closes served when the server serves them. Every server does it when it starts: it
+// writes only what differs.
+func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}) error {
+	return h.onStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
 		texts, err := api.CustomResourceDefinitions()
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (s *Server) addOperatorKinds(client dynamic.Interface) error {
 				return err
 			}
 		}
-		defer close(s.operatorKinds)
+		defer close(served)
 		return wait.PollUntilContextCancel(hook, readyPoll, true, func(ctx context.Context) (bool, error) {
 			for _, resource := range []string{"operators", "operatorversions", "instances"} {
 				_, err := client.Resource(api.GroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{Limit: 1})
@@ -63,21 +63,20 @@ func (s *Server) addOperatorKinds(client dynamic.Interface) error {
 	})
 }
 
-// runOperators runs the plans of Instances. Nothing here runs workloads; somebody
-// else may.
-func (s *Server) runOperators(ctx context.Context) {
+// runOperators runs the plans of Instances, once their kinds are served. The server
+// itself runs no workloads, so the controller does not expect them to become ready.
+func runOperators(ctx context.Context, loopback *restclient.Config, kinds <-chan struct{}) {
 	select {
-	case <-s.operatorKinds:
+	case <-kinds:
 	case <-ctx.Done():
 		return
 	}
-	if err := controller.Run(ctx, controller.Config{Client: s.loopback, Unattended: true}); err != nil {
+	if err := controller.Run(ctx, controller.Config{Client: loopback, Unattended: true}); err != nil {
 		klog.ErrorS(err, "operator controller ended")
 	}
 }
 
-// defineKind creates a definition or gives it the spec that this server has for
-// it.
+// defineKind creates a definition, or updates the spec of the one that is stored.
 func defineKind(ctx context.Context, client dynamic.Interface, text []byte) error {
 	wanted := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(text, &wanted.Object); err != nil {

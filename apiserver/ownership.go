@@ -11,51 +11,62 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	restclient "k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
-// commandResource is what the records of imperative commands are to encryption.
+// commandResource is the resource that an encryption configuration names to encrypt
+// the records of imperative commands.
 var commandResource = schema.GroupResource{Group: "holdfast.dev", Resource: "commands"}
 
-// applyOwnership puts the guard of owned fields around the handlers and around
-// admission.
-func (s *Server) applyOwnership(config *genericapiserver.Config) error {
-	mode, err := guard.ParseMode(s.config.Ownership)
-	if err != nil || mode == guard.Off {
-		return err
-	}
-	options, err := config.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
-	if err != nil {
-		return err
-	}
-	records, destroy, err := s.storage.Storage(options.StorageConfig,
-		func() runtime.Object { return &corev1.ConfigMap{} }, func() runtime.Object { return &corev1.ConfigMapList{} }, guard.Prefix)
-	if err != nil {
-		return fmt.Errorf("open commands: %w", err)
-	}
-	s.memory, s.closeMemory = guard.NewMemory(records), destroy
-	s.guard = guard.New(mode, s.memory)
-	config.AdmissionControl = s.guard.Admission(config.AdmissionControl)
-	build, limit := config.BuildHandlerChainFunc, config.MaxRequestBodyBytes
-	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return build(s.guard.Filter(handler, limit), c)
-	}
-	return nil
+// ownershipStage is the check of field ownership. Its pointers are nil if the check is
+// off.
+type ownershipStage struct {
+	checker *fieldownership.Checker
+	// memory knows which command wrote which field.
+	memory *fieldownership.Memory
+	// closeMemory closes the storage of memory.
+	closeMemory func()
 }
 
-// rememberCommands writes down what imperative commands wrote, while the server
-// runs.
-func (s *Server) rememberCommands() error {
-	if s.memory == nil {
+// applyOwnership puts the check of field ownership around the handlers and around
+// admission.
+func applyOwnership(b base) (ownershipStage, error) {
+	mode, err := fieldownership.ParseMode(b.config.Ownership)
+	if err != nil || mode == fieldownership.Off {
+		return ownershipStage{}, err
+	}
+	options, err := b.generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
+	if err != nil {
+		return ownershipStage{}, err
+	}
+	records, destroy, err := b.client.Storage(options.StorageConfig,
+		func() runtime.Object { return &corev1.ConfigMap{} },
+		func() runtime.Object { return &corev1.ConfigMapList{} }, fieldownership.Prefix)
+	if err != nil {
+		return ownershipStage{}, fmt.Errorf("open commands: %w", err)
+	}
+	memory := fieldownership.NewMemory(records)
+	checker := fieldownership.New(mode, memory)
+	b.generic.AdmissionControl = checker.Admission(b.generic.AdmissionControl)
+	build, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
+	b.generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return build(checker.Filter(handler, limit), c)
+	}
+	return ownershipStage{checker: checker, memory: memory, closeMemory: destroy}, nil
+}
+
+// rememberCommands records which commands wrote which fields, while the server runs.
+func rememberCommands(h *hooks, owned ownershipStage, loopback *restclient.Config) error {
+	if owned.memory == nil {
 		return nil
 	}
-	s.generic.RegisterDestroyFunc(s.closeMemory)
-	client, err := restclient.HTTPClientFor(s.loopback)
+	h.server.RegisterDestroyFunc(owned.closeMemory)
+	client, err := restclient.HTTPClientFor(loopback)
 	if err != nil {
 		return err
 	}
-	return s.whileServing("remember-commands", func(ctx context.Context) {
-		go s.memory.SweepUntil(ctx, guard.LookupAt(client, s.loopback.Host))
-		s.memory.Run(ctx)
+	return h.whileServing("remember-commands", func(ctx context.Context) {
+		go owned.memory.SweepUntil(ctx, fieldownership.LookupAt(client, loopback.Host))
+		owned.memory.Run(ctx)
 	})
 }

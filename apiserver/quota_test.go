@@ -50,7 +50,7 @@ func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (na
 // A quota holds however many create at one time, through however many servers.
 func TestQuotaHoldsAcrossReplicas(t *testing.T) {
 	t.Parallel()
-	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	servers := []kubernetes.Interface{
 		servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t),
 		servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t),

@@ -76,7 +76,7 @@ func establishedOn(t *testing.T, client dynamic.Interface) {
 // in force on all, and it goes on all.
 func TestReplicasServeDefinitions(t *testing.T) {
 	t.Parallel()
-	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	one := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
 	two := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
 	create := func(ctx context.Context) error {

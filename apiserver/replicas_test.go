@@ -1,16 +1,12 @@
 package apiserver_test
 
 import (
-	"net"
-	"net/url"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
-	"go.etcd.io/etcd/server/v3/embed"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,58 +15,6 @@ import (
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
-
-// startEtcd runs an etcd with a port, as a cluster outside would have, and with
-// TLS if it is given certificates.
-func startEtcd(t *testing.T, tls transport.TLSInfo) string {
-	t.Helper()
-	for range 10 {
-		address, err := tryEtcd(t, tls)
-		if err == nil {
-			return address
-		}
-		// A connection of another test may have got the port that was free.
-		if !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
-			t.Fatal(err)
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
-}
-
-// tryEtcd runs an etcd on a port that was free a moment ago.
-func tryEtcd(t *testing.T, tls transport.TLSInfo) (string, error) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := &url.URL{Scheme: "http", Host: listener.Addr().String()}
-	if !tls.Empty() {
-		address.Scheme = "https"
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cfg := embed.NewConfig()
-	cfg.Dir = t.TempDir()
-	cfg.LogLevel = "fatal"
-	cfg.TickMs, cfg.ElectionMs = 10, 100
-	cfg.ClientTLSInfo = tls
-	cfg.ListenPeerUrls = nil
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*address}, []url.URL{*address}
-	server, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return "", err
-	}
-	t.Cleanup(server.Close)
-	select {
-	case <-server.Server.ReadyNotify():
-	case <-time.After(time.Minute):
-		t.Fatal("etcd is not ready after a minute")
-	}
-	return address.String(), nil
-}
 
 // issue writes a certificate of the authority, and gives its two files.
 func issue(t *testing.T, authority *access.Authority, name string, subject access.Subject) (cert, key string) {
@@ -98,7 +42,7 @@ func TestEtcdWithTLS(t *testing.T) {
 	write(t, ca, string(pair.Cert))
 	serverCert, serverKey := issue(t, authority, "server", access.Subject{User: "etcd", Hosts: []string{"127.0.0.1"}})
 	clientCert, clientKey := issue(t, authority, "client", access.Subject{User: "holdfast"})
-	servers := []string{startEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
+	servers := []string{servertest.StartEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
 
 	cluster := etcd.Cluster{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
@@ -117,7 +61,7 @@ func TestEtcdWithTLS(t *testing.T) {
 // writes in its watches.
 func TestReplicasServeTheSame(t *testing.T) {
 	t.Parallel()
-	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	one := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
 	two := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)
 

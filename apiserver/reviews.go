@@ -5,29 +5,29 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/review"
+	"holdfast.dev/holdfast/apiserver/builtin"
 )
 
-// installReviews serves the questions about access and identity that clients
-// ask: kubectl auth can-i and whoami are made of them.
-func (i installer) installReviews(server *genericapiserver.GenericAPIServer, all authorizer.Authorizer, rules authorizer.RuleResolver) error {
+// installReviews serves the reviews of access and identity, which kubectl auth can-i
+// and kubectl auth whoami create.
+func (i installer) installReviews(tokens *tokens) error {
+	all, rules := i.generic.Authorization.Authorizer, i.generic.RuleResolver
 	authorization := i.newGroup(authorizationv1.GroupName)
-	addTo(authorization, authorizationv1.SchemeGroupVersion, resources{
+	addTo(authorization, authorizationv1.SchemeGroupVersion, builtin.Resources{
 		"subjectaccessreviews":      review.SubjectAccess(all),
 		"localsubjectaccessreviews": review.LocalSubjectAccess(all),
 		"selfsubjectaccessreviews":  review.SelfSubjectAccess(all),
 		"selfsubjectrulesreviews":   review.SelfSubjectRules(rules),
 	})
 	authentication := i.newGroup(authenticationv1.GroupName)
-	addTo(authentication, authenticationv1.SchemeGroupVersion, resources{
+	addTo(authentication, authenticationv1.SchemeGroupVersion, builtin.Resources{
 		"selfsubjectreviews": review.SelfSubject(),
-		"tokenreviews":       review.Token(access.Authentication{Tokens: i.tokens.known}.Token(), i.tokens.requests.Audiences),
+		"tokenreviews":       review.Token(access.Authentication{Tokens: tokens.known}.Token(), tokens.requests.Audiences),
 	})
-	if err := server.InstallAPIGroups(authorization, authentication); err != nil {
+	if err := i.server.InstallAPIGroups(authorization, authentication); err != nil {
 		return fmt.Errorf("install reviews: %w", err)
 	}
 	return nil

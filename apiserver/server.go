@@ -4,110 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apimachinery/pkg/util/wait"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"holdfast.dev/holdfast/access"
-	"holdfast.dev/holdfast/apiserver/etcd"
-	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/storage"
 )
 
 const (
-	// renewEvery is how often certificates are looked at while the server runs.
+	// renewEvery is how often the server checks its certificates and renews them.
 	renewEvery = time.Hour
-	// settleTime is when what only a start needs is not needed any more.
+	// settleTime is the time after the start when the memory that only the start needs
+	// is returned to the system.
 	settleTime = 5 * time.Second
-	// A shutdown takes five seconds at most, with watches open: watches are told
-	// to go within the first, requests under way have until drainTimeout, and
-	// the rest is for etcd.
+	// diagnoseAfter is how long a start takes at most if nothing is wrong. After that
+	// the server looks for the reason.
+	diagnoseAfter = 5 * time.Second
+	// A shutdown takes at most five seconds, even with open watches: the server ends
+	// watches within the first second, other requests have until drainTimeout, and the
+	// rest is for etcd.
 	watchDrain   = time.Second
 	drainTimeout = 4 * time.Second
 )
 
 // Server is an API server that has everything it needs to run.
 type Server struct {
-	config   Config
-	lock     *os.File
-	listener *closableListener
-	pki      *access.PKI
-	// member is nil where etcd is a cluster outside.
-	member   *etcd.Member
-	storage  *etcd.Client
-	generic  *genericapiserver.GenericAPIServer
-	loopback *restclient.Config
-	// transformers encrypt what is stored; nil stores it as it is.
-	transformers value.ResourceTransformers
-	stores       map[schema.GroupResource]*genericregistry.Store
-	// guard judges whose fields writes change, and memory knows which commands
-	// wrote them; both are nil if ownership is off.
-	guard       *guard.Guard
-	memory      *guard.Memory
-	closeMemory func()
-	// bootstrapped is closed when the objects are there that clients expect.
-	bootstrapped chan struct{}
-	// operatorKinds is closed when the kinds of operator packages are served.
-	operatorKinds chan struct{}
-	// failed has the error of the first hook that failed.
-	failed chan error
-	// endings are done before the server stops to answer.
-	endings []func(context.Context)
+	config    Config
+	opened    *opened
+	generic   *genericapiserver.GenericAPIServer
+	loopback  *restclient.Config
+	hooks     *hooks
+	readiness *storage.Readiness
 }
 
 // New opens the data directory, the port, the certificates and etcd, and builds
 // the server on them. Its errors name what is wrong and leave nothing open.
-func New(ctx context.Context, config Config) (server *Server, err error) {
-	config, err = config.withDefaults()
+func New(ctx context.Context, config Config) (*Server, error) {
+	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, bootstrapped: make(chan struct{}), operatorKinds: make(chan struct{}), failed: make(chan error, 1)}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if s.lock, err = lockDataDir(config.DataDir); err != nil {
+	o, err := open(ctx, config)
+	if err != nil {
 		return nil, err
 	}
-	if s.listener, err = listen(config); err != nil {
+	s, err := build(ctx, config, o)
+	if err != nil {
+		o.close()
 		return nil, err
 	}
-	if s.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config)); err != nil {
-		return nil, fmt.Errorf("certificates: %w", err)
-	}
-	if err = s.openEtcd(ctx); err != nil {
-		return nil, err
-	}
-	if err = s.build(ctx); err != nil {
-		return nil, err
-	}
-	if err = s.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
+	if err := o.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
+		s.close()
 		return nil, fmt.Errorf("write kubeconfig: %w", err)
 	}
 	return s, nil
 }
 
 // URL is where clients reach the server.
-func (s *Server) URL() string {
-	host, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return "https://" + s.listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "https://" + net.JoinHostPort(host, port)
-}
+func (s *Server) URL() string { return s.opened.url() }
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
@@ -120,15 +79,16 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	defer cancel(nil)
 	go func() {
 		if err := s.waitReady(ctx); err != nil {
-			// Nobody is told of a start that was called off.
+			// If ctx ended, the caller stopped the server before it was ready, and that is
+			// no error.
 			if ctx.Err() == nil {
 				cancel(err)
 			}
 			return
 		}
 		ready()
-		// Building schemas and types, and the first lists of everything that
-		// watches, took far more memory than serving does.
+		// Building schemas and types, and the first lists of all watches, take far more
+		// memory than serving.
 		select {
 		case <-ctx.Done():
 		case <-time.After(settleTime):
@@ -137,7 +97,7 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	}()
 	go func() {
 		select {
-		case err := <-s.failed:
+		case err := <-s.hooks.failed:
 			cancel(err)
 		case <-ctx.Done():
 		}
@@ -152,8 +112,8 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// serve returns when everything is drained, or drainTimeout after ctx ended:
-// what a client did not get an answer to by then, it has to ask again.
+// serve returns when all requests have ended, or drainTimeout after ctx ended. A client
+// whose request is not answered by then has to send it again.
 func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.generic.PrepareRun().RunWithContext(ctx) }()
@@ -170,6 +130,24 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 }
 
+// waitReady polls the server itself until it reports that it is ready. It returns an
+// error if the server cannot become ready.
+func (s *Server) waitReady(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return err
+	}
+	diagnose := time.Now().Add(diagnoseAfter)
+	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		if err == nil || time.Now().Before(diagnose) {
+			return err == nil, nil
+		}
+		diagnose = time.Now().Add(diagnoseAfter)
+		return false, s.readiness.Diagnose(ctx)
+	})
+}
+
 func (s *Server) renewCertificates(ctx context.Context) {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
@@ -179,9 +157,9 @@ func (s *Server) renewCertificates(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := s.pki.Renew()
+		err := s.opened.pki.Renew()
 		if err == nil {
-			err = s.pki.WriteKubeconfig(s.config.Kubeconfig, s.URL())
+			err = s.opened.pki.WriteKubeconfig(s.config.Kubeconfig, s.URL())
 		}
 		if err != nil {
 			klog.ErrorS(err, "certificates are not renewed")
@@ -189,21 +167,8 @@ func (s *Server) renewCertificates(ctx context.Context) {
 	}
 }
 
-// close gives back, in reverse order, what New took.
+// close closes, in reverse order, what New opened.
 func (s *Server) close() {
-	if s.generic != nil {
-		s.generic.Destroy()
-	}
-	if s.storage != nil {
-		s.storage.Close()
-	}
-	if s.member != nil {
-		s.member.Close()
-	}
-	if s.listener != nil {
-		s.listener.takeAway()
-	}
-	if s.lock != nil {
-		_ = s.lock.Close()
-	}
+	s.generic.Destroy()
+	s.opened.close()
 }

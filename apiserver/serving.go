@@ -14,13 +14,14 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/serviceip"
 )
 
 // servingHosts are the names and addresses that clients know the server by.
 func servingHosts(config Config) []string {
 	hosts := []string{
 		"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
-		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", serviceIP,
+		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", serviceip.KubernetesIP,
 		genericapiserver.LoopbackClientServerNameOverride,
 	}
 	if ip := net.ParseIP(config.BindAddress); ip != nil && !ip.IsUnspecified() {
@@ -55,26 +56,25 @@ func listen(config Config) (*closableListener, error) {
 	return &closableListener{Listener: listener}, nil
 }
 
-// closableListener can be closed below a server that did not get to the end of its
-// requests in time. Upstream panics when a listener is closed by anybody but itself.
+// closableListener can be closed while a server still accepts on it, because its
+// requests did not end in time. Upstream panics if other code closes its listener.
 type closableListener struct {
 	net.Listener
-	taken atomic.Bool
+	closed atomic.Bool
 }
 
-// Accept implements net.Listener. Once the listener is taken away, it waits for the
-// end of the process.
+// Accept implements net.Listener. After forceClose it blocks until the process ends.
 func (l *closableListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	if err != nil && l.taken.Load() {
+	if err != nil && l.closed.Load() {
 		select {}
 	}
 	return conn, err
 }
 
-// takeAway closes the listener, whoever accepts.
-func (l *closableListener) takeAway() {
-	l.taken.Store(true)
+// forceClose closes the listener, even while the server accepts on it.
+func (l *closableListener) forceClose() {
+	l.closed.Store(true)
 	_ = l.Close()
 }
 

@@ -7,19 +7,48 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/native"
 )
 
 const requestTimeout = 60 * time.Second
 
-// applyLimits bounds what clients can ask for at one time.
+// applySettings fills in the settings that no stage needs: audit, limits, OpenAPI,
+// health, and the filter of requests with definitions.
+func applySettings(b base) error {
+	if err := applyAudit(b.generic, b.config.Audit); err != nil {
+		return err
+	}
+	applyLimits(b.generic)
+	applyOpenAPI(b.generic)
+	applyHealth(b.generic, b.client)
+	return applyDefinitionFilter(b.generic, b.codecs)
+}
+
+// applyDefinitionFilter puts the filter of requests with definitions around the
+// handlers.
+func applyDefinitionFilter(config *genericapiserver.Config, codecs serializer.CodecFactory) error {
+	filter, err := definitions.NewFilter(codecs)
+	if err != nil {
+		return err
+	}
+	build := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return build(filter.Wrap(next, c.MaxRequestBodyBytes), c)
+	}
+	return nil
+}
+
+// applyLimits bounds the number of requests in flight and their time.
 func applyLimits(config *genericapiserver.Config) {
 	config.RequestTimeout = requestTimeout
 	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = 400, 200
@@ -32,30 +61,32 @@ func applyLimits(config *genericapiserver.Config) {
 func applyOpenAPI(config *genericapiserver.Config) {
 	scheme := native.NewPublishedScheme()
 	// Definitions are published as the types that clients know.
-	scheme.AddKnownTypes(apiextensionsv1.SchemeGroupVersion, &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinitionList{})
-	scheme.AddKnownTypes(apiextensionsv1beta1.SchemeGroupVersion, &apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensionsv1beta1.CustomResourceDefinitionList{})
-	namer, models := openapinamer.NewDefinitionNamer(scheme), definitionModels()
+	scheme.AddKnownTypes(apiextensionsv1.SchemeGroupVersion,
+		&apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinitionList{})
+	scheme.AddKnownTypes(apiextensionsv1beta1.SchemeGroupVersion,
+		&apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensionsv1beta1.CustomResourceDefinitionList{})
+	namer, models := openapinamer.NewDefinitionNamer(scheme), definitions.Models()
 	nameOf := func(name string) (string, spec.Extensions) {
 		if model, ok := models[name]; ok {
 			name = model
 		}
 		return namer.GetDefinitionName(name)
 	}
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openAPIDefinitions, namer)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions.OpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = "Holdfast"
 	config.OpenAPIConfig.GetDefinitionName = nameOf
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openAPIDefinitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions.OpenAPIDefinitions, namer)
 	config.OpenAPIV3Config.Info.Title = "Holdfast"
 	config.OpenAPIV3Config.GetDefinitionName = nameOf
 }
 
 // applyHealth makes readiness and liveness depend on etcd.
 func applyHealth(config *genericapiserver.Config, client *etcd.Client) {
-	asked := func(req *http.Request) error {
+	healthy := func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), storagebackend.DefaultHealthcheckTimeout)
 		defer cancel()
-		return client.Healthy(ctx, keyPrefix)
+		return client.Healthy(ctx, storage.KeyPrefix)
 	}
-	config.AddHealthChecks(healthz.NamedCheck("etcd", asked))
-	config.AddReadyzChecks(healthz.NamedCheck("etcd-readiness", asked))
+	config.AddHealthChecks(healthz.NamedCheck("etcd", healthy))
+	config.AddReadyzChecks(healthz.NamedCheck("etcd-readiness", healthy))
 }

@@ -15,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 const (
@@ -43,7 +46,7 @@ func soakTime(t *testing.T) time.Duration {
 // Memory does not follow the rate of writes: history is bounded by its number
 // of events, in the watch cache and in etcd.
 func TestSoakMemory(t *testing.T) {
-	server := startChild(t, t.TempDir())
+	server := servertest.StartProcess(t, apiserver.Config{DataDir: t.TempDir()})
 	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
 	defer cancel()
 
@@ -60,7 +63,7 @@ func TestSoakMemory(t *testing.T) {
 	peak := 0
 	// The end of the soak ends the poll as well.
 	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) {
-		rss := residentMB(t, server.cmd.Process.Pid)
+		rss := residentMB(t, server.PID())
 		peak = max(peak, rss)
 		return false, nil
 	})

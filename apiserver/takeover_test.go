@@ -32,9 +32,9 @@ func leader(t *testing.T, client kubernetes.Interface) string {
 // from the lease, which package lifecycle asserts.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	cluster := etcd.Cluster{Servers: []string{startEtcd(t, transport.TLSInfo{})}}
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	dir := t.TempDir()
-	first := startChildWith(t, apiserver.Config{DataDir: dir, Kubeconfig: dir + ".kubeconfig", Etcd: cluster})
+	first := servertest.StartProcess(t, apiserver.Config{DataDir: dir, Etcd: cluster})
 	servertest.Eventually(t, "the first server leads", func() bool { return leader(t, first.Client(t)) != "" })
 	dead := leader(t, first.Client(t))
 	client := servertest.Start(t, apiserver.Config{Etcd: cluster}).Client(t)
@@ -48,7 +48,7 @@ func TestTakeover(t *testing.T) {
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: owned}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	first.kill()
+	first.Kill()
 	if err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

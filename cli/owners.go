@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	serverguard "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -102,7 +102,7 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
 	data, err := info.Client.Get().NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).Name(info.Name).Param("holdfast", "commands").Do(cmd.Context()).Raw()
-	var list serverguard.CommandList
+	var list fieldownership.CommandList
 	if err != nil || json.Unmarshal(data, &list) != nil || list.Kind != "CommandList" {
 		return ownership.Commands{}
 	}

@@ -3,7 +3,6 @@ package custom
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -13,19 +12,20 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver/requestbody"
 )
 
 // isApply says whether a request is a server-side apply.
 func isApply(req *http.Request) bool {
-	mediaType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
-	return types.PatchType(strings.TrimSpace(mediaType)) == types.ApplyYAMLPatchType
+	return types.PatchType(requestbody.MediaType(req)) == types.ApplyYAMLPatchType
 }
 
 // pruneApplied prunes the configuration that a request applies, in the request,
 // before it is merged: so nobody comes to own a field that does not exist. It is
 // never defaulted, since what a manager leaves out it does not own.
 func (v *version) pruneApplied(req *http.Request) error {
-	body, err := readBody(req, v.served.server.config.MaxBody)
+	body, err := requestbody.Read(req, v.served.server.config.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (v *version) pruneApplied(req *http.Request) error {
 	if err := v.served.server.format.Encode(&pruned, applied); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	req.Body, req.ContentLength = io.NopCloser(&pruned), int64(pruned.Len())
+	requestbody.Replace(req, pruned.Bytes())
 	return nil
 }
 
@@ -106,18 +106,4 @@ func report(req *http.Request, directive string, unknown []string) error {
 		warning.AddWarning(req.Context(), "", text)
 	}
 	return nil
-}
-
-func readBody(req *http.Request, limit int64) ([]byte, error) {
-	if limit <= 0 {
-		return io.ReadAll(req.Body)
-	}
-	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > limit {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
-	}
-	return body, nil
 }

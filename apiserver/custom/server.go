@@ -24,7 +24,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/apiserver/custom/text"
-	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -46,8 +46,8 @@ type Config struct {
 	// Groups and Aggregated are what /apis is answered from.
 	Groups     discovery.GroupManager
 	Aggregated aggregated.ResourceManager
-	// Guard judges whose fields an update changes; nil judges nothing.
-	Guard *guard.Guard
+	// Ownership checks who owns the fields that an update changes; nil checks nothing.
+	Ownership *fieldownership.Checker
 	// ImmutabilityStatus is the HTTP status of a change that a marker forbids:
 	// 400, which is also the meaning of 0, or 422.
 	ImmutabilityStatus int

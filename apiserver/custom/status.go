@@ -3,11 +3,10 @@ package custom
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
 // statusStrategy lets a write change the status and nothing else.
@@ -43,52 +42,12 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 			}
 		}
 	}
-	return s.resetFields(names...)
+	return subresource.ResetFields(subresource.TopLevel(names...), s.version.groupVersion())
 }
 
-// statusREST serves the status of objects on the store of the objects.
-type statusREST struct{ store *genericregistry.Store }
-
-var (
-	_ rest.Patcher             = &statusREST{}
-	_ rest.ResetFieldsStrategy = &statusREST{}
-)
-
-func newStatusREST(v *version) *statusREST {
-	s := statusStrategy{newStrategy(v)}
+// newStatus serves the status of objects on the store of the objects.
+func newStatus(v *version) *subresource.Status {
 	store := *v.store
-	store.CreateStrategy, store.DeleteStrategy = nil, nil
-	store.UpdateStrategy, store.ResetFieldsStrategy = s, s
 	store.BeginUpdate = v.beginStatusUpdate
-	return &statusREST{store: &store}
-}
-
-// New implements rest.Storage.
-func (r *statusREST) New() runtime.Object { return r.store.New() }
-
-// Destroy implements rest.Storage; the store is closed once, with its version.
-func (*statusREST) Destroy() {}
-
-// Get implements rest.Getter.
-func (r *statusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return r.store.Get(ctx, name, options)
-}
-
-// Update implements rest.Updater. A status never creates its object.
-func (r *statusREST) Update(
-	ctx context.Context, name string, info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
-	_ bool, options *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, info, create, update, false, options)
-}
-
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (r *statusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return r.store.GetResetFields()
-}
-
-// ConvertToTable implements rest.TableConvertor.
-func (r *statusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return r.store.ConvertToTable(ctx, obj, options)
+	return subresource.NewStatus(&store, statusStrategy{newStrategy(v)})
 }

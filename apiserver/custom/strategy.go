@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
 // strategy is what a store asks about the objects of one version. Updates are
@@ -141,15 +143,7 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if !s.version.compiled.HasStatus() {
 		return nil
 	}
-	return s.resetFields("status")
-}
-
-func (s strategy) resetFields(fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
-	set := fieldpath.NewSet()
-	for _, name := range fields {
-		set.Insert(fieldpath.MakePathOrDie(name))
-	}
-	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.version.groupVersion().String()): set}
+	return subresource.ResetFields(subresource.TopLevel("status"), s.version.groupVersion())
 }
 
 func (s strategy) predicate(label labels.Selector, f fields.Selector) storage.SelectionPredicate {

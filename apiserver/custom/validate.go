@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
-	"holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
 // validator is the second step of validation: what a schema says of values. It
@@ -30,7 +30,7 @@ type validator interface {
 func (v *version) beginUpdate(ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
 	updated, old := content(newObj), content(oldObj)
 	v.keepStatus(updated, old)
-	owned, update := v.served.server.config.Guard, guard.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: old, New: updated}
+	owned, update := v.served.server.config.Ownership, fieldownership.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: old, New: updated}
 	owned.Prepare(ctx, update)
 	return doNothing, v.judgeUpdate(ctx, updated, old, func(ctx context.Context, newValues, oldValues map[string]any) field.ErrorList {
 		return append(owned.Check(ctx, update), v.validator.Validate(ctx, newValues, oldValues)...)

@@ -14,6 +14,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"holdfast.dev/holdfast/apiserver/subresource"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -48,8 +49,8 @@ type version struct {
 	opening error
 
 	store    *genericregistry.Store
-	status   *statusREST
-	scale    *scaleREST
+	status   *subresource.Status
+	scale    *subresource.Scale
 	scopes   scopes
 	warnings []string
 }
@@ -111,7 +112,7 @@ func (v *version) openStore() error {
 		ResetFieldsStrategy:       s,
 		TableConvertor:            table,
 		BeginUpdate:               v.beginUpdate,
-		AfterDelete:               v.served.server.config.Guard.AfterDelete,
+		AfterDelete:               v.served.server.config.Ownership.AfterDelete,
 	}
 	options := &generic.StoreOptions{RESTOptions: withCodec{v.served.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
 	if err := store.CompleteWithOptions(options); err != nil {
@@ -119,10 +120,10 @@ func (v *version) openStore() error {
 	}
 	v.store = store
 	if v.compiled.HasStatus() {
-		v.status = newStatusREST(v)
+		v.status = newStatus(v)
 	}
 	if v.compiled.Scale() != nil {
-		v.scale = newScaleREST(v)
+		v.scale = newScale(v)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	server "holdfast.dev/holdfast/apiserver/guard"
+	server "holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/ownership"
 )
 

@@ -14,7 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
-	serverguard "holdfast.dev/holdfast/apiserver/guard"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -76,7 +76,7 @@ func FuzzWrite(f *testing.F) {
 		}
 		total := 0
 		for _, line := range resp.Header.Values("Warning") {
-			if total += utf8.RuneCountInString(line); strings.Contains(line, serverguard.NoteBroken) {
+			if total += utf8.RuneCountInString(line); strings.Contains(line, fieldownership.NoteBroken) {
 				t.Error(line)
 			}
 		}

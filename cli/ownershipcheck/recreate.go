@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	server "holdfast.dev/holdfast/apiserver/guard"
+	server "holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/ownership"
 )
 

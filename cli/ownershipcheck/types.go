@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	server "holdfast.dev/holdfast/apiserver/guard"
+	server "holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"

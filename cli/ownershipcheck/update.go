@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	server "holdfast.dev/holdfast/apiserver/guard"
+	server "holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/ownership"
 )
 

@@ -17,7 +17,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	server "holdfast.dev/holdfast/apiserver/guard"
+	server "holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/ownership"
 )
 

@@ -1,0 +1,47 @@
+package apiserver_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// The audit log holds the requests that the policy names, and no others.
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	write(t, policy, `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  resources: [{group: "", resources: [configmaps]}]
+`)
+	server := servertest.Start(t, apiserver.Config{
+		DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log},
+	})
+	if _, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "audited"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds := func(text string) bool { return strings.Contains(string(data), text) }
+	if !holds(`"verb":"create"`) || !holds(`"name":"audited"`) || holds(`"resource":"leases"`) {
+		t.Errorf("the log holds %s", data)
+	}
+}

@@ -1,0 +1,277 @@
+package builtin_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/native"
+)
+
+// sealing is what the API says of a field that a sealed object does not change.
+const sealing = "Forbidden: field is immutable when `immutable` is set"
+
+// content sends documents about one object.
+type content struct {
+	client   kubernetes.Interface
+	resource string
+}
+
+func (c content) create(t testing.TB, name, document string) error {
+	t.Helper()
+	request := c.client.CoreV1().RESTClient().Post().Namespace("default").Resource(c.resource)
+	return request.Body(named(t, name, document)).SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
+}
+
+func (c content) put(t testing.TB, name, document string) error {
+	t.Helper()
+	request := c.client.CoreV1().RESTClient().Put().Namespace("default").Resource(c.resource).Name(name)
+	return request.Body(named(t, name, document)).SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
+}
+
+func (c content) merge(t testing.TB, name, document string) error {
+	t.Helper()
+	patch, err := yaml.YAMLToJSON([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.client.CoreV1().RESTClient().Patch(types.MergePatchType).Namespace("default").Resource(c.resource).Name(name).
+		Body(patch).Do(t.Context()).Error()
+}
+
+func (c content) apply(t testing.TB, name, document string) error {
+	t.Helper()
+	return c.client.CoreV1().RESTClient().Patch(types.ApplyPatchType).Namespace("default").Resource(c.resource).Name(name).
+		Param("fieldManager", "other").Param("force", "true").Body(named(t, name, document)).Do(t.Context()).Error()
+}
+
+// named is a document as JSON, with its type and a name.
+func named(t testing.TB, name, document string) []byte {
+	t.Helper()
+	var obj map[string]any
+	if err := yaml.Unmarshal([]byte(document), &obj); err != nil {
+		t.Fatal(err)
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		obj["metadata"] = metadata
+	}
+	metadata["name"] = name
+	if obj["kind"] == nil {
+		t.Fatalf("no kind in %s", document)
+	}
+	obj["apiVersion"] = "v1"
+	data, err := yaml.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err = yaml.YAMLToJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestSealed sends every write that the rules of immutable ConfigMaps and
+// Secrets tell apart.
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	client := servertest.Start(t, apiserver.Config{}).Client(t)
+	const (
+		configMap       = "{kind: ConfigMap, immutable: true, data: {a: '1'}, binaryData: {b: AAEC}}"
+		emptyConfigMap  = "{kind: ConfigMap, immutable: true}"
+		openConfigMap   = "{kind: ConfigMap, immutable: false, data: {a: '1'}}"
+		secret          = "{kind: Secret, immutable: true, data: {a: MQ==, b: Mg==}}"
+		openSecret      = "{kind: Secret, data: {a: MQ==}}"
+		configMapAnswer = `ConfigMap "NAME" is invalid: `
+		secretAnswer    = `Secret "NAME" is invalid: `
+	)
+	half := strings.Repeat("x", 1<<19)
+	tests := map[string]struct {
+		// old is created; how and document are what is sent then.
+		old, how, document string
+		want               string
+	}{
+		"data of a config map":        {configMap, "merge", "{data: {a: '2'}}", configMapAnswer + "data: " + sealing},
+		"a key more":                  {configMap, "merge", "{data: {c: '2'}}", configMapAnswer + "data: " + sealing},
+		"a key less":                  {configMap, "merge", "{data: {a: null}}", configMapAnswer + "data: " + sealing},
+		"binary data":                 {configMap, "merge", "{binaryData: {b: AAEE}}", configMapAnswer + "binaryData: " + sealing},
+		"immutable false":             {configMap, "merge", "{immutable: false}", configMapAnswer + "immutable: " + sealing},
+		"immutable null":              {configMap, "merge", "{immutable: null}", configMapAnswer + "immutable: " + sealing},
+		"immutable absent":            {configMap, "put", "{kind: ConfigMap, data: {a: '1'}, binaryData: {b: AAEC}}", configMapAnswer + "immutable: " + sealing},
+		"by apply":                    {configMap, "apply", "{kind: ConfigMap, data: {a: '2'}}", configMapAnswer + "data: " + sealing},
+		"everything at once":          {configMap, "put", "{kind: ConfigMap}", configMapAnswer + "[immutable: " + sealing + ", data: " + sealing + ", binaryData: " + sealing + "]"},
+		"the same again":              {configMap, "put", configMap, ""},
+		"the same by apply":           {configMap, "apply", configMap, ""},
+		"labels and annotations":      {configMap, "merge", "{metadata: {labels: {a: b}, annotations: {a: b}}}", ""},
+		"finalizers":                  {configMap, "merge", "{metadata: {finalizers: [a.example.com/b]}}", ""},
+		"owners":                      {configMap, "merge", "{metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]}}", ""},
+		"nothing for empty":           {emptyConfigMap, "put", "{kind: ConfigMap, immutable: true, data: {}, binaryData: {}}", ""},
+		"something for nothing":       {emptyConfigMap, "merge", "{data: {a: '1'}}", configMapAnswer + "data: " + sealing},
+		"open, data":                  {openConfigMap, "merge", "{data: {a: '2'}}", ""},
+		"open, sealed with new data":  {openConfigMap, "merge", "{immutable: true, data: {a: '2'}}", ""},
+		"open, immutable absent":      {openConfigMap, "put", "{kind: ConfigMap}", ""},
+		"data of a secret":            {secret, "merge", "{data: {a: Mg==}}", secretAnswer + "data: " + sealing},
+		"string data":                 {secret, "merge", "{stringData: {a: '2'}}", secretAnswer + "data: " + sealing},
+		"string data, a key more":     {secret, "merge", "{stringData: {c: '1'}}", secretAnswer + "data: " + sealing},
+		"string data that repeats":    {secret, "merge", "{stringData: {a: '1'}}", ""},
+		"string data instead of data": {secret, "put", "{kind: Secret, immutable: true, stringData: {a: '1', b: '2'}}", ""},
+		"secret, immutable absent":    {secret, "put", "{kind: Secret, data: {a: MQ==, b: Mg==}}", secretAnswer + "immutable: " + sealing},
+		"secret, all at once": {
+			secret, "put", "{kind: Secret, type: example.com/other}",
+			secretAnswer + `[type: Invalid value: "example.com/other": field is immutable, immutable: ` + sealing + ", data: " + sealing + "]",
+		},
+		"secret, metadata":          {secret, "merge", "{metadata: {labels: {a: b}}}", ""},
+		"secret, the same again":    {secret, "put", secret, ""},
+		"type of an open secret":    {openSecret, "merge", "{type: example.com/other}", secretAnswer + `type: Invalid value: "example.com/other": field is immutable`},
+		"open secret sealed":        {openSecret, "merge", "{immutable: true, stringData: {a: '2'}}", ""},
+		"more than a megabyte":      {openConfigMap, "merge", "{data: {a: " + half + ", b: " + half + ", c: x}}", configMapAnswer + "[]: Too long: may not be more than 1048576 bytes"},
+		"a secret of a megabyte":    {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + "}}", ""},
+		"a secret of more than one": {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + ", c: x}}", secretAnswer + "data: Too long: may not be more than 1048576 bytes"},
+	}
+	for i, name := range slices.Sorted(maps.Keys(tests)) {
+		test, object := tests[name], fmt.Sprintf("object-%d", i)
+		t.Run(name, func(t *testing.T) {
+			c := content{client: client, resource: "configmaps"}
+			if strings.Contains(test.old, "Secret") {
+				c.resource = "secrets"
+			}
+			if err := c.create(t, object, test.old); err != nil {
+				t.Fatal(err)
+			}
+			send := map[string]func(testing.TB, string, string) error{"put": c.put, "merge": c.merge, "apply": c.apply}[test.how]
+			err := send(t, object, test.document)
+			got := ""
+			if err != nil {
+				got = strings.ReplaceAll(err.Error(), object, "NAME")
+				if !apierrors.IsInvalid(err) {
+					t.Errorf("%v is not 422", err)
+				}
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			// One whose owner there never was may be collected already.
+			err = c.client.CoreV1().RESTClient().Delete().Namespace("default").Resource(c.resource).Name(object).Do(t.Context()).Error()
+			if err != nil && (name != "owners" || !apierrors.IsNotFound(err)) {
+				t.Errorf("deletion: %v", err)
+			}
+		})
+	}
+}
+
+// TestSealingOff: without the feature nothing new is sealed, and what is sealed
+// stays so.
+func TestSealingOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	kinds := map[string]string{"configmaps": "kind: ConfigMap, data: {a: MQ==}", "secrets": "kind: Secret, data: {a: MQ==}"}
+	for resource, document := range kinds {
+		c := content{client: server.Client(t), resource: resource}
+		for name, immutable := range map[string]string{"sealed": ", immutable: true", "open": ", immutable: false", "plain": ""} {
+			if err := c.create(t, name, "{"+document+immutable+"}"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	features := native.NewFeatures()
+	if err := features.Set("ImmutableEphemeralVolumes=false"); err != nil {
+		t.Fatal(err)
+	}
+	server = servertest.Start(t, apiserver.Config{DataDir: dir, Features: features})
+	for resource, document := range kinds {
+		t.Run(resource, func(t *testing.T) {
+			c := content{client: server.Client(t), resource: resource}
+			steps := []struct {
+				what string
+				do   func() error
+				name string
+				want string
+			}{
+				{"created sealed", func() error { return c.create(t, "new", "{"+document+", immutable: true}") }, "new", "<nil>"},
+				{"sealed later", func() error { return c.merge(t, "plain", "{immutable: true}") }, "plain", "<nil>"},
+				{"sealed by apply", func() error { return c.apply(t, "plain", "{"+document+", immutable: true}") }, "plain", "<nil>"},
+				{"changed, so not sealed", func() error { return c.merge(t, "plain", "{data: {a: Mg==}}") }, "plain", "<nil>"},
+				{"had the field", func() error { return c.merge(t, "open", "{immutable: true}") }, "open", "true"},
+				{"relabelled", func() error { return c.merge(t, "sealed", "{metadata: {labels: {a: b}}}") }, "sealed", "true"},
+				{"data of what is sealed", func() error { return invalid(c.merge(t, "sealed", "{data: {a: Mg==}}")) }, "sealed", "true"},
+				{"unsealed", func() error { return invalid(c.merge(t, "sealed", "{immutable: null}")) }, "sealed", "true"},
+			}
+			for _, step := range steps {
+				if err := step.do(); err != nil {
+					t.Errorf("%s: %v", step.what, err)
+				}
+				if got := immutableOf(t, c, step.name); got != step.want {
+					t.Errorf("%s: immutable is %s, want %s", step.what, got, step.want)
+				}
+			}
+		})
+	}
+
+	// With the feature again everything is as it was, and can be sealed.
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	server = servertest.Start(t, apiserver.Config{DataDir: dir})
+	for resource := range kinds {
+		c := content{client: server.Client(t), resource: resource}
+		for name, want := range map[string]string{"sealed": "true", "open": "true", "plain": "<nil>", "new": "<nil>"} {
+			if got := immutableOf(t, c, name); got != want {
+				t.Errorf("on again: immutable of %s %s is %s, want %s", resource, name, got, want)
+			}
+		}
+		for _, name := range []string{"sealed", "open"} {
+			if err := invalid(c.merge(t, name, "{data: {a: Mw==}}")); err != nil {
+				t.Errorf("on again: data of %s %s: %v", resource, name, err)
+			}
+		}
+		if err := c.merge(t, "plain", "{immutable: true}"); err != nil || immutableOf(t, c, "plain") != "true" {
+			t.Errorf("on again: %s are not sealed: %v", resource, err)
+		}
+	}
+}
+
+// invalid is an error if a write was not refused as one.
+func invalid(err error) error {
+	if apierrors.IsInvalid(err) {
+		return nil
+	}
+	return fmt.Errorf("not refused as invalid: %w", err)
+}
+
+func immutableOf(t testing.TB, c content, name string) string {
+	t.Helper()
+	var value *bool
+	if c.resource == "secrets" {
+		found, err := c.client.CoreV1().Secrets("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value = found.Immutable
+	} else {
+		found, err := c.client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value = found.Immutable
+	}
+	if value == nil {
+		return "<nil>"
+	}
+	return fmt.Sprint(*value)
+}

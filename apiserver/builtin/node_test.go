@@ -1,0 +1,299 @@
+package builtin_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// act is something that a node asks of the server.
+type act func(ctx context.Context, c kubernetes.Interface) error
+
+// TestNodeCredential asks, as a node, for everything that the credential of one
+// is about. The node has a pod "mine" that uses "used"; "theirs" is another's.
+func TestNodeCredential(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	u := newUsage(t, server, "shop")
+	mine, theirs := u.namespace+"-n1", u.namespace+"-n2"
+	for _, name := range []string{"used", "unused"} {
+		u.configMap(name, "1")
+		_, err := u.client.CoreV1().Secrets(u.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		u.must(err)
+		_, err = u.client.CoreV1().ServiceAccounts(u.namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		u.must(err)
+	}
+	u.pod("mine", "n1", "used")
+	u.pod("theirs", "n2", "unused")
+	pods := map[string]*corev1.Pod{}
+	for _, name := range []string{"mine", "theirs"} {
+		pod, err := u.client.CoreV1().Pods(u.namespace).Get(t.Context(), name, metav1.GetOptions{})
+		u.must(err)
+		pods[name] = pod
+	}
+	node := kubernetes.NewForConfigOrDie(server.As(t, "system:node:"+mine, "system:nodes"))
+
+	tests := map[string]struct {
+		do act
+		// want is in the refusal; empty is none.
+		want string
+	}{
+		"get what is used":             {do: getConfigMap("shop", "used")},
+		"get what is not":              {do: getConfigMap("shop", "unused"), want: "no relationship found between node 'shop-n1' and this object"},
+		"get the name elsewhere":       {do: getConfigMap("default", "used"), want: "no relationship found"},
+		"list all":                     {do: listConfigMaps("", metav1.ListOptions{}), want: "with the field selector holdfast.dev/used-by-node=shop-n1"},
+		"list a namespace":             {do: listConfigMaps("shop", metav1.ListOptions{}), want: "with the field selector"},
+		"list by label":                {do: listConfigMaps("shop", metav1.ListOptions{LabelSelector: "a=b"}), want: "with the field selector"},
+		"list its own":                 {do: listConfigMaps("", u.selectUsed("n1"))},
+		"list another's":               {do: listConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
+		"list all but another's":       {do: listConfigMaps("", metav1.ListOptions{FieldSelector: usedByNode + "!=" + theirs}), want: "with the field selector"},
+		"watch its own":                {do: watchConfigMaps("", u.selectUsed("n1"))},
+		"watch another's":              {do: watchConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
+		"watch one that is used":       {do: watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=used"})},
+		"watch one that is not":        {do: watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=unused"}), want: "no relationship found"},
+		"watch the name elsewhere":     {do: watchConfigMaps("", metav1.ListOptions{FieldSelector: "metadata.name=used"}), want: "by name or with the field selector"},
+		"a secret that is not used":    {do: getSecret("unused"), want: "no relationship found"},
+		"secrets of its own":           {do: listSecrets(u.selectUsed("n1"))},
+		"secrets of another":           {do: listSecrets(u.selectUsed("n2")), want: "with the field selector"},
+		"change what is used":          {do: patchConfigMap("used"), want: "a node only reads configmaps"},
+		"delete what is used":          {do: deleteConfigMap("used"), want: "a node only reads configmaps"},
+		"its pods":                     {do: listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + mine})},
+		"another's pods":               {do: listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + theirs}), want: "with the field selector spec.nodeName=shop-n1"},
+		"all pods":                     {do: listPods(metav1.ListOptions{}), want: "with the field selector spec.nodeName=shop-n1"},
+		"status of its pod":            {do: patchPod("mine", `{"status":{"phase":"Running"}}`, "status")},
+		"status with a label":          {do: patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`, "status"), want: "may not change the metadata of a pod"},
+		"status with a finalizer":      {do: patchPod("mine", `{"metadata":{"finalizers":["a/b"]}}`, "status"), want: "may not change the metadata of a pod"},
+		"status of another's pod":      {do: patchPod("theirs", `{"status":{"phase":"Running"}}`, "status"), want: "no relationship found"},
+		"a pod itself":                 {do: patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`), want: "a node only reads and deletes pods"},
+		"a new pod":                    {do: createPod(mine), want: "a node only reads and deletes pods"},
+		"another's pod deleted":        {do: deletePod("theirs"), want: "no relationship found"},
+		"a token for its pod":          {do: token("default", pods["mine"])},
+		"a token for another's pod":    {do: token("default", pods["theirs"]), want: "scheduled on a different node"},
+		"a token of another account":   {do: token("unused", pods["mine"]), want: "no relationship found"},
+		"a token bound to nothing":     {do: token("default", nil), want: "not bound to a pod"},
+		"registers":                    {do: createNode(metav1.ObjectMeta{Name: mine, Labels: map[string]string{"kubernetes.io/hostname": mine}})},
+		"registers another":            {do: createNode(metav1.ObjectMeta{Name: theirs}), want: `is not allowed to modify node "shop-n2"`},
+		"its node restricted":          {do: patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`), want: "not allowed to modify labels: node-restriction.kubernetes.io/a"},
+		"its node tainted":             {do: patchNode(mine, `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}`), want: "not allowed to modify taints"},
+		"its node owned":               {do: patchNode(mine, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"b"}]}}`), want: "not allowed to modify owner references"},
+		"its node's status":            {do: patchNode(mine, `{"status":{"phase":"Running"}}`, "status")},
+		"its node's status restricted": {do: patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`, "status"), want: "not allowed to modify labels"},
+		"its lease":                    {do: createLease("kube-node-lease", metav1.ObjectMeta{Name: mine})},
+		"another's lease":              {do: createLease("kube-node-lease", metav1.ObjectMeta{Name: theirs}), want: "can only access the lease"},
+		"a lease elsewhere":            {do: createLease("kube-system", metav1.ObjectMeta{Name: mine}), want: "in namespace kube-node-lease only"},
+		"an event":                     {do: createEvent("shop", pods["mine"])},
+		"read events":                  {do: listEvents("shop"), want: "a node may not list events"},
+		"its certificate":              {do: requestCertificate(mine)},
+		"another's certificate":        {do: requestCertificate(theirs), want: "may only ask for a certificate of its own name"},
+	}
+	// A list as of now has the server know of all pods.
+	u.list("n1")
+	// What comes first makes what others are about.
+	u.must(tests["registers"].do(t.Context(), node))
+	delete(tests, "registers")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := test.do(t.Context(), node)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case test.want != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+	if err := deletePod("mine")(t.Context(), node); err != nil {
+		t.Errorf("its pod deleted: %v", err)
+	}
+	// What only that pod used is not the node's business any more.
+	u.list("n1")
+	if err := getConfigMap("shop", "used")(t.Context(), node); !apierrors.IsForbidden(err) {
+		t.Errorf("what is used no more: %v", err)
+	}
+}
+
+// TestUsersSelectByNode: the selector is for everybody who may list the kind.
+func TestUsersSelectByNode(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	u := newUsage(t, server, "shop")
+	u.configMap("used", "1")
+	u.pod("mine", "n1", "used")
+	someone := kubernetes.NewForConfigOrDie(server.As(t, "ann"))
+	if err := listConfigMaps("", u.selectUsed("n1"))(t.Context(), someone); !apierrors.IsForbidden(err) {
+		t.Errorf("without a role: %v", err)
+	}
+	if err := listConfigMaps("", u.selectUsed("n1"))(t.Context(), u.client); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+}
+
+func getConfigMap(namespace, name string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err
+	}
+}
+
+func listConfigMaps(namespace string, options metav1.ListOptions) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().ConfigMaps(namespace).List(ctx, options)
+		return err
+	}
+}
+
+func watchConfigMaps(namespace string, options metav1.ListOptions) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		w, err := c.CoreV1().ConfigMaps(namespace).Watch(ctx, options)
+		if err == nil {
+			w.Stop()
+		}
+		return err
+	}
+}
+
+func patchConfigMap(name string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().ConfigMaps("shop").Patch(ctx, name, types.MergePatchType, []byte(`{"data":{"a":"b"}}`), metav1.PatchOptions{})
+		return err
+	}
+}
+
+func deleteConfigMap(name string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		return c.CoreV1().ConfigMaps("shop").Delete(ctx, name, metav1.DeleteOptions{})
+	}
+}
+
+func getSecret(name string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Secrets("shop").Get(ctx, name, metav1.GetOptions{})
+		return err
+	}
+}
+
+func listSecrets(options metav1.ListOptions) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Secrets("").List(ctx, options)
+		return err
+	}
+}
+
+func listPods(options metav1.ListOptions) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Pods("").List(ctx, options)
+		return err
+	}
+}
+
+func patchPod(name, patch string, subresources ...string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Pods("shop").Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+		return err
+	}
+}
+
+func createPod(node string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Spec: corev1.PodSpec{
+			NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}},
+		}}
+		_, err := c.CoreV1().Pods("shop").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func deletePod(name string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		return c.CoreV1().Pods("shop").Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+	}
+}
+
+func token(account string, pod *corev1.Pod) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		request := &authenticationv1.TokenRequest{}
+		if pod != nil {
+			request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+		}
+		_, err := c.CoreV1().ServiceAccounts("shop").CreateToken(ctx, account, request, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func createNode(object metav1.ObjectMeta) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: object}, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func patchNode(name, patch string, subresources ...string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+		return err
+	}
+}
+
+func createLease(namespace string, object metav1.ObjectMeta) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoordinationV1().Leases(namespace).Create(ctx, &coordinationv1.Lease{ObjectMeta: object}, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func createEvent(namespace string, about *corev1.Pod) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Events(namespace).Create(ctx, &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{GenerateName: "mine."},
+			InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: about.Namespace, Name: about.Name, UID: about.UID},
+			Reason:         "FailedMount", Message: "configmap shop/x not found", Type: corev1.EventTypeWarning,
+		}, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func listEvents(namespace string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		_, err := c.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+		return err
+	}
+}
+
+func requestCertificate(node string) act {
+	return func(ctx context.Context, c kubernetes.Interface) error {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return err
+		}
+		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+			Subject: pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
+		}, key)
+		if err != nil {
+			return err
+		}
+		request := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}
+		request.Spec.SignerName = certificatesv1.KubeAPIServerClientKubeletSignerName
+		request.Spec.Request = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+		request.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
+		_, err = c.CertificatesV1().CertificateSigningRequests().Create(ctx, request, metav1.CreateOptions{})
+		return err
+	}
+}

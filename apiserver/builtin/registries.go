@@ -1,0 +1,104 @@
+package builtin
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/component-base/featuregate"
+
+	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/apiserver/selection"
+	"holdfast.dev/holdfast/native"
+)
+
+// eventSeconds is how long an event is kept, as in Kubernetes.
+const eventSeconds = 3600
+
+// Config is what the registries are opened with. All of it is required but for
+// Ownership.
+type Config struct {
+	Scheme  *runtime.Scheme
+	Options generic.RESTOptionsGetter
+	// Ownership checks who owns the fields that an update changes; nil checks nothing.
+	Ownership *fieldownership.Checker
+	// Features are the feature gates of the kinds.
+	Features featuregate.FeatureGate
+	// Selection lists the objects that each node uses.
+	Selection *selection.Selection
+	// TokenRequests serves serviceaccounts/token.
+	TokenRequests rest.Storage
+}
+
+// Resources maps a resource or subresource, "pods" or "pods/status", to its registry.
+type Resources map[string]rest.Storage
+
+// Kind is one built-in kind with its registries.
+type Kind struct {
+	// Versions are the versions that serve it, the preferred one first.
+	Versions  []schema.GroupVersion
+	Resources Resources
+}
+
+// Registries are the registries of all built-in kinds.
+type Registries struct {
+	// Kinds are in the order of package native.
+	Kinds []Kind
+	// Stores are the stores of the kinds.
+	Stores map[schema.GroupResource]*genericregistry.Store
+}
+
+// Open opens the registry of every built-in kind.
+func Open(config Config) (*Registries, error) {
+	out := &Registries{Stores: map[schema.GroupResource]*genericregistry.Store{}}
+	for _, kind := range native.Kinds() {
+		s := config.strategy(kind.Under(config.Features))
+		base, err := newKindREST(s, config.Options)
+		if err != nil {
+			return nil, err
+		}
+		out.Stores[kind.GroupResource()] = base.Store
+		out.Kinds = append(out.Kinds, Kind{
+			Versions:  append([]schema.GroupVersion{kind.GroupVersion}, kind.Views...),
+			Resources: config.resources(base, s),
+		})
+	}
+	return out, nil
+}
+
+func (c Config) strategy(kind native.Kind) strategy {
+	return strategy{ObjectTyper: c.Scheme, NameGenerator: names.SimpleNameGenerator, kind: kind, ownership: c.Ownership}
+}
+
+// resources adds the subresources of a kind to its registry.
+func (c Config) resources(base *kindREST, s strategy) Resources {
+	kind := base.kind
+	out := Resources{kind.Resource: base}
+	// Subresources copy the store, so what changes the store comes first.
+	switch kind.Resource {
+	case "namespaces":
+		out["namespaces"] = newNamespaceREST(base)
+		out["namespaces/finalize"] = newFinalizeREST(base, s)
+	case "configmaps", "secrets":
+		out[kind.Resource] = &usedByNodeREST{kindREST: base, selection: c.Selection}
+	case "serviceaccounts":
+		out["serviceaccounts/token"] = c.TokenRequests
+	case "pods":
+		out["pods/binding"] = &bindingREST{pods: base.Store}
+	case "events":
+		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return eventSeconds, nil }
+	}
+	switch {
+	case kind.Resource == "certificatesigningrequests":
+		out[kind.Resource+"/status"] = newStatus(base.Store, signingStrategy{statusStrategy{s}})
+		out[kind.Resource+"/approval"] = newStatus(base.Store, approvalStrategy{statusStrategy{s}})
+	case kind.Status:
+		out[kind.Resource+"/status"] = newStatus(base.Store, statusStrategy{s})
+	}
+	if kind.Scale != nil {
+		out[kind.Resource+"/scale"] = newScale(base.Store, kind)
+	}
+	return out
+}

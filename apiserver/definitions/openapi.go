@@ -1,0 +1,97 @@
+package definitions
+
+import (
+	"maps"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	upstream "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/v1beta1"
+	"holdfast.dev/holdfast/native/openapi"
+	"holdfast.dev/holdfast/schema"
+)
+
+// Models maps the Go types of definitions to the names under which Kubernetes
+// publishes them.
+func Models() map[string]string {
+	return map[string]string{
+		util.GetCanonicalTypeName(&definition.CustomResourceDefinition{}):     apiextensionsv1.CustomResourceDefinition{}.OpenAPIModelName(),
+		util.GetCanonicalTypeName(&definition.CustomResourceDefinitionList{}): apiextensionsv1.CustomResourceDefinitionList{}.OpenAPIModelName(),
+		util.GetCanonicalTypeName(&v1beta1.CustomResourceDefinition{}):        apiextensionsv1beta1.CustomResourceDefinition{}.OpenAPIModelName(),
+		util.GetCanonicalTypeName(&v1beta1.CustomResourceDefinitionList{}):    apiextensionsv1beta1.CustomResourceDefinitionList{}.OpenAPIModelName(),
+	}
+}
+
+// OpenAPIDefinitions returns the published schemas of definitions and of all built-in
+// kinds.
+func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	all := upstream.GetOpenAPIDefinitions(ref)
+	for _, name := range []string{
+		apiextensionsv1.JSONSchemaProps{}.OpenAPIModelName(), apiextensionsv1beta1.JSONSchemaProps{}.OpenAPIModelName(),
+	} {
+		declareKeywords(all, name)
+	}
+	for _, name := range []string{
+		apiextensionsv1.CustomResourceDefinitionSpec{}.OpenAPIModelName(),
+		apiextensionsv1.CustomResourceDefinitionVersion{}.OpenAPIModelName(),
+		apiextensionsv1beta1.CustomResourceDefinitionSpec{}.OpenAPIModelName(),
+		apiextensionsv1beta1.CustomResourceDefinitionVersion{}.OpenAPIModelName(),
+	} {
+		declare(all, name, "prune", *spec.BooleanProperty().WithDescription(
+			"prune says whether objects lose the fields that the schema does not specify."))
+	}
+	for _, name := range []string{
+		apiextensionsv1.CustomResourceDefinitionStatus{}.OpenAPIModelName(),
+		apiextensionsv1beta1.CustomResourceDefinitionStatus{}.OpenAPIModelName(),
+	} {
+		declare(all, name, "skeletons", skeletonsSchema())
+	}
+	for goName, model := range Models() {
+		all[goName] = all[model]
+	}
+	// Both maps hold the types of package meta; the generated ones of package native
+	// replace those of upstream.
+	maps.Copy(all, openapi.GetOpenAPIDefinitions(ref))
+	return all
+}
+
+// declareKeywords adds our keywords to the published schema of schemas.
+func declareKeywords(all map[string]common.OpenAPIDefinition, name string) {
+	for keyword, description := range map[string]string{
+		schema.ImmutableKeyword:     "x-kubernetes-immutable, set to true, keeps the whole subtree of an object as it is once the object exists.",
+		schema.ImmutableKeysKeyword: "x-kubernetes-immutable-keys, set to true, keeps the set of keys of a map, or of a list of type map.",
+		schema.AdditionOnlyKeyword:  "x-kubernetes-addition-only, set to true, lets keys or items come and never go.",
+		schema.DeletionOnlyKeyword:  "x-kubernetes-deletion-only, set to true, lets keys or items go and never come.",
+		schema.NoPruneKeyword:       "x-kubernetes-no-prune, set to true, keeps the value as it is, unknown fields included.",
+	} {
+		declare(all, name, keyword, *spec.BooleanProperty().WithDescription(description))
+	}
+	declare(all, name, schema.NormalizeKeyword, *spec.StringProperty().WithDescription(
+		"x-kubernetes-normalize, set to undefined, takes null and empty values away."))
+	entry := all[name]
+	entry.Schema.VendorExtensible.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	all[name] = entry
+}
+
+func declare(all map[string]common.OpenAPIDefinition, name, property string, declared spec.Schema) {
+	entry := all[name]
+	entry.Schema.SetProperty(property, declared)
+	all[name] = entry
+}
+
+func skeletonsSchema() spec.Schema {
+	item := spec.MapProperty(nil)
+	item.AdditionalProperties = nil
+	item.SetProperty("version", *spec.StringProperty())
+	shape := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
+	shape.VendorExtensible.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	item.SetProperty("schema", shape)
+	list := spec.ArrayProperty(item)
+	list.VendorExtensible.AddExtension("x-kubernetes-list-type", "atomic")
+	return *list.WithDescription("skeletons are the shapes that the schemas have.")
+}

@@ -1,0 +1,63 @@
+package fieldownership
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/json"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/v1beta1"
+	"holdfast.dev/holdfast/native/views"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// DefinitionType is the type of CustomResourceDefinitions, which kubectl applies as
+// it applies custom resources.
+func (c *Checker) DefinitionType() *ownership.Type {
+	if c == nil {
+		return nil
+	}
+	return c.definitions
+}
+
+// CanonicalDefinition is the Canonical of definitions: a configuration in either API
+// version, as it is stored and shown in v1.
+func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []string, err error) {
+	is := metav1.TypeMeta{}
+	if err := json.UnmarshalCaseSensitivePreserveInts(config, &is); err != nil {
+		return nil, nil, err
+	}
+	gvk := is.GroupVersionKind()
+	if gvk.Kind == "" {
+		gvk = definition.Kind
+	}
+	var (
+		stored = &definition.CustomResourceDefinition{}
+		older  v1beta1.CustomResourceDefinition
+		wrong  []error
+	)
+	switch {
+	case gvk.Kind != definition.Kind.Kind:
+		return nil, nil, fmt.Errorf("kind %q, not %s", gvk.Kind, definition.Kind.Kind)
+	case gvk == definition.Kind:
+		wrong, err = json.UnmarshalStrict(config, stored, json.DisallowUnknownFields)
+	case gvk.Group == definition.GroupName && gvk.Version == definition.V1beta1:
+		wrong, err = json.UnmarshalStrict(config, &older, json.DisallowUnknownFields)
+		stored = older.ToStored()
+	default:
+		return nil, nil, fmt.Errorf("version %q is not known", gvk.GroupVersion())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, err := range wrong {
+		unknown = append(unknown, strings.TrimPrefix(err.Error(), "unknown field "))
+	}
+	for _, path := range definition.AsWritten(stored, gvk.Version) {
+		unknown = append(unknown, fmt.Sprintf("%q", path))
+	}
+	canonical, err = views.Content(stored)
+	return canonical, unknown, err
+}

@@ -1,0 +1,122 @@
+package fieldownership
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/endpoints/responsewriter"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver/requestbody"
+	"holdfast.dev/holdfast/ownership"
+)
+
+const (
+	// Header is on every answer of a server that judges writes, with its mode.
+	// A client that finds it need not judge them itself.
+	Header = "Holdfast-Ownership"
+	// ForceHeader forces an edit: Holdfast-Force: true.
+	ForceHeader = "Holdfast-Force"
+	// CommandHeader is how kubectl says which command it runs.
+	CommandHeader = "Kubectl-Command"
+)
+
+// Filter stands around the handlers of resources, inside of authorization.
+func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
+	if c == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set(Header, string(c.mode))
+		info, ok := genericapirequest.RequestInfoFrom(req.Context())
+		switch {
+		case !ok || !info.IsResourceRequest:
+		case info.Verb == "get" && info.Subresource == "" && req.URL.Query().Get(commandsQuery) == commandsValue:
+			c.serveCommands(next, w, req)
+			return
+		case (info.Verb == "update" || info.Verb == "patch") && (info.Subresource == "" || info.Subresource == "scale"):
+			a, request := c.attempt(req, info)
+			if a.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
+				a.body = readBody(request, maxBody)
+			}
+			req = request.WithContext(withAttempt(request.Context(), a))
+			w = responsewriter.WrapForHTTP1Or2(&answer{ResponseWriter: w, checker: c, attempt: a, request: req})
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// IsForced says that a query forces a server-side apply, as the server reads it.
+func IsForced(query url.Values) bool {
+	values, forced := query["force"], false
+	// It has no error to return.
+	_ = runtime.Convert_Slice_string_To_bool(&values, &forced, nil)
+	return forced
+}
+
+// attempt learns who writes.
+func (c *Checker) attempt(req *http.Request, info *genericapirequest.RequestInfo) (*attempt, *http.Request) {
+	query := req.URL.Query()
+	serverSide := info.Verb == "patch" && strings.HasPrefix(requestbody.MediaType(req), applyPatch)
+	who := ownership.Request{
+		Command: req.Header.Get(CommandHeader), FieldManager: query.Get("fieldManager"), UserAgent: req.UserAgent(),
+		ServerSide: serverSide, Forced: IsForced(query),
+		Force: req.Header.Get(ForceHeader) == "true",
+	}
+	if user, ok := genericapirequest.UserFrom(req.Context()); ok {
+		who.User = user.GetName()
+	}
+	a := &attempt{writer: ownership.ParseWriter(who), dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info)}
+	if a.writer.Act == ownership.Edit && who.FieldManager == ownership.ForceManager {
+		// The word means what it says here and is nobody's name.
+		query.Set("fieldManager", ownership.EditManager)
+		req = req.Clone(req.Context())
+		req.URL = withQuery(req.URL, query)
+	}
+	return a, req
+}
+
+// applyPatch begins the media types of server-side apply.
+var applyPatch = strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")
+
+func withQuery(u *url.URL, query url.Values) *url.URL {
+	out := *u
+	out.RawQuery = query.Encode()
+	return &out
+}
+
+// objectPath is the path of the object without its subresource.
+func objectPath(path string, info *genericapirequest.RequestInfo) string {
+	path = strings.TrimSuffix(path, "/")
+	if info.Subresource != "" {
+		path = strings.TrimSuffix(path, "/"+info.Subresource)
+	}
+	return path
+}
+
+// readBody returns the object in a request, nil if the body holds none. The request
+// keeps the body.
+func readBody(req *http.Request, limit int64) map[string]any {
+	data, err := requestbody.Peek(req, limit)
+	if err != nil {
+		// The handler meets the same error and answers it.
+		return nil
+	}
+	var body map[string]any
+	if utiljson.Unmarshal(data, &body) == nil {
+		return body
+	}
+	if converted, err := yaml.YAMLToJSON(data); err == nil && strings.Contains(req.Header.Get("Content-Type"), "yaml") {
+		if err := utiljson.Unmarshal(converted, &body); err != nil && !errors.Is(err, io.EOF) {
+			return nil
+		}
+	}
+	return body
+}

@@ -1,0 +1,24 @@
+package fieldownership
+
+import (
+	"runtime/debug"
+
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/ownership"
+)
+
+// NoteBroken is the note about a write whose judgement panicked. The log has more.
+const NoteBroken = "the judgement broke off, which is a mistake in Holdfast"
+
+// Judge is [ownership.Judge] for whoever stands in the way of a write: should it
+// panic, the write goes on, and one line says so.
+func Judge(write ownership.Write, cache *ownership.Cache) (verdict ownership.Verdict) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			klog.ErrorS(nil, "judge a write", "panic", broken, "stack", string(debug.Stack()))
+			verdict = ownership.Verdict{Writer: write.Writer, Note: NoteBroken}
+		}
+	}()
+	return ownership.Judge(write, cache)
+}

@@ -1,0 +1,316 @@
+package fieldownership_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// commander writes as one command of kubectl and keeps what it was told.
+type commander struct {
+	kubernetes.Interface
+	mu     sync.Mutex
+	said   []string
+	header http.Header
+}
+
+// running is a client that says it runs a command, with further headers.
+func running(t testing.TB, config *restclient.Config, command string, headers ...string) *commander {
+	t.Helper()
+	c := &commander{}
+	config = restclient.CopyConfig(config)
+	config.WarningHandler = c
+	config.ContentType = "application/json"
+	config.UserAgent = "kubectl/v1.32.0 (linux/amd64)"
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if command != "" {
+				req.Header.Set("Kubectl-Command", command)
+			}
+			for i := 0; i < len(headers); i += 2 {
+				req.Header.Set(headers[i], headers[i+1])
+			}
+			resp, err := next.RoundTrip(req)
+			if err == nil {
+				c.mu.Lock()
+				c.header = resp.Header
+				c.mu.Unlock()
+			}
+			return resp, err
+		})
+	})
+	c.Interface = kubernetes.NewForConfigOrDie(config)
+	return c
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (c *commander) HandleWarningHeader(_ int, _ string, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, text)
+}
+
+// heard is what the client was told since it was last asked.
+func (c *commander) heard() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	said := c.said
+	c.said = nil
+	return said
+}
+
+const settings = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{},"name":"settings","namespace":"default","labels":{"team":"red"}},"data":{"a":"1"}}`
+
+// applied creates a ConfigMap as kubectl apply would have.
+func applied(t testing.TB, client kubernetes.Interface, name string) *corev1.ConfigMap {
+	t.Helper()
+	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"team": "red"},
+			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.ReplaceAll(settings, "settings", name)},
+		},
+		Data: map[string]string{"a": "1"},
+	}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func patchConfig(ctx context.Context, client kubernetes.Interface, name, patch, manager string) error {
+	_, err := client.CoreV1().ConfigMaps("default").Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	return err
+}
+
+func TestOwnershipModes(t *testing.T) {
+	t.Parallel()
+	line := func(command, x, y string) []string {
+		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings field .data.a value from %s to %s.  This field is managed by `kubectl apply` (last set the field to \"1\"), and may be overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", command, x, y, x)}
+	}
+	tests := map[string]struct {
+		mode, header  string
+		refused       bool
+		patched, edit []string
+	}{
+		"by default": {mode: "", header: "enforce-edit", refused: true, patched: line("kubectl patch", `"1"`, `"2"`)},
+		"warn":       {mode: "warn", header: "warn", patched: line("kubectl patch", `"1"`, `"2"`), edit: line("kubectl edit", `"2"`, `"3"`)},
+		"off":        {mode: "off"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			config := servertest.Start(t, apiserver.Config{Ownership: test.mode}).Config(t)
+			applied(t, running(t, config, "kubectl apply"), "settings")
+			patch := running(t, config, "kubectl patch")
+			if err := patchConfig(t.Context(), patch, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.patched, patch.heard()); diff != "" {
+				t.Errorf("a patch is told (-want +got):\n%s", diff)
+			}
+			if got := patch.header.Get("Holdfast-Ownership"); got != test.header {
+				t.Errorf("Holdfast-Ownership: %q, want %q", got, test.header)
+			}
+			edit := running(t, config, "kubectl edit")
+			err := patchConfig(t.Context(), edit, "settings", `{"data":{"a":"3"}}`, "kubectl-edit")
+			if apierrors.IsInvalid(err) != test.refused || err != nil && !test.refused {
+				t.Errorf("an edit: %v, want it refused: %v", err, test.refused)
+			}
+			if diff := cmp.Diff(test.edit, edit.heard()); diff != "" {
+				t.Errorf("an edit is told (-want +got):\n%s", diff)
+			}
+			if test.refused {
+				checkRefusal(t, err)
+				force := running(t, config, "holdfast edit", "Holdfast-Force", "true")
+				if err := patchConfig(t.Context(), force, "settings", `{"data":{"a":"3"}}`, "kubectl-edit"); err != nil {
+					t.Errorf("a forced edit: %v", err)
+				}
+				if diff := cmp.Diff(line("holdfast edit", `"2"`, `"3"`), force.heard()); diff != "" {
+					t.Errorf("a forced edit is told (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+	if _, err := apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Ownership: "perhaps"}); err == nil || err.Error() != `ownership "perhaps": must be enforce-edit, warn or off` {
+		t.Errorf("a mode that does not exist: %v", err)
+	}
+}
+
+func checkRefusal(t *testing.T, err error) {
+	t.Helper()
+	status, ok := err.(apierrors.APIStatus)
+	if !ok || status.Status().Code != http.StatusUnprocessableEntity || len(status.Status().Details.Causes) != 1 {
+		t.Fatalf("refused with %v", err)
+	}
+	cause := status.Status().Details.Causes[0]
+	if cause.Field != "data.a" || !strings.Contains(cause.Message, "managed by `kubectl apply` (last set the field to \"1\"), and the edit changes it from \"2\" to \"3\"") {
+		t.Errorf("cause %+v", cause)
+	}
+}
+
+// What is said is about the write that was stored: nothing about one that was
+// refused, and never with a value from an attempt that lost a race.
+func TestOwnershipOfStoredWrites(t *testing.T) {
+	t.Parallel()
+	config := servertest.Start(t, apiserver.Config{}).Config(t)
+	admin := running(t, config, "kubectl apply")
+	applied(t, admin, "settings")
+	patch := running(t, config, "kubectl patch")
+
+	t.Run("refused", func(t *testing.T) {
+		for name, body := range map[string]string{
+			"invalid":  `{"data":{"a":"2","bad key":"x"}}`,
+			"conflict": `{"metadata":{"resourceVersion":"1"},"data":{"a":"2"}}`,
+		} {
+			if err := patchConfig(t.Context(), patch, "settings", body, "kubectl-patch"); err == nil {
+				t.Errorf("%s: stored", name)
+			}
+		}
+		if said := patch.heard(); said != nil {
+			t.Errorf("told %q", said)
+		}
+		edit := running(t, config, "kubectl edit")
+		err := patchConfig(t.Context(), edit, "settings", `{"metadata":{"resourceVersion":"1"},"data":{"a":"2"}}`, "kubectl-edit")
+		if !apierrors.IsConflict(err) {
+			t.Errorf("a stale edit of an owned field: %v, want a conflict", err)
+		}
+	})
+	t.Run("a race", func(t *testing.T) {
+		const writers = 12
+		var group sync.WaitGroup
+		told := make([]*commander, writers)
+		for i := range writers {
+			told[i] = running(t, config, "kubectl patch")
+			group.Go(func() {
+				if err := patchConfig(t.Context(), told[i], "settings", fmt.Sprintf(`{"data":{"a":"w%d"}}`, i), "kubectl-patch"); err != nil {
+					t.Errorf("writer %d: %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		values := regexp.MustCompile(`value from "(\w+)" to "(\w+)"`)
+		var from []string
+		for i, c := range told {
+			said := c.heard()
+			if len(said) != 1 {
+				t.Fatalf("writer %d is told %q", i, said)
+			}
+			match := values.FindStringSubmatch(said[0])
+			if match == nil || match[2] != fmt.Sprintf("w%d", i) {
+				t.Fatalf("writer %d is told %q", i, said)
+			}
+			from = append(from, match[1])
+		}
+		slices.Sort(from)
+		if unique := slices.Compact(slices.Clone(from)); len(unique) != writers {
+			t.Errorf("writers replaced %v, each value only once", from)
+		}
+	})
+	t.Run("a controller", func(t *testing.T) {
+		robotConfig := restclient.CopyConfig(config)
+		robotConfig.Impersonate = restclient.ImpersonationConfig{UserName: "system:serviceaccount:default:robot", Groups: []string{"system:masters"}}
+		robot := running(t, robotConfig, "")
+		if err := patchConfig(t.Context(), robot, "settings", `{"data":{"a":"robot"}}`, "robot"); err != nil {
+			t.Fatal(err)
+		}
+		if said := robot.heard(); said != nil {
+			t.Errorf("a controller is told %q", said)
+		}
+		// Apply is told from whom it takes the field back.
+		if err := patchConfig(t.Context(), admin, "settings", `{"data":{"a":"1"}}`, "kubectl-client-side-apply"); err != nil {
+			t.Fatal(err)
+		}
+		if said := admin.heard(); len(said) != 1 || !strings.Contains(said[0], `value from "robot" to "1"`) || !strings.Contains(said[0], "  Last set by robot at ") {
+			t.Errorf("apply is told %q", said)
+		}
+	})
+	t.Run("an object of a megabyte", func(t *testing.T) {
+		big := fmt.Sprintf(`{"data":{"big":%q,"a":"z"}}`, strings.Repeat("x", 1<<20-100))
+		if err := patchConfig(t.Context(), patch, "settings", big, "kubectl-patch"); err != nil {
+			t.Fatal(err)
+		}
+		if said := patch.heard(); len(said) != 1 {
+			t.Errorf("told %d lines", len(said))
+		}
+	})
+}
+
+// A person is refused for what the person edited, not for what admission made of
+// it.
+func TestOwnershipBeforeAdmission(t *testing.T) {
+	t.Parallel()
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		kind := admissionv1.PatchTypeJSONPatch
+		review.Response = &admissionv1.AdmissionResponse{
+			UID: review.Request.UID, Allowed: true, PatchType: &kind,
+			Patch: []byte(`[{"op":"replace","path":"/data/a","value":"hooked"}]`),
+		}
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	t.Cleanup(hook.Close)
+	config := servertest.Start(t, apiserver.Config{}).Config(t)
+	admin := running(t, config, "")
+	applied(t, admin, "settings")
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
+	var webhook admissionregistrationv1.MutatingWebhookConfiguration
+	if err := yaml.Unmarshal([]byte(fmt.Sprintf(`
+metadata: {name: hook}
+webhooks:
+- name: hook.example.dev
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {url: %q, caBundle: %s}
+  objectSelector: {matchLabels: {team: red}}
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]
+`, hook.URL, base64.StdEncoding.EncodeToString(ca))), &webhook); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &webhook, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	edit := running(t, config, "kubectl edit")
+	n := 0
+	servertest.Eventually(t, "the webhook is called", func() bool {
+		n++
+		if err := patchConfig(t.Context(), edit, "settings", fmt.Sprintf(`{"data":{"free":"%d"}}`, n), "kubectl-edit"); err != nil {
+			t.Fatalf("an edit of a free field: %v", err)
+		}
+		got, err := admin.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
+		return err == nil && got.Data["a"] == "hooked"
+	})
+	err := patchConfig(t.Context(), edit, "settings", `{"data":{"a":"mine"}}`, "kubectl-edit")
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `from "hooked" to "mine"`) {
+		t.Errorf("an edit of an owned field: %v", err)
+	}
+}

@@ -1,0 +1,39 @@
+package apiserver
+
+import (
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/rbac"
+)
+
+// identity is how the server knows its clients and what they may do, and how its own
+// parts reach its API.
+type identity struct {
+	clients *clients
+	tokens  *tokens
+	roles   *rbac.Authorizer
+	// authorizer asks the roles and everything else that allows requests.
+	authorizer authorizer.Authorizer
+}
+
+// identify is the stage of authentication and authorization.
+func identify(b base, stored storageStage) (identity, error) {
+	clients, err := newClients(b.generic.LoopbackClientConfig)
+	if err != nil {
+		return identity{}, err
+	}
+	tokens, err := newTokens(b, clients)
+	if err != nil {
+		return identity{}, err
+	}
+	in := access.Authentication{ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.known, Anonymous: b.config.Anonymous}
+	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
+		return identity{}, err
+	}
+	roles, err := applyAuthorization(b.generic, clients.informers, stored.usage)
+	if err != nil {
+		return identity{}, err
+	}
+	return identity{clients: clients, tokens: tokens, roles: roles, authorizer: b.generic.Authorization.Authorizer}, nil
+}

@@ -1,0 +1,178 @@
+package serviceip
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/native"
+)
+
+// allocation allocates the values that one Service lacks.
+type allocation struct {
+	*Allocator
+	service   *corev1.Service
+	dryRun    bool
+	before    values
+	allocated values
+}
+
+func (a *allocation) allocate(ctx context.Context) error {
+	spec := &a.service.Spec
+	if spec.Type != corev1.ServiceTypeExternalName {
+		if err := a.allocateAddress(ctx); err != nil {
+			return err
+		}
+	}
+	if !hasNodePorts(spec) {
+		return nil
+	}
+	return a.allocatePorts(ctx)
+}
+
+func (a *allocation) allocateAddress(ctx context.Context) error {
+	spec := &a.service.Spec
+	switch {
+	case spec.ClusterIP == corev1.ClusterIPNone || slices.Contains(a.before.addresses, spec.ClusterIP):
+	case spec.ClusterIP == "":
+		// The range without its first address, its last one, and that of "kubernetes".
+		free, err := a.allocateAny(ctx, a.addresses, 1<<(32-serviceRange.Bits())-3, func(i int) string { return nthAddress(i + 2) })
+		if err != nil {
+			return err
+		}
+		spec.ClusterIP = free
+		a.allocated.addresses = []string{free}
+	default:
+		if err := a.allocateThisAddress(ctx); err != nil {
+			return err
+		}
+	}
+	spec.ClusterIPs = []string{spec.ClusterIP}
+	return nil
+}
+
+func (a *allocation) allocateThisAddress(ctx context.Context) error {
+	wanted := a.service.Spec.ClusterIP
+	refuse := func(why string) error {
+		return a.invalid(field.Invalid(field.NewPath("spec", "clusterIPs"), []string{wanted}, "failed to allocate IP "+wanted+": "+why))
+	}
+	// The validation rules refuse a text that is no IP address, with its path.
+	address, _ := netip.ParseAddr(wanted)
+	if !address.IsValid() {
+		return nil
+	}
+	if !serviceRange.Contains(address) {
+		return refuse("the provided IP is not in the valid range. The range of valid IPs is " + serviceRange.String())
+	}
+	ok, err := a.addresses.claim(ctx, wanted, ownerOf(a.service), a.dryRun)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if !ok {
+		return refuse("provided IP is already allocated")
+	}
+	a.allocated.addresses = []string{wanted}
+	return nil
+}
+
+func (a *allocation) allocatePorts(ctx context.Context) error {
+	ports := a.service.Spec.Ports
+	// The node ports that the client names are claimed first, so that none of them is
+	// allocated to a port without a number.
+	for i := range ports {
+		if err := a.allocateThisPort(ctx, field.NewPath("spec", "ports").Index(i).Child("nodePort"), ports[i].NodePort); err != nil {
+			return err
+		}
+	}
+	for i := range ports {
+		if ports[i].NodePort != 0 || !native.HasNodePorts(&a.service.Spec) {
+			continue
+		}
+		port, err := a.allocateAnyPort(ctx)
+		if err != nil {
+			return err
+		}
+		ports[i].NodePort = port
+	}
+	return a.allocateHealthPort(ctx)
+}
+
+// allocateHealthPort allocates the port at which a load balancer that keeps the
+// client's address asks each node whether it has an endpoint.
+func (a *allocation) allocateHealthPort(ctx context.Context) (err error) {
+	spec := &a.service.Spec
+	if spec.Type != corev1.ServiceTypeLoadBalancer || spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		spec.HealthCheckNodePort = 0
+		return nil
+	}
+	if spec.HealthCheckNodePort == 0 {
+		spec.HealthCheckNodePort, err = a.allocateAnyPort(ctx)
+		return err
+	}
+	return a.allocateThisPort(ctx, field.NewPath("spec", "healthCheckNodePort"), spec.HealthCheckNodePort)
+}
+
+func (a *allocation) allocateThisPort(ctx context.Context, path *field.Path, port int32) error {
+	value := strconv.Itoa(int(port))
+	if port == 0 || slices.Contains(a.before.ports, value) || slices.Contains(a.allocated.ports, value) {
+		return nil
+	}
+	if port < firstNodePort || port > lastNodePort {
+		return a.invalid(field.Invalid(path, port,
+			fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort)))
+	}
+	ok, err := a.ports.claim(ctx, value, ownerOf(a.service), a.dryRun)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if !ok {
+		return a.invalid(field.Invalid(path, port, "provided port is already allocated"))
+	}
+	a.allocated.ports = append(a.allocated.ports, value)
+	return nil
+}
+
+func (a *allocation) allocateAnyPort(ctx context.Context) (int32, error) {
+	value, err := a.allocateAny(ctx, a.ports, lastNodePort-firstNodePort+1, func(i int) string { return strconv.Itoa(firstNodePort + i) })
+	if err != nil {
+		return 0, err
+	}
+	a.allocated.ports = append(a.allocated.ports, value)
+	port, err := strconv.ParseInt(value, 10, 32)
+	return int32(port), err
+}
+
+// allocateAny claims the first free of n values. It starts at a random one: two
+// servers that start at the same value would collide at every step.
+func (a *allocation) allocateAny(ctx context.Context, from claims, n int, value func(i int) string) (string, error) {
+	start := rand.IntN(n)
+	for i := range n {
+		candidate := value((start + i) % n)
+		ok, err := from.claim(ctx, candidate, ownerOf(a.service), a.dryRun)
+		if err != nil {
+			return "", apierrors.NewInternalError(err)
+		}
+		if ok {
+			return candidate, nil
+		}
+	}
+	return "", apierrors.NewInternalError(fmt.Errorf("no free value: all %d are taken", n))
+}
+
+func (a *allocation) invalid(err *field.Error) error {
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), a.service.Name, field.ErrorList{err})
+}
+
+func nthAddress(n int) string {
+	base := serviceRange.Addr().As4()
+	number := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(base[2])<<8 | uint32(base[3])
+	number += uint32(n)
+	return netip.AddrFrom4([4]byte{byte(number >> 24), byte(number >> 16), byte(number >> 8), byte(number)}).String()
+}

@@ -1,0 +1,79 @@
+package storage_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// History is bounded by its number of events: a watch goes on from a recent
+// version, and one from before the bound is told to list again.
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	configMaps := client.CoreV1().ConfigMaps("default")
+	first, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "first"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 16, 450
+	var running sync.WaitGroup
+	for writer := range writers {
+		running.Go(func() {
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("w-%d", writer)}}
+			if _, err := configMaps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+				t.Error(err)
+			}
+			for i := range each {
+				object.Data = map[string]string{"i": strconv.Itoa(i)}
+				if _, err := configMaps.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	last, err := configMaps.Get(t.Context(), "w-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := strconv.Atoi(last.ResourceVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := watchFrom(t, client.CoreV1().ConfigMaps("default"), strconv.Itoa(version-1000)); err != nil {
+		t.Errorf("a watch from 1,000 versions ago: %v", err)
+	}
+	if err := watchFrom(t, client.CoreV1().ConfigMaps("default"), first.ResourceVersion); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from %d writes ago: %v, want 410", writers*each, err)
+	}
+}
+
+// watchFrom gives the error that a watch begins with, if it does.
+func watchFrom(t *testing.T, configMaps interface {
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}, version string,
+) error {
+	t.Helper()
+	watcher, err := configMaps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	event := <-watcher.ResultChan()
+	if status, ok := event.Object.(*metav1.Status); ok {
+		return &apierrors.StatusError{ErrStatus: *status}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/metadata"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// Observer sees every change of a resource, in order, before the watch cache
+// does, and so before any client. It is never called twice at a time, and must
+// neither change an object nor wait.
+type Observer interface {
+	// Begin hands over a way to ask for Progress.
+	Begin(ask func(context.Context) error)
+	// Replace says which objects there are.
+	Replace(objs []runtime.Object, version uint64)
+	// Change is an object that was added, modified or deleted.
+	Change(event watch.EventType, obj runtime.Object, version uint64)
+	// Progress says that there is no other change up to a version.
+	Progress(version uint64)
+}
+
+// observedStorage is what a watch cache reads from: its lists and watches are
+// shown to an observer.
+type observedStorage struct {
+	storage.Interface
+	observer Observer
+	// pages are the items of a list that is read in pieces.
+	pages []runtime.Object
+
+	// mu is held while the observer is shown something.
+	mu sync.Mutex
+	// shown is the version up to which it has seen everything. A watch that is
+	// being stopped may still have something older to tell.
+	shown uint64
+}
+
+func newObservedStorage(inner storage.Interface, o Observer) *observedStorage {
+	return &observedStorage{Interface: inner, observer: o}
+}
+
+// GetList implements storage.Interface.
+func (s *observedStorage) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
+	if err := s.Interface.GetList(ctx, key, options, list); err != nil {
+		return err
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return err
+	}
+	// The cache allocates its items in the same way.
+	items, err := meta.ExtractListWithAlloc(list)
+	if err != nil {
+		return err
+	}
+	if options.Predicate.Continue == "" {
+		s.pages = nil
+	}
+	s.pages = append(s.pages, items...)
+	if accessor.GetContinue() != "" {
+		return nil
+	}
+	version, err := s.Versioner().ParseResourceVersion(accessor.GetResourceVersion())
+	if err != nil {
+		return err
+	}
+	s.replace(s.pages, version)
+	s.pages = nil
+	return nil
+}
+
+func (s *observedStorage) replace(objs []runtime.Object, version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version >= s.shown {
+		s.shown = version
+		s.observer.Replace(objs, version)
+	}
+}
+
+func (s *observedStorage) change(event watch.Event, version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version <= s.shown {
+		return
+	}
+	s.shown = version
+	if event.Type == watch.Bookmark {
+		s.observer.Progress(version)
+		return
+	}
+	s.observer.Change(event.Type, event.Object, version)
+}
+
+// Watch implements storage.Interface.
+func (s *observedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	inner, err := s.Interface.Watch(ctx, key, options)
+	if err != nil {
+		return nil, err
+	}
+	// Progress comes on the connection it was asked for on, which these name.
+	values, _ := metadata.FromOutgoingContext(ctx)
+	s.observer.Begin(func(ctx context.Context) error {
+		return s.RequestWatchProgress(metadata.NewOutgoingContext(ctx, values))
+	})
+	w := &observedWatch{
+		Interface: inner, storage: s,
+		result: make(chan watch.Event), stopped: make(chan struct{}),
+		// Objects that there are come first, and are not changes.
+		listing: options.SendInitialEvents != nil && *options.SendInitialEvents,
+	}
+	w.stop = sync.OnceFunc(func() {
+		close(w.stopped)
+		inner.Stop()
+	})
+	go w.run()
+	return w, nil
+}
+
+// observedWatch shows the events of a watch before it passes them on.
+type observedWatch struct {
+	watch.Interface
+	storage *observedStorage
+	result  chan watch.Event
+	stopped chan struct{}
+	stop    func()
+	listing bool
+	listed  []runtime.Object
+}
+
+// ResultChan implements watch.Interface.
+func (w *observedWatch) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop implements watch.Interface.
+func (w *observedWatch) Stop() { w.stop() }
+
+func (w *observedWatch) run() {
+	defer close(w.result)
+	for event := range w.Interface.ResultChan() {
+		if err := w.show(event); err != nil {
+			status := apierrors.NewInternalError(err).ErrStatus
+			event = watch.Event{Type: watch.Error, Object: &status}
+		}
+		select {
+		case w.result <- event:
+		case <-w.stopped:
+			return
+		}
+	}
+}
+
+func (w *observedWatch) show(event watch.Event) error {
+	if event.Type == watch.Error {
+		return nil
+	}
+	version, err := w.storage.Versioner().ObjectResourceVersion(event.Object)
+	if err != nil {
+		return fmt.Errorf("observe %s: %w", event.Type, err)
+	}
+	if !w.listing {
+		w.storage.change(event, version)
+		return nil
+	}
+	if event.Type != watch.Bookmark {
+		w.listed = append(w.listed, event.Object)
+		return nil
+	}
+	last, err := storage.HasInitialEventsEndBookmarkAnnotation(event.Object)
+	if err != nil || !last {
+		return err
+	}
+	w.storage.replace(w.listed, version)
+	w.listing, w.listed = false, nil
+	return nil
+}

@@ -1,0 +1,10 @@
+// Package subresource serves the subresources that kinds have in common: status and
+// scale. Built-in kinds, CustomResourceDefinitions and custom resources all use it.
+//
+//	status := subresource.NewStatus(store, strategy)
+//	scale := subresource.NewScale(subresource.ScaleConfig{Store: store, ...})
+//
+// Both work on the store of the kind and are destroyed with it. [ScaleManagers]
+// translates managed fields between an object and its Scale. [ResetFields] tells
+// server-side apply which fields an endpoint does not write.
+package subresource
