@@ -50,6 +50,6 @@ func back(instance *api.Instance) error {
 	last := records[len(records)-1]
 	instance.Spec.OperatorVersion.Name = last.OperatorVersion
 	instance.Spec.Parameters = maps.Clone(last.Parameters)
-	api.RollBack(instance, last.OperatorVersion)
+	api.RequestRollback(instance, last.OperatorVersion)
 	return nil
 }

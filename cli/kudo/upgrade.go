@@ -81,7 +81,7 @@ func (u *upgrade) change(target *api.OperatorVersion, given given) change {
 		if names = slices.Compact(names); len(names) == 0 {
 			return nil
 		}
-		return api.SetGiven(instance, api.Given{OperatorVersion: target.Name, Names: names})
+		return api.SetConsent(instance, api.Consent{OperatorVersion: target.Name, Names: names})
 	}}
 }
 

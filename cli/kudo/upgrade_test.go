@@ -56,7 +56,7 @@ parameter 'BARE' was added in operator version 0.2.0, but no value was provided`
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	consent := `{"operatorVersion":"tok-1.0-0.2.0","names":["BARE","FREE","LATER","NEW"]}`
-	if diff := cmp.Diff(consent, instance.Annotations[api.GivenAnnotation]); diff != "" {
+	if diff := cmp.Diff(consent, instance.Annotations[api.ConsentAnnotation]); diff != "" {
 		t.Errorf("consent (-want +got):\n%s", diff)
 	}
 	w.fails(t, "operator version tok-1.0-0.1.0 is lower than tok-1.0-0.2.0", "upgrade", older)

@@ -145,7 +145,7 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (paramet
 		decision := parameters.Rollback(from.Definitions(), to.Definitions(), request)
 		return decision, api.SetRecords(instance, records)
 	}
-	if request.Consented, err = api.Consented(r.New, to.Name); err != nil {
+	if request.Consented, err = api.ConsentedNames(r.New, to.Name); err != nil {
 		return parameters.Decision{}, err
 	}
 	records = append(records, api.Record{OperatorVersion: from.Name, Parameters: r.Old.Spec.Parameters})

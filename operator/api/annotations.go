@@ -7,49 +7,56 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Given is the consent to parameters that become immutable, for exactly one
-// OperatorVersion. It may stay on the Instance: it means nothing for any other.
-type Given struct {
-	OperatorVersion string   `json:"operatorVersion"`
-	Names           []string `json:"names"`
+// Consent names the parameters that a client agrees to have made immutable by an
+// upgrade to one OperatorVersion. It may stay on the Instance, because it has no
+// effect on an upgrade to any other OperatorVersion.
+type Consent struct {
+	// OperatorVersion is the name of the OperatorVersion that is upgraded to.
+	OperatorVersion string `json:"operatorVersion"`
+	// Names lists the parameters.
+	Names []string `json:"names"`
 }
 
-// Consented are the names consented to for an upgrade to an OperatorVersion, nil
-// for none.
-func Consented(instance metav1.Object, operatorVersion string) ([]string, error) {
-	var given Given
-	if _, err := read(instance, GivenAnnotation, &given); err != nil {
+// ConsentedNames returns the names of the parameters that the client consented to
+// for an upgrade to an OperatorVersion, nil if there are none.
+func ConsentedNames(instance metav1.Object, operatorVersion string) ([]string, error) {
+	var consent Consent
+	if _, err := read(instance, ConsentAnnotation, &consent); err != nil {
 		return nil, err
 	}
-	if given.OperatorVersion != operatorVersion {
+	if consent.OperatorVersion != operatorVersion {
 		return nil, nil
 	}
-	return given.Names, nil
+	return consent.Names, nil
 }
 
-// Record is what the parameters were when an OperatorVersion was left.
+// Record holds the parameters that an Instance had when it was upgraded from an
+// OperatorVersion to a later one. A rollback restores them.
 type Record struct {
-	OperatorVersion string            `json:"operatorVersion"`
-	Parameters      map[string]string `json:"parameters"`
+	// OperatorVersion is the name of the version that the upgrade left.
+	OperatorVersion string `json:"operatorVersion"`
+	// Parameters are the values of spec.parameters at that time.
+	Parameters map[string]string `json:"parameters"`
 }
 
 const (
-	// maxRecords is how many versions back an Instance remembers.
+	// maxRecords is the number of earlier versions that an Instance records.
 	maxRecords = 5
-	// maxRecordsSize is half of what all annotations of an object may take: records
-	// are never the reason that an upgrade cannot be stored.
+	// maxRecordsSize is half of the size that Kubernetes allows for all annotations of
+	// an object. The bound keeps the records from making an upgrade too large to store.
 	maxRecordsSize = 128 << 10
 )
 
-// Records are the versions an Instance had, the last one last.
+// Records returns the records of the versions that an Instance had, oldest first.
 func Records(instance metav1.Object) ([]Record, error) {
 	var records []Record
 	_, err := read(instance, RecordsAnnotation, &records)
 	return records, err
 }
 
-// SetRecords replaces the records, forgetting the oldest where there are many, or
-// large ones.
+// SetRecords replaces the records of an Instance. It drops the oldest records until
+// the rest is within maxRecords and maxRecordsSize, and removes the annotation when
+// none is left.
 func SetRecords(instance metav1.Object, records []Record) error {
 	if len(records) > maxRecords {
 		records = records[len(records)-maxRecords:]
@@ -66,13 +73,14 @@ func SetRecords(instance metav1.Object, records []Record) error {
 	return nil
 }
 
-// RollBack asks for the OperatorVersion that an Instance had before.
-func RollBack(instance metav1.Object, operatorVersion string) {
+// RequestRollback asks admission to roll an Instance back to the OperatorVersion that
+// it had before.
+func RequestRollback(instance metav1.Object, operatorVersion string) {
 	set(instance, RollbackAnnotation, operatorVersion)
 }
 
-// Requester is the user whose write triggered the plan, and with whose rights
-// the plan writes.
+// Requester is the user that made the write which started the plan. The controller
+// impersonates this user when it runs the plan.
 type Requester struct {
 	Username string              `json:"username"`
 	UID      string              `json:"uid,omitempty"`
@@ -80,23 +88,26 @@ type Requester struct {
 	Extra    map[string][]string `json:"extra,omitempty"`
 }
 
-// RequestedBy is the user that admission wrote down; false if there is none.
+// RequestedBy returns the Requester that admission stored on an Instance; false if
+// there is none.
 func RequestedBy(instance metav1.Object) (Requester, bool, error) {
 	var requester Requester
 	found, err := read(instance, RequesterAnnotation, &requester)
 	return requester, found, err
 }
 
-// SetRequester writes down a user.
+// SetRequester stores the Requester on an Instance.
 func SetRequester(instance metav1.Object, requester Requester) error {
 	return write(instance, RequesterAnnotation, requester)
 }
 
-// SetGiven writes down a consent.
-func SetGiven(instance metav1.Object, given Given) error {
-	return write(instance, GivenAnnotation, given)
+// SetConsent stores a Consent on an Instance.
+func SetConsent(instance metav1.Object, consent Consent) error {
+	return write(instance, ConsentAnnotation, consent)
 }
 
+// read decodes the JSON text of an annotation into target; false if the annotation is
+// absent.
 func read(object metav1.Object, annotation string, target any) (bool, error) {
 	text, found := object.GetAnnotations()[annotation]
 	if !found {
@@ -108,6 +119,7 @@ func read(object metav1.Object, annotation string, target any) (bool, error) {
 	return true, nil
 }
 
+// write stores content in an annotation, as JSON.
 func write(object metav1.Object, annotation string, content any) error {
 	text, err := json.Marshal(content)
 	if err != nil {

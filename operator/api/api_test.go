@@ -42,15 +42,18 @@ func definitions(t *testing.T) map[string]*definition.Compiled {
 	return compiled
 }
 
-// Every field of the Go types is in the definitions: filled with anything,
-// nothing is pruned.
-func TestDefinitionsHoldEveryField(t *testing.T) {
+// TestDefinitionsHaveEveryField fills the Go types with random content and expects
+// that the schemas of the definitions prune none of it.
+func TestDefinitionsHaveEveryField(t *testing.T) {
 	compiled := definitions(t)
 	filler := randfill.NewWithSeed(1).NilChance(0).NumElements(1, 2).Funcs(
 		func(meta *metav1.ObjectMeta, _ randfill.Continue) { meta.Name = "x" },
 		func(list *metav1.TypeMeta, _ randfill.Continue) { *list = metav1.TypeMeta{} },
 	)
-	for kind, object := range map[string]runtime.Object{"Operator": &api.Operator{}, "OperatorVersion": &api.OperatorVersion{}, "Instance": &api.Instance{}} {
+	kinds := map[string]runtime.Object{
+		"Operator": &api.Operator{}, "OperatorVersion": &api.OperatorVersion{}, "Instance": &api.Instance{},
+	}
+	for kind, object := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			filler.Fill(object)
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -115,15 +118,18 @@ func TestConsent(t *testing.T) {
 		"for this version":    {annotation: `{"operatorVersion":"tok-1.0-0.2.0","names":["LATER","NEW"]}`, want: []string{"LATER", "NEW"}},
 		"for another version": {annotation: `{"operatorVersion":"tok-1.0-0.3.0","names":["LATER","NEW"]}`},
 		"none":                {},
-		"garbage":             {annotation: `LATER`, err: "metadata.annotations[holdfast.dev/given-parameters]: invalid character 'L' looking for beginning of value"},
+		"not JSON": {
+			annotation: `LATER`,
+			err:        "metadata.annotations[holdfast.dev/given-parameters]: invalid character 'L' looking for beginning of value",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			instance := &api.Instance{}
 			if test.annotation != "" {
-				instance.Annotations = map[string]string{api.GivenAnnotation: test.annotation}
+				instance.Annotations = map[string]string{api.ConsentAnnotation: test.annotation}
 			}
-			got, err := api.Consented(instance, "tok-1.0-0.2.0")
+			got, err := api.ConsentedNames(instance, "tok-1.0-0.2.0")
 			if err != nil && err.Error() != test.err || err == nil && test.err != "" {
 				t.Errorf("error %v, want %q", err, test.err)
 			}
@@ -137,7 +143,7 @@ func TestConsent(t *testing.T) {
 func TestAnnotationsRoundTrip(t *testing.T) {
 	instance := &api.Instance{}
 	if _, found, err := api.RequestedBy(instance); found || err != nil {
-		t.Errorf("a requester out of nothing: %v", err)
+		t.Errorf("found a requester on a new Instance: %v", err)
 	}
 	jane := api.Requester{Username: "jane", Groups: []string{"dev"}, Extra: map[string][]string{"scopes": {"a"}}}
 	if err := api.SetRequester(instance, jane); err != nil {
@@ -163,13 +169,13 @@ func TestAnnotationsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, found := instance.Annotations[api.RecordsAnnotation]; found {
-		t.Error("an annotation of no records")
+		t.Error("the annotation is still there without records")
 	}
 }
 
-// TestRecordsFit: records are never what an Instance is too large for. The last ones
-// are kept, and none rather than one that is not the last.
-func TestRecordsFit(t *testing.T) {
+// TestRecordsAreBounded checks the size limit: the oldest records are dropped first,
+// and if the newest alone is too large none is kept.
+func TestRecordsAreBounded(t *testing.T) {
 	t.Parallel()
 	record := func(version string, size int) api.Record {
 		return api.Record{OperatorVersion: version, Parameters: map[string]string{"A": strings.Repeat("x", size)}}
@@ -178,9 +184,9 @@ func TestRecordsFit(t *testing.T) {
 		records []api.Record
 		want    []string
 	}{
-		"small":       {[]api.Record{record("a", 1), record("b", 1)}, []string{"a", "b"}},
-		"old ones go": {[]api.Record{record("a", 60<<10), record("b", 60<<10), record("c", 60<<10)}, []string{"b", "c"}},
-		"the last":    {[]api.Record{record("a", 1), record("b", 200<<10)}, nil},
+		"small records":           {[]api.Record{record("a", 1), record("b", 1)}, []string{"a", "b"}},
+		"the oldest is dropped":   {[]api.Record{record("a", 60<<10), record("b", 60<<10), record("c", 60<<10)}, []string{"b", "c"}},
+		"the newest is too large": {[]api.Record{record("a", 1), record("b", 200<<10)}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,12 +212,23 @@ func TestRecordsFit(t *testing.T) {
 
 func TestRunningPlan(t *testing.T) {
 	tests := map[string]struct{ instance, want string }{
-		"none":                   {instance: `{}`},
-		"asked for":              {instance: `{spec: {planExecution: {planName: deploy, uid: a}}}`, want: "deploy"},
-		"in progress":            {instance: `{spec: {planExecution: {planName: deploy, uid: a}}, status: {planStatus: {deploy: {uid: a, status: IN_PROGRESS}}}}`, want: "deploy"},
-		"ended":                  {instance: `{spec: {planExecution: {planName: deploy, uid: a}}, status: {planStatus: {deploy: {uid: a, status: COMPLETE}}}}`},
-		"an earlier run ended":   {instance: `{spec: {planExecution: {planName: deploy, uid: b}}, status: {planStatus: {deploy: {uid: a, status: COMPLETE}}}}`, want: "deploy"},
-		"another plan has ended": {instance: `{spec: {planExecution: {planName: update, uid: b}}, status: {planStatus: {deploy: {uid: b, status: COMPLETE}}}}`, want: "update"},
+		"none":      {instance: `{}`},
+		"requested": {instance: `{spec: {planExecution: {planName: deploy, uid: a}}}`, want: "deploy"},
+		"in progress": {
+			instance: `{spec: {planExecution: {planName: deploy, uid: a}}, status: {planStatus: {deploy: {uid: a, status: IN_PROGRESS}}}}`,
+			want:     "deploy",
+		},
+		"ended": {
+			instance: `{spec: {planExecution: {planName: deploy, uid: a}}, status: {planStatus: {deploy: {uid: a, status: COMPLETE}}}}`,
+		},
+		"an earlier run ended": {
+			instance: `{spec: {planExecution: {planName: deploy, uid: b}}, status: {planStatus: {deploy: {uid: a, status: COMPLETE}}}}`,
+			want:     "deploy",
+		},
+		"another plan has ended": {
+			instance: `{spec: {planExecution: {planName: update, uid: b}}, status: {planStatus: {deploy: {uid: b, status: COMPLETE}}}}`,
+			want:     "update",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,24 +9,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Binding is the content of an OperatorVersion that a run was judged with. The
-// run has the rights of its requester for this content and for no other that
-// somebody puts under the same name.
+// Binding records the content of the OperatorVersion that admission used when it
+// accepted a run of a plan. The controller runs the plan with the rights of the
+// requester, and only if the OperatorVersion still has this content. Without that
+// check, another user could delete the OperatorVersion, create one with the same
+// name and other templates, and have those applied with the requester's rights.
 type Binding struct {
+	// OperatorVersion is the name of the OperatorVersion.
 	OperatorVersion string `json:"operatorVersion"`
-	// Digest is that of the spec: an object that is deleted and created again as
-	// it was is the same.
+	// Digest is the digest of its spec. It does not depend on the UID, so an
+	// OperatorVersion that is deleted and created again unchanged still matches.
 	Digest string `json:"digest"`
 }
 
-// BoundTo is the binding that admission wrote down; false if there is none.
+// BoundTo returns the Binding that admission stored on an Instance; false if there
+// is none.
 func BoundTo(instance metav1.Object) (Binding, bool, error) {
 	var binding Binding
 	found, err := read(instance, BindingAnnotation, &binding)
 	return binding, found, err
 }
 
-// Bind writes down an OperatorVersion as it is.
+// Bind stores the Binding to the current content of an OperatorVersion on an
+// Instance.
 func Bind(instance metav1.Object, version *OperatorVersion) error {
 	binding, err := version.Binding()
 	if err != nil {
@@ -35,9 +40,10 @@ func Bind(instance metav1.Object, version *OperatorVersion) error {
 	return write(instance, BindingAnnotation, binding)
 }
 
-// Binding is what binds to the OperatorVersion as it is.
+// Binding returns the Binding to the current content of the OperatorVersion.
 func (v *OperatorVersion) Binding() (Binding, error) {
-	// Keys of objects are in order, and what is empty is left out.
+	// The encoding is deterministic: json.Marshal sorts the keys of maps, and the
+	// fields of the spec are omitted when empty.
 	text, err := json.Marshal(v.Spec)
 	if err != nil {
 		return Binding{}, fmt.Errorf("operator version %s: %w", v.Name, err)

@@ -8,8 +8,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// What templates, tasks, plans and parameters say is bound; who the object is, is
-// not.
+// TestBinding checks that the digest depends on templates, tasks, plans and parameters,
+// and not on the identity of the object or the order of its fields.
 func TestBinding(t *testing.T) {
 	version := func(text string) *api.OperatorVersion {
 		t.Helper()
@@ -28,26 +28,29 @@ func TestBinding(t *testing.T) {
 		}
 		return binding
 	}
-	const spec = `{version: 0.1.0, operator: {name: a}, templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}}`
+	const head = `version: 0.1.0, operator: {name: a}, `
+	const spec = `{` + head + `templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}}`
 	first := read(version(spec))
-	again := version(`{plans: {deploy: {}}, tasks: [{kind: Apply, name: t}], templates: {a.yaml: "y", b.yaml: x}, operator: {name: a}, version: 0.1.0}`)
-	again.UID = "another"
-	if again := read(again); again != first {
+	reordered := version(`{plans: {deploy: {}}, tasks: [{kind: Apply, name: t}], templates: {a.yaml: "y", b.yaml: x}, ` +
+		`operator: {name: a}, version: 0.1.0}`)
+	reordered.UID = "another"
+	if again := read(reordered); again != first {
 		t.Errorf("the same content has %v and %v", first, again)
 	}
 	for name, text := range map[string]string{
-		"template":  `{version: 0.1.0, operator: {name: a}, templates: {b.yaml: x, a.yaml: z}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}}`,
-		"task":      `{version: 0.1.0, operator: {name: a}, templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Delete}], plans: {deploy: {}}}`,
-		"plan":      `{version: 0.1.0, operator: {name: a}, templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}, update: {}}}`,
-		"parameter": `{version: 0.1.0, operator: {name: a}, templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}, parameters: [{name: A}]}`,
+		"template": `{` + head + `templates: {b.yaml: x, a.yaml: z}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}}`,
+		"task":     `{` + head + `templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Delete}], plans: {deploy: {}}}`,
+		"plan":     `{` + head + `templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}, update: {}}}`,
+		"parameter": `{` + head + `templates: {b.yaml: x, a.yaml: "y"}, tasks: [{name: t, kind: Apply}], plans: {deploy: {}}, ` +
+			`parameters: [{name: A}]}`,
 	} {
 		if other := read(version(text)); other == first {
-			t.Errorf("another %s makes no difference", name)
+			t.Errorf("another %s does not change the digest", name)
 		}
 	}
 	instance := &api.Instance{}
 	if _, found, err := api.BoundTo(instance); found || err != nil {
-		t.Errorf("bound to nothing: %t, %v", found, err)
+		t.Errorf("binding of a new Instance: %t, %v", found, err)
 	}
 	if err := api.Bind(instance, version(spec)); err != nil {
 		t.Fatal(err)

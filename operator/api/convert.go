@@ -8,8 +8,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// OperatorVersionName is the name of an OperatorVersion, as in
-// kafka-2.5.0-1.3.0; KUDO leaves out an app version that there is not.
+// OperatorVersionName returns the name of an OperatorVersion, such as
+// kafka-2.5.0-1.3.0. As in KUDO, an empty app version is left out.
 func OperatorVersionName(operator, appVersion, version string) string {
 	if appVersion == "" {
 		return fmt.Sprintf("%s-%s", operator, version)
@@ -17,7 +17,7 @@ func OperatorVersionName(operator, appVersion, version string) string {
 	return fmt.Sprintf("%s-%s-%s", operator, appVersion, version)
 }
 
-// Definition is a parameter as package parameters knows it.
+// Definition converts the parameter to the type that package parameters works with.
 func (p *Parameter) Definition() parameters.Definition {
 	return parameters.Definition{
 		Name:      p.Name,
@@ -30,7 +30,8 @@ func (p *Parameter) Definition() parameters.Definition {
 	}
 }
 
-// Definitions are the parameters and plans as package parameters knows them.
+// Definitions converts the parameters and the names of the plans to the type that
+// package parameters works with.
 func (v *OperatorVersion) Definitions() *parameters.Version {
 	version := &parameters.Version{
 		Name:     v.Name,
@@ -44,7 +45,7 @@ func (v *OperatorVersion) Definitions() *parameters.Version {
 	return version
 }
 
-// Task finds a task by its name, nil if there is none.
+// Task returns the task with a name, nil if there is none.
 func (s *OperatorVersionSpec) Task(name string) *Task {
 	for i := range s.Tasks {
 		if s.Tasks[i].Name == name {
@@ -54,8 +55,8 @@ func (s *OperatorVersionSpec) Task(name string) *Task {
 	return nil
 }
 
-// Newest is the highest of some versions that a task of kind KudoOperator may mean,
-// nil for none.
+// Newest returns the highest of the versions that match a task of kind KudoOperator,
+// nil if none matches.
 func Newest(versions []OperatorVersion, wanted TaskSpec) *OperatorVersion {
 	var newest *OperatorVersion
 	for i := range versions {
@@ -64,7 +65,7 @@ func Newest(versions []OperatorVersion, wanted TaskSpec) *OperatorVersion {
 			wanted.OperatorVersion != "" && wanted.OperatorVersion != spec.Version {
 			continue
 		}
-		// One that is no version is not higher than any.
+		// A text that cannot be parsed as a version never replaces another match.
 		if newest == nil {
 			newest = &versions[i]
 		} else if order, err := parameters.Compare(spec.Version, newest.Spec.Version); err == nil && order > 0 {
@@ -74,13 +75,14 @@ func Newest(versions []OperatorVersion, wanted TaskSpec) *OperatorVersion {
 	return newest
 }
 
-// RunningPlan is the plan that an Instance is busy with, "" for none.
+// RunningPlan returns the name of the plan that is running, "" if none is.
 func (i *Instance) RunningPlan() string {
 	name := i.Spec.PlanExecution.PlanName
 	if name == "" {
 		return ""
 	}
-	// The controller may have ended the plan, and not yet cleared its name.
+	// The controller stores the status of the ended plan first and clears the name in
+	// the spec afterwards.
 	if status := i.Status.PlanStatus[name]; status.UID == i.Spec.PlanExecution.UID && status.Status.Ended() {
 		return ""
 	}

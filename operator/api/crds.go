@@ -5,16 +5,17 @@ import (
 	"fmt"
 )
 
-// BuiltInHook is the hook that brings the definitions to a server which has the
-// kinds, their admission and their controller built in. Clients know such a server
-// by the check of that name among those of its readiness, /readyz/poststarthook/NAME.
+// BuiltInHook is the name of the post-start hook with which our server installs the
+// definitions. Such a server also has the admission of the three kinds and their
+// controller built in. A client recognizes it by the readiness check
+// /readyz/poststarthook/BuiltInHook.
 const BuiltInHook = "operator-kinds"
 
 //go:embed crds/*.yaml
 var files embed.FS
 
-// CustomResourceDefinitions are the definitions of the three kinds, each as
-// YAML, in the order in which they are created.
+// CustomResourceDefinitions returns the definitions of the three kinds, each as YAML,
+// in the order in which they are to be created.
 func CustomResourceDefinitions() ([][]byte, error) {
 	var all [][]byte
 	for _, resource := range []string{"operators", "operatorversions", "instances"} {

@@ -1,9 +1,10 @@
-// Package api has the kinds of operator packages, Operator, OperatorVersion and
-// Instance of kudo.dev/v1beta1, as KUDO defined them: their Go types, their
-// definitions, and the annotations in which consent, rights and history travel.
+// Package api defines the three kinds of operator packages, Operator,
+// OperatorVersion and Instance of kudo.dev/v1beta1, as KUDO defined them.
 //
-// CustomResourceDefinitions returns the definitions as they are served; the spec
-// of an OperatorVersion is marked immutable there. AddToScheme registers the
+// It holds their Go types, their CustomResourceDefinitions, and the labels and
+// annotations that packages, clients, admission and the controller use.
+// CustomResourceDefinitions returns the definitions that a server installs; there
+// the spec of an OperatorVersion is marked immutable. AddToScheme registers the
 // types with a client's scheme.
 //
 // +kubebuilder:object:generate=true

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Instance is an operator version, installed.
+// Instance is one installation of an OperatorVersion.
 //
 // +kubebuilder:object:root=true
 type Instance struct {
@@ -17,55 +17,61 @@ type Instance struct {
 	Status InstanceStatus `json:"status,omitempty"`
 }
 
-// InstanceSpec is what is wanted.
+// InstanceSpec is the desired state of an Instance.
 type InstanceSpec struct {
-	// OperatorVersion that is installed, of the same namespace.
+	// OperatorVersion refers to the OperatorVersion that is installed. It is in the
+	// namespace of the Instance.
 	OperatorVersion corev1.ObjectReference `json:"operatorVersion,omitempty"`
-	// Parameters that have a value other than the default, and all that are
-	// immutable.
+	// Parameters holds the values that differ from the defaults, and the values of
+	// all immutable parameters, by parameter name.
 	Parameters map[string]string `json:"parameters,omitempty"`
-	// PlanExecution is the plan that runs or shall run.
+	// PlanExecution is the plan that is running or is to be run.
 	PlanExecution PlanExecution `json:"planExecution,omitempty"`
 }
 
-// PlanExecution is one run of a plan. A client sets PlanName to run a plan;
-// admission sets it for changed parameters and versions, and gives every run a
-// UID.
+// PlanExecution is one run of a plan. A client sets PlanName to run a plan by name.
+// Admission sets PlanName when changed parameters or another OperatorVersion
+// require a plan.
 type PlanExecution struct {
-	PlanName string    `json:"planName,omitempty"`
-	UID      types.UID `json:"uid,omitempty"`
-	Status   State     `json:"status,omitempty"`
+	// PlanName is empty when no plan is running.
+	PlanName string `json:"planName,omitempty"`
+	// UID identifies the run. Admission sets it; clients cannot choose it.
+	UID types.UID `json:"uid,omitempty"`
+	// Status is a field of KUDO's API. It is stored and not used.
+	Status State `json:"status,omitempty"`
 }
 
-// InstanceStatus is what has become of it.
+// InstanceStatus is the observed state of an Instance. The controller writes it.
 type InstanceStatus struct {
-	// PlanStatus by the name of the plan.
+	// PlanStatus holds the last run of each plan, by plan name.
 	PlanStatus map[string]PlanStatus `json:"planStatus,omitempty"`
 	Conditions []metav1.Condition    `json:"conditions,omitempty"`
-	// Objects that plans applied, or are about to. What is no longer rendered is
-	// found here and removed.
+	// Objects lists the objects that plans applied or are about to apply. The
+	// controller uses it to delete objects that the templates no longer render.
 	Objects []AppliedObject `json:"objects,omitempty"`
 }
 
-// ReadyCondition says whether the last run of a plan is complete. Its reason is
-// the State of that run.
+// ReadyCondition is the type of the condition that is true when the last run of a
+// plan is complete. The reason of the condition is the State of that run.
 const ReadyCondition = "Ready"
 
-// AppliedObject names an object that a plan applies. Namespace is empty for
-// objects that live in none.
+// AppliedObject identifies an object that a plan applies. Namespace is empty for
+// cluster-scoped objects.
 type AppliedObject struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Run is the UID of the last PlanExecution that applied it, or was about to.
+	// Run is the UID of the last PlanExecution that applied the object or was about
+	// to apply it.
 	Run types.UID `json:"run,omitempty"`
 }
 
-// State is how far a plan, phase or step is.
+// State is the progress of a plan, a phase or a step.
 type State string
 
-// The states. Error is retried, FatalError is not.
+// The values of State. The controller retries a step in state Error; FatalError
+// ends the run.
 const (
 	NeverRun   State = "NEVER_RUN"
 	Pending    State = "PENDING"
@@ -75,24 +81,24 @@ const (
 	Complete   State = "COMPLETE"
 )
 
-// Ended says that nothing more happens by itself.
+// Ended reports whether the run is over: Complete or FatalError.
 func (s State) Ended() bool { return s == Complete || s == FatalError }
 
-// Running says that a plan is not through.
+// Running reports whether the plan has started and has not ended.
 func (s State) Running() bool { return s == Pending || s == InProgress || s == Error }
 
-// PlanStatus is the last run of a plan.
+// PlanStatus is the status of the last run of a plan.
 type PlanStatus struct {
 	Name                 string        `json:"name,omitempty"`
 	Status               State         `json:"status,omitempty"`
 	Message              string        `json:"message,omitempty"`
 	LastUpdatedTimestamp *metav1.Time  `json:"lastUpdatedTimestamp,omitempty"`
 	Phases               []PhaseStatus `json:"phases,omitempty"`
-	// UID of the PlanExecution it is about.
+	// UID is the UID of the PlanExecution that this status describes.
 	UID types.UID `json:"uid,omitempty"`
 }
 
-// PhaseStatus is how far a phase is.
+// PhaseStatus is the status of one phase of a run.
 type PhaseStatus struct {
 	Name    string       `json:"name,omitempty"`
 	Status  State        `json:"status,omitempty"`
@@ -100,17 +106,17 @@ type PhaseStatus struct {
 	Steps   []StepStatus `json:"steps,omitempty"`
 }
 
-// StepStatus is how far a step is.
+// StepStatus is the status of one step of a run.
 type StepStatus struct {
 	Name    string `json:"name,omitempty"`
 	Status  State  `json:"status,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Done are the tasks that are through while the step is not: they are not
-	// done again.
+	// Done lists the tasks of an unfinished step that are already complete. The
+	// controller does not run them again.
 	Done []string `json:"done,omitempty"`
 }
 
-// InstanceList is a list of them.
+// InstanceList is a list of Instances.
 //
 // +kubebuilder:object:root=true
 type InstanceList struct {

@@ -1,7 +1,7 @@
 package api
 
-// Labels and annotations of what a package renders. Packages select on the
-// labels, so their names and values are KUDO's.
+// Labels and annotations of every object that a package renders. Templates of
+// packages select objects by these labels, so names and values are those of KUDO.
 const (
 	HeritageLabel = "heritage"
 	Heritage      = "kudo"
@@ -13,30 +13,32 @@ const (
 	StepAnnotation  = "kudo.dev/step"
 )
 
-// Annotations of rendered objects.
+// Annotations of rendered objects that KUDO does not have.
 const (
-	// WaitAnnotation on an object of a package says whether a plan waits until the
-	// object is ready: "false" for never, "true" also where nothing seems to run it.
+	// WaitAnnotation, set in a template, decides whether a plan waits until the object
+	// is ready. With "false" the plan never waits. With "true" it waits even if no
+	// controller seems to act on the object.
 	WaitAnnotation = "holdfast.dev/wait"
-	// OwnerAnnotation is the UID of the Instance of an object that lives in no
-	// namespace, and can have no owner reference to one that does.
+	// OwnerAnnotation holds the UID of the Instance that a cluster-scoped object belongs
+	// to. A cluster-scoped object cannot have an owner reference to a namespaced one.
 	OwnerAnnotation = "holdfast.dev/instance-uid"
 )
 
 // Annotations of an Instance.
 const (
-	// GivenAnnotation is the consent of a client: see Given.
-	GivenAnnotation = "holdfast.dev/given-parameters"
-	// RollbackAnnotation asks to go back to the OperatorVersion it names, whose
-	// values are then restored. Admission removes it when it is done.
+	// ConsentAnnotation is set by clients: see Consent.
+	ConsentAnnotation = "holdfast.dev/given-parameters"
+	// RollbackAnnotation is set by clients. Its value is the name of the OperatorVersion
+	// to roll back to. Admission restores the parameters recorded for that version and
+	// removes the annotation.
 	RollbackAnnotation = "holdfast.dev/rollback-to"
-	// RecordsAnnotation is set by admission only: see Record.
+	// RecordsAnnotation is set by admission alone: see Record.
 	RecordsAnnotation = "holdfast.dev/recorded-parameters"
-	// RequesterAnnotation is set by admission only: see Requester.
+	// RequesterAnnotation is set by admission alone: see Requester.
 	RequesterAnnotation = "holdfast.dev/requested-by"
-	// BindingAnnotation is set by admission only: see Binding.
+	// BindingAnnotation is set by admission alone: see Binding.
 	BindingAnnotation = "holdfast.dev/judged-with"
 
-	// CleanupFinalizer keeps an Instance until its plan cleanup has run.
+	// CleanupFinalizer keeps a deleted Instance until its plan named cleanup has ended.
 	CleanupFinalizer = "kudo.dev.instance.cleanup"
 )

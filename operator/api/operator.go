@@ -2,7 +2,7 @@ package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Operator is what all versions of an operator have in common.
+// Operator describes an operator. Its OperatorVersions refer to it.
 //
 // +kubebuilder:object:root=true
 type Operator struct {
@@ -12,7 +12,7 @@ type Operator struct {
 	Spec OperatorSpec `json:"spec,omitempty"`
 }
 
-// OperatorSpec describes an operator to people.
+// OperatorSpec is information for users; the controller does not read it.
 type OperatorSpec struct {
 	Description       string       `json:"description,omitempty"`
 	KudoVersion       string       `json:"kudoVersion,omitempty"`
@@ -22,13 +22,13 @@ type OperatorSpec struct {
 	NamespaceManifest string       `json:"namespaceManifest,omitempty"`
 }
 
-// Maintainer is somebody to write to.
+// Maintainer is a contact of an operator.
 type Maintainer struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
 }
 
-// OperatorList is a list of them.
+// OperatorList is a list of Operators.
 //
 // +kubebuilder:object:root=true
 type OperatorList struct {

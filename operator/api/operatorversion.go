@@ -5,7 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OperatorVersion is one package as the server keeps it. Its spec never changes.
+// OperatorVersion is one version of an operator package, as the server stores it. Its
+// spec never changes.
 //
 // +kubebuilder:object:root=true
 type OperatorVersion struct {
@@ -15,31 +16,32 @@ type OperatorVersion struct {
 	Spec OperatorVersionSpec `json:"spec,omitempty"`
 }
 
-// OperatorVersionSpec is everything of a package that a controller needs.
+// OperatorVersionSpec is the content of a package that the controller needs.
 type OperatorVersionSpec struct {
-	// Operator it is a version of, in the same namespace.
+	// Operator refers to the Operator that this is a version of, in the same namespace.
 	Operator corev1.ObjectReference `json:"operator,omitempty"`
-	// Version of the package, by which versions are ordered.
+	// Version is the version of the package. Upgrades compare it.
 	Version string `json:"version,omitempty"`
-	// AppVersion is the version of what the package runs.
+	// AppVersion is the version of the application that the package runs.
 	AppVersion string `json:"appVersion,omitempty"`
-	// Templates by the path below templates/.
+	// Templates holds the text of the templates, by their path below templates/.
 	Templates  map[string]string `json:"templates,omitempty"`
 	Tasks      []Task            `json:"tasks,omitempty"`
 	Parameters []Parameter       `json:"parameters,omitempty"`
 	Plans      map[string]Plan   `json:"plans,omitempty"`
-	// ConnectionString and UpgradableFrom are KUDO's; kept, not used.
+	// ConnectionString and UpgradableFrom are fields of KUDO's API. They are stored and
+	// not used.
 	ConnectionString string                   `json:"connectionString,omitempty"`
 	UpgradableFrom   []corev1.ObjectReference `json:"upgradableFrom,omitempty"`
 }
 
-// Parameter is the definition of a parameter. Values are strings; those of
-// arrays and maps are YAML.
+// Parameter is the definition of a parameter. Its values are strings; the value of an
+// array or a map is YAML text.
 type Parameter struct {
 	Name        string `json:"name,omitempty"`
 	DisplayName string `json:"displayName,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Required is true unless it says false.
+	// Required defaults to true.
 	Required  *bool    `json:"required,omitempty"`
 	Default   *string  `json:"default,omitempty"`
 	Trigger   string   `json:"trigger,omitempty"`
@@ -48,10 +50,10 @@ type Parameter struct {
 	Enum      []string `json:"enum,omitempty"`
 }
 
-// Strategy is the order in which phases or steps run.
+// Strategy decides whether phases or steps run one after the other or at the same time.
 type Strategy string
 
-// The strategies. Serial is also meant where there is none.
+// The values of Strategy. The empty string means Serial.
 const (
 	Serial   Strategy = "serial"
 	Parallel Strategy = "parallel"
@@ -70,16 +72,16 @@ type Phase struct {
 	Steps    []Step   `json:"steps,omitempty"`
 }
 
-// Step names the tasks that it does, in this order.
+// Step is a list of tasks, by name, in the order in which they run.
 type Step struct {
 	Name  string   `json:"name,omitempty"`
 	Tasks []string `json:"tasks,omitempty"`
 }
 
-// TaskKind is what a task does.
+// TaskKind is the type of a task.
 type TaskKind string
 
-// The kinds of tasks.
+// The values of TaskKind.
 const (
 	ApplyTask        TaskKind = "Apply"
 	DeleteTask       TaskKind = "Delete"
@@ -89,28 +91,28 @@ const (
 	DummyTask        TaskKind = "Dummy"
 )
 
-// Task is something a step does.
+// Task is one action of a step.
 type Task struct {
 	Name string   `json:"name,omitempty"`
 	Kind TaskKind `json:"kind,omitempty"`
 	Spec TaskSpec `json:"spec,omitempty"`
 }
 
-// TaskSpec has the fields of all kinds.
+// TaskSpec has the fields of all kinds of tasks.
 type TaskSpec struct {
 	// Resources are the templates of Apply, Delete and Toggle.
 	Resources []string `json:"resources,omitempty"`
-	// Parameter decides whether Toggle applies or deletes.
+	// Parameter is the boolean parameter that decides whether Toggle applies or deletes.
 	Parameter string `json:"parameter,omitempty"`
-	// WantErr, Fatal and Done are the outcome of Dummy.
+	// WantErr, Fatal and Done determine the outcome of Dummy.
 	WantErr bool `json:"wantErr,omitempty"`
 	Fatal   bool `json:"fatal,omitempty"`
 	Done    bool `json:"done,omitempty"`
-	// Pod and Pipe are the template and the files of Pipe.
+	// Pod is the template of the pod that a Pipe task runs, Pipe the files it reads.
 	Pod  string     `json:"pod,omitempty"`
 	Pipe []PipeSpec `json:"pipe,omitempty"`
-	// Package, InstanceName, AppVersion, OperatorVersion and ParameterFile say
-	// which operator KudoOperator installs, and the template of its parameters.
+	// Package, InstanceName, AppVersion and OperatorVersion select the operator that
+	// KudoOperator installs. ParameterFile is the template of its parameters.
 	Package         string `json:"package,omitempty"`
 	InstanceName    string `json:"instanceName,omitempty"`
 	AppVersion      string `json:"appVersion,omitempty"`
@@ -118,7 +120,7 @@ type TaskSpec struct {
 	ParameterFile   string `json:"parameterFile,omitempty"`
 }
 
-// PipeSpec is one file that a Pipe task takes from its pod.
+// PipeSpec is one file that a Pipe task reads from its pod.
 type PipeSpec struct {
 	File    string `json:"file,omitempty"`
 	EnvFile string `json:"envFile,omitempty"`
@@ -126,7 +128,7 @@ type PipeSpec struct {
 	Key     string `json:"key,omitempty"`
 }
 
-// OperatorVersionList is a list of them.
+// OperatorVersionList is a list of OperatorVersions.
 //
 // +kubebuilder:object:root=true
 type OperatorVersionList struct {

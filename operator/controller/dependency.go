@@ -49,7 +49,7 @@ func (e *execution) meet(ctx context.Context, there *api.Instance, wanted *unstr
 	}
 	if last := len(records) - 1; last >= 0 && records[last].OperatorVersion == version {
 		// It went up with us and goes back with us.
-		api.RollBack(wanted, version)
+		api.RequestRollback(wanted, version)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (c cluster) upgrade(t *testing.T, name, version string, values map[string]s
 		if consent == nil {
 			return
 		}
-		if err := api.SetGiven(instance, api.Given{OperatorVersion: version, Names: consent}); err != nil {
+		if err := api.SetConsent(instance, api.Consent{OperatorVersion: version, Names: consent}); err != nil {
 			t.Fatal(err)
 		}
 	})

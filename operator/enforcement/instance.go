@@ -80,7 +80,7 @@ func resumeRollback(review admission.Review) error {
 	}
 	if rolledBack.Annotations[api.RecordsAnnotation] == review.New.Annotations[api.RecordsAnnotation] {
 		review.New.Annotations = maps.Clone(review.New.Annotations)
-		api.RollBack(review.New, target)
+		api.RequestRollback(review.New, target)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (d Dependency) Instance(ctx context.Context, values Values) (*unstructured.
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	spec["parameters"] = given
-	return object, api.SetGiven(object, api.Given{OperatorVersion: d.OperatorVersion, Names: slices.Sorted(maps.Keys(given))})
+	return object, api.SetConsent(object, api.Consent{OperatorVersion: d.OperatorVersion, Names: slices.Sorted(maps.Keys(given))})
 }
 
 // parameters reads a file of parameters: text and numbers are stored as they are,
