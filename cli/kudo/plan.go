@@ -38,7 +38,7 @@ func newStatusCommand() *cobra.Command {
 			}
 			known := instance.Status.PlanStatus
 			if version != nil {
-				known = plan.NeverRun(version.Spec.Plans, known)
+				known = plan.AllStatuses(version.Spec.Plans, known)
 			}
 			for _, name := range slices.Sorted(maps.Keys(known)) {
 				status := known[name]

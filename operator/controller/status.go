@@ -25,7 +25,7 @@ func (e *execution) storeAll(ctx context.Context, status api.PlanStatus, objects
 	changed := e.instance.DeepCopy()
 	changed.Status.Objects = objects
 	if e.version != nil {
-		changed.Status.PlanStatus = plan.NeverRun(e.version.Spec.Plans, changed.Status.PlanStatus)
+		changed.Status.PlanStatus = plan.AllStatuses(e.version.Spec.Plans, changed.Status.PlanStatus)
 	}
 	if changed.Status.PlanStatus == nil {
 		changed.Status.PlanStatus = map[string]api.PlanStatus{}

@@ -1,14 +1,14 @@
-// Package plan is the state machine of a plan: phases of steps, one after the
-// other or side by side, and how far each is.
+// Package plan is the state machine of a run of a plan. A plan consists of phases, a
+// phase of steps; each runs serially or in parallel.
 //
 //	status := plan.Resume(definition, execution, instance.Status.PlanStatus[name], now)
 //	for _, step := range plan.Next(definition, status) {
-//		outcome := do(step)
+//		outcome := execute(step)
 //		status = plan.Report(status, plan.Result{Step: step, Outcome: outcome}, now)
 //	}
 //
-// All that is known of a run is in its status, which is stored after every
-// Report. Whoever does the steps may die between any two lines: Resume and Next
-// then name the step that was being done once more, so that doing a step twice
-// must end where doing it once does. Functions change nothing that they are given.
+// The api.PlanStatus holds the whole state of a run; the caller stores it after every
+// Report. The caller may be killed at any time. Resume and Next then return the
+// unfinished step again, so executing a step must be idempotent. The functions are
+// pure: they do not modify their arguments.
 package plan

@@ -2,15 +2,19 @@ package plan
 
 import "holdfast.dev/holdfast/operator/api"
 
-// Step is one to be done.
+// Step is a step that is to be executed.
 type Step struct {
-	Phase, Name string
-	// Tasks of the step, to be done in this order.
+	// Phase is the name of the phase that the step belongs to.
+	Phase string
+	// Name is the name of the step.
+	Name string
+	// Tasks are the names of its tasks, in the order in which they run.
 	Tasks []string
 }
 
-// Next are the steps that may be done now, side by side; none when the run has
-// ended. status is one that Resume or Report returned for this definition.
+// Next returns the steps that may be executed now, in parallel if there are several.
+// It returns none when the run has ended. The status must come from Resume or Report
+// for the same definition.
 func Next(definition api.Plan, status api.PlanStatus) []Step {
 	if status.Status.Ended() {
 		return nil

@@ -27,12 +27,18 @@ func definition(t testing.TB, text string) api.Plan {
 func at(second int64) metav1.Time { return metav1.NewTime(time.Unix(second, 0)) }
 
 var outcomes = map[string]plan.Outcome{
-	"done": plan.Done(), "waiting": plan.Waiting("1 of 3 pods"), "failed": plan.Failed(errors.New("no route")), "fatal": plan.Fatal(errors.New("forbidden")),
+	"done":    plan.Done(),
+	"waiting": plan.Waiting("1 of 3 pods"),
+	"failed":  plan.Failed(errors.New("no route")),
+	"fatal":   plan.Fatal(errors.New("forbidden")),
 }
 
-// short is a status in a line: plan, then phases with their steps.
+// short formats a status as one line: the plan, then the phases with their steps, each
+// followed by one character for its state.
 func short(status api.PlanStatus) string {
-	letter := map[api.State]string{api.Pending: ".", api.InProgress: "~", api.Error: "!", api.FatalError: "X", api.Complete: "+", api.NeverRun: "-"}
+	letter := map[api.State]string{
+		api.Pending: ".", api.InProgress: "~", api.Error: "!", api.FatalError: "X", api.Complete: "+", api.NeverRun: "-",
+	}
 	line := letter[status.Status]
 	for _, phase := range status.Phases {
 		line += " " + phase.Name + letter[phase.Status] + "("
@@ -46,13 +52,17 @@ func short(status api.PlanStatus) string {
 
 func TestRuns(t *testing.T) {
 	const (
-		serial   = `{strategy: serial, phases: [{name: P, strategy: serial, steps: [{name: a, tasks: [x]}, {name: b, tasks: [y]}]}, {name: Q, steps: [{name: c}]}]}`
-		parallel = `{strategy: parallel, phases: [{name: P, strategy: serial, steps: [{name: a}, {name: b}]}, {name: Q, strategy: parallel, steps: [{name: c}, {name: d}]}]}`
+		serial = `{strategy: serial, phases: [
+			{name: P, strategy: serial, steps: [{name: a, tasks: [x]}, {name: b, tasks: [y]}]},
+			{name: Q, steps: [{name: c}]}]}`
+		parallel = `{strategy: parallel, phases: [
+			{name: P, strategy: serial, steps: [{name: a}, {name: b}]},
+			{name: Q, strategy: parallel, steps: [{name: c}, {name: d}]}]}`
 	)
 	tests := map[string]struct {
 		plan string
-		// ops are "phase.step outcome"; before each, and at the end, comes what
-		// is next and the status.
+		// ops are "phase.step outcome". want has one line for the start and one after
+		// each operation: the steps that Next returns, then the status.
 		ops, want []string
 	}{
 		"serial": {
@@ -71,14 +81,18 @@ func TestRuns(t *testing.T) {
 				"P.b| ~ P~(a+b.) Q+(c+d+)", "| + P+(a+b+) Q+(c+d+)",
 			},
 		},
-		"fatal ends it, and what comes late changes nothing": {
+		"fatal ends the run, and later results have no effect": {
 			plan: parallel,
 			ops:  []string{"Q.c fatal", "P.a done"},
 			want: []string{"P.a,Q.c,Q.d| . P.(a.b.) Q.(c.d.)", "| X P.(a.b.) QX(cXd.)", "| X P.(a.b.) QX(cXd.)"},
 		},
-		"what is complete stays": {
-			plan: serial, ops: []string{"P.a done", "P.a failed", "P.gone done", "R.a done"},
-			want: []string{"P.a| . P.(a.b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)"},
+		"a complete step stays complete, unknown steps have no effect": {
+			plan: serial,
+			ops:  []string{"P.a done", "P.a failed", "P.gone done", "R.a done"},
+			want: []string{
+				"P.a| . P.(a.b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)",
+				"P.b| ~ P~(a+b.) Q.(c.)", "P.b| ~ P~(a+b.) Q.(c.)",
+			},
 		},
 	}
 	for name, test := range tests {
@@ -86,24 +100,24 @@ func TestRuns(t *testing.T) {
 			d := definition(t, test.plan)
 			execution := api.PlanExecution{PlanName: "deploy", UID: "1"}
 			status := plan.Resume(d, execution, api.PlanStatus{}, at(0))
-			tell := func() string {
+			line := func() string {
 				var names []string
 				for _, step := range plan.Next(d, status) {
 					names = append(names, step.Phase+"."+step.Name)
 				}
 				return strings.Join(names, ",") + "| " + short(status)
 			}
-			got := []string{tell()}
+			got := []string{line()}
 			for i, op := range test.ops {
 				path, outcome, _ := strings.Cut(op, " ")
 				phase, step, _ := strings.Cut(path, ".")
 				status = plan.Report(status, plan.Result{Step: plan.Step{Phase: phase, Name: step}, Outcome: outcomes[outcome]}, at(int64(i)))
-				// Whoever comes back after being killed sees the same.
+				// A process that starts after a crash resumes with the same status.
 				resumed := plan.Resume(d, execution, status, at(99))
 				if diff := cmp.Diff(status, resumed); diff != "" {
 					t.Errorf("resumed after %s (-want +got):\n%s", op, diff)
 				}
-				got = append(got, tell())
+				got = append(got, line())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("run (-want +got):\n%s", diff)
@@ -125,11 +139,11 @@ func TestMessagesAndTimes(t *testing.T) {
 	}
 	again := plan.Report(failed, plan.Result{Step: next[0], Outcome: outcomes["failed"]}, at(3))
 	if !again.LastUpdatedTimestamp.Equal(new(at(2))) {
-		t.Errorf("the same outcome is an update at %v", again.LastUpdatedTimestamp)
+		t.Errorf("reporting the same outcome again set the timestamp %v", again.LastUpdatedTimestamp)
 	}
 	done := plan.Report(again, plan.Result{Step: next[0], Outcome: plan.Done()}, at(4))
 	if done.Message != "" || done.Status != api.Complete || status.Status != api.Pending {
-		t.Errorf("done: %q %s; what was given: %s", done.Message, done.Status, status.Status)
+		t.Errorf("done: %q %s; the argument: %s", done.Message, done.Status, status.Status)
 	}
 	long := plan.Report(status, plan.Result{Step: next[0], Outcome: plan.Waiting(strings.Repeat("x", 1<<20))}, at(4))
 	if len(long.Message) > 3000 {
@@ -152,14 +166,14 @@ func TestResumeAfterChanges(t *testing.T) {
 	}
 }
 
-func TestNeverRun(t *testing.T) {
+func TestAllStatuses(t *testing.T) {
 	plans := map[string]api.Plan{
 		"deploy": definition(t, `{phases: [{name: P, steps: [{name: a}]}]}`),
 		"backup": definition(t, `{phases: [{name: P, steps: [{name: a}]}]}`),
 	}
 	known := map[string]api.PlanStatus{"deploy": {Name: "deploy", Status: api.Complete}, "gone": {Name: "gone", Status: api.Complete}}
 	var got []string
-	for name, status := range plan.NeverRun(plans, known) {
+	for name, status := range plan.AllStatuses(plans, known) {
 		got = append(got, name+" "+short(status))
 	}
 	if len(got) != 2 || !strings.Contains(fmt.Sprint(got), "deploy +") || !strings.Contains(fmt.Sprint(got), "backup - P-(a-)") {
@@ -167,9 +181,10 @@ func TestNeverRun(t *testing.T) {
 	}
 }
 
-// FuzzRun does the steps of a plan with any outcomes, killed at any time: no step
-// of a serial phase begins before those in front of it are complete, and with
-// outcomes that get better the run ends.
+// FuzzRun executes the steps of a random plan with random outcomes and loses some of
+// the stored statuses, as a crash would. No step of a serial phase may start before the
+// steps in front of it are complete. When the input is used up every outcome is Done,
+// so the run must end.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte("\x01\x02\x01\x02\x00\x00\x02\x02\x01\x01\x00\x03\x00"))
@@ -198,7 +213,7 @@ func FuzzRun(f *testing.F) {
 			next := plan.Next(d, status)
 			if len(next) == 0 {
 				if !status.Status.Ended() {
-					t.Fatalf("nothing to do in %s", short(status))
+					t.Fatalf("no next step in %s", short(status))
 				}
 				return
 			}
@@ -208,14 +223,16 @@ func FuzzRun(f *testing.F) {
 			step := next[choose(len(next))]
 			after := plan.Report(status, plan.Result{Step: step, Outcome: all[choose(len(all))]}, at(1))
 			if choose(4) == 1 {
-				continue // Killed before the status was stored.
+				continue // As after a crash before the status was stored.
 			}
 			status = plan.Resume(d, execution, after, at(2))
 		}
-		t.Fatalf("no end: %s", short(status))
+		t.Fatalf("the run does not end: %s", short(status))
 	})
 }
 
+// inOrder fails the test if a step may start although an earlier phase or step, of a
+// serial plan or phase, is not complete.
 func inOrder(t *testing.T, d api.Plan, status api.PlanStatus, step plan.Step) {
 	t.Helper()
 	for i, phase := range d.Phases {

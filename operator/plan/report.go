@@ -8,36 +8,37 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Outcome is what came of doing a step.
+// Outcome is the result of executing a step: Done, Waiting, Failed or Fatal.
 type Outcome struct {
 	state   api.State
 	message string
 }
 
-// Done is a step that is complete: applied, and ready where there is such a
-// thing.
+// Done is the outcome of a step whose tasks are complete. Objects that it applied and
+// that can be ready are ready.
 func Done() Outcome { return Outcome{state: api.Complete} }
 
-// Waiting is a step that is done but for what others must do.
+// Waiting is the outcome of a step that has applied its objects and waits for another
+// controller, for example until pods are ready.
 func Waiting(reason string) Outcome { return Outcome{state: api.InProgress, message: reason} }
 
-// Failed is a step that may succeed when it is tried again.
+// Failed is the outcome of a step that may succeed when it is retried.
 func Failed(err error) Outcome { return Outcome{state: api.Error, message: err.Error()} }
 
-// Fatal is a step that fails each time it is tried; the run ends with it.
+// Fatal is the outcome of a step that cannot succeed. It ends the run.
 func Fatal(err error) Outcome { return Outcome{state: api.FatalError, message: err.Error()} }
 
-// Result is the outcome of a step.
+// Result is a step with its outcome.
 type Result struct {
 	Step    Step
 	Outcome Outcome
 }
 
-// maxMessage is how much of a message is kept.
+// maxMessage is the length in bytes to which a message is cut.
 const maxMessage = 2048
 
-// Report is the status after a step was done, or tried. A result for a step that
-// there is not, or after the run has ended, changes nothing.
+// Report returns the status of the run after a step was executed. A result for an
+// unknown step has no effect, nor has a result that comes after the run has ended.
 func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatus {
 	status = *status.DeepCopy()
 	phase := find(status.Phases, result.Step.Phase)
@@ -50,7 +51,8 @@ func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatu
 	}
 	for i := range phase.Steps {
 		step := &phase.Steps[i]
-		// What is complete stays so: a second worker may be late.
+		// A complete step stays complete, even if a second worker reports it later with
+		// another outcome.
 		if step.Name != result.Step.Name || step.Status == api.Complete {
 			continue
 		}
@@ -63,8 +65,8 @@ func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatu
 	return status
 }
 
-// summarize makes phases say what their steps do, and the plan what its phases
-// do.
+// summarize derives state and message of each phase from its steps, and those of the
+// plan from its phases.
 func summarize(status *api.PlanStatus) {
 	var phases []api.State
 	status.Message = ""
@@ -87,7 +89,8 @@ func summarize(status *api.PlanStatus) {
 	status.Status = summary(phases)
 }
 
-// summary is the worst that some states say, or how far they are.
+// summary combines states: an error if there is one (FatalError before Error), else
+// Complete or Pending if all are, else InProgress.
 func summary(states []api.State) api.State {
 	count := map[api.State]int{}
 	for _, state := range states {

@@ -9,9 +9,10 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Resume is the status of a run: a new one if the execution has another UID than
-// the status, which is also how a plan is restarted, else the old one, brought
-// into the shape of the definition.
+// Resume returns the status to continue a run with. If the execution has another UID
+// than the stored status, it is a new run (or a restart), and every step is pending.
+// Otherwise it is the stored status, with exactly the phases and steps that the
+// definition has now.
 func Resume(definition api.Plan, execution api.PlanExecution, status api.PlanStatus, now metav1.Time) api.PlanStatus {
 	if status.UID != execution.UID {
 		status = api.PlanStatus{UID: execution.UID, LastUpdatedTimestamp: &now}
@@ -31,6 +32,8 @@ func Resume(definition api.Plan, execution api.PlanExecution, status api.PlanSta
 	return status
 }
 
+// resumed returns the stored status of a step, or a pending one if the step has not
+// run. The phase is nil if it is not in the stored status.
 func resumed(phase *api.PhaseStatus, step string) api.StepStatus {
 	if phase != nil {
 		for _, known := range phase.Steps {
@@ -51,9 +54,9 @@ func find(phases []api.PhaseStatus, name string) *api.PhaseStatus {
 	return nil
 }
 
-// NeverRun is the status of an instance with these plans: what is known of those
-// that ran, and NEVER_RUN for the others.
-func NeverRun(plans map[string]api.Plan, known map[string]api.PlanStatus) map[string]api.PlanStatus {
+// AllStatuses returns a status for each of the plans: the known one if the plan has
+// run, else one in state NeverRun. Statuses of other plans are dropped.
+func AllStatuses(plans map[string]api.Plan, known map[string]api.PlanStatus) map[string]api.PlanStatus {
 	all := make(map[string]api.PlanStatus, len(plans))
 	for _, name := range slices.Sorted(maps.Keys(plans)) {
 		if status, ran := known[name]; ran && status.Status != "" {
