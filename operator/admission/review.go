@@ -11,32 +11,34 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Review is one write.
+// Review is one write of an Instance, with everything needed to judge it.
 type Review struct {
-	// Old is what is stored, nil when the Instance is created.
+	// Old is the stored Instance, nil for a create.
 	Old *api.Instance
+	// New is the Instance that the client sent.
 	New *api.Instance
-	// Requester is who writes.
+	// Requester is the user that makes the write.
 	Requester api.Requester
-	// Version finds an OperatorVersion in the namespace of the Instance, nil if
+	// Version returns an OperatorVersion in the namespace of the Instance, nil if
 	// there is none.
 	Version func(name string) (*api.OperatorVersion, error)
-	// NewUID names a run of a plan.
+	// NewUID returns a UID for a new run of a plan.
 	NewUID func() types.UID
 }
 
-// Result is what a write comes to.
+// Result is the outcome of a Review.
 type Result struct {
-	// Instance to store, nil if the write is refused.
+	// Instance is the Instance to store, nil if the write is refused.
 	Instance *api.Instance
+	// Decision holds the reasons of a refusal.
 	Decision parameters.Decision
 }
 
-// Decide judges the write. The error is that of finding a version, or names an
-// annotation that cannot be read.
+// Decide judges the write. It returns an error if Version does, or if one of our
+// annotations cannot be decoded.
 func (r Review) Decide() (Result, error) {
 	instance := r.New.DeepCopy()
-	r.protect(instance)
+	r.restoreOwn(instance)
 	version, decision, err := r.decide(instance)
 	if err != nil || !decision.Accepted() {
 		return Result{Decision: decision}, err
@@ -44,14 +46,15 @@ func (r Review) Decide() (Result, error) {
 	if decision.Values != nil {
 		instance.Spec.Parameters = decision.Values
 	}
-	if err := r.run(instance, version, decision); err != nil {
+	if err := r.setRun(instance, version, decision); err != nil {
 		return Result{}, err
 	}
 	return Result{Instance: instance, Decision: decision}, nil
 }
 
-// protect brings back what only admission writes.
-func (r Review) protect(instance *api.Instance) {
+// restoreOwn restores the annotations that admission alone sets, so that a client can
+// neither change nor remove them.
+func (r Review) restoreOwn(instance *api.Instance) {
 	var stored map[string]string
 	if r.Old != nil {
 		stored = r.Old.Annotations
@@ -66,16 +69,18 @@ func (r Review) protect(instance *api.Instance) {
 			annotations[name] = text
 		}
 	}
-	// It asks for something in this write and is done with it.
+	// The annotation requests a rollback with this write only, so it is never stored.
 	delete(annotations, api.RollbackAnnotation)
 	instance.Annotations = annotations
 }
 
-// decide also returns the OperatorVersion that it judged by, nil if there is none.
+// decide returns the decision and the OperatorVersion that it is based on, nil if the
+// OperatorVersion does not exist.
 func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters.Decision, error) {
 	reference := instance.Spec.OperatorVersion
 	if reference.Namespace != "" && reference.Namespace != instance.Namespace {
-		return nil, refused("operator version %s is in namespace %s: an instance has one of its own namespace", reference.Name, reference.Namespace), nil
+		return nil, refused("operator version %s is in namespace %s: an instance has one of its own namespace",
+			reference.Name, reference.Namespace), nil
 	}
 	to, err := r.Version(reference.Name)
 	if err != nil {
@@ -83,7 +88,8 @@ func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters
 	}
 	if to == nil {
 		if r.unchanged(instance) {
-			// It can still be deleted, or labelled.
+			// An Instance without its OperatorVersion can still be labelled, and its
+			// finalizers can be removed.
 			return nil, parameters.Decision{}, nil
 		}
 		return nil, refused("operator version %s does not exist", reference.Name), nil
@@ -100,27 +106,32 @@ func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters
 	return to, decision, err
 }
 
-// unchanged says that a write leaves everything that is judged alone.
+// unchanged reports whether the write changes nothing that is judged: neither version
+// nor parameters, and requests no plan.
 func (r Review) unchanged(instance *api.Instance) bool {
 	return r.Old != nil && r.Old.Spec.OperatorVersion.Name == instance.Spec.OperatorVersion.Name &&
-		maps.Equal(r.Old.Spec.Parameters, instance.Spec.Parameters) && r.asked() == ""
+		maps.Equal(r.Old.Spec.Parameters, instance.Spec.Parameters) && r.requestedPlan() == ""
 }
 
+// update judges a write that keeps the OperatorVersion.
 func (r Review) update(instance *api.Instance, version *api.OperatorVersion) parameters.Decision {
 	request := parameters.Request{
-		Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters, Plan: r.asked(), Running: r.Old.RunningPlan(),
+		Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters,
+		Plan: r.requestedPlan(), Running: r.Old.RunningPlan(),
 	}
 	if request.Plan == parameters.CleanupPlan {
 		if instance.DeletionTimestamp == nil {
 			return refused("plan '%s' runs when the instance is deleted", parameters.CleanupPlan)
 		}
-		// It ends whatever runs.
+		// The cleanup plan replaces any plan that is running.
 		request.Running = ""
 	}
 	return parameters.Update(version.Definitions(), request)
 }
 
-// change goes to another version, up or back, and writes down where from.
+// change judges a write to another OperatorVersion: a rollback if the annotation
+// requests it, else an upgrade. An upgrade adds a record of the version that it leaves,
+// a rollback removes the last record.
 func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (parameters.Decision, error) {
 	from, err := r.Version(r.Old.Spec.OperatorVersion.Name)
 	if err != nil {
@@ -152,8 +163,9 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (paramet
 	return parameters.Upgrade(from.Definitions(), to.Definitions(), request), api.SetRecords(instance, records)
 }
 
-// asked is the plan that a write asks for by name, "" for none.
-func (r Review) asked() string {
+// requestedPlan returns the plan that the write requests by name, "" for none. A plan
+// execution that equals the stored one requests nothing.
+func (r Review) requestedPlan() string {
 	wanted := r.New.Spec.PlanExecution
 	if r.Old != nil && wanted.PlanName == r.Old.Spec.PlanExecution.PlanName && wanted.UID == r.Old.Spec.PlanExecution.UID {
 		return ""
@@ -161,10 +173,11 @@ func (r Review) asked() string {
 	return wanted.PlanName
 }
 
-// run starts a plan with the rights of the requester, for the version that it was
-// judged with. Without a plan, what runs goes on, whatever a client says; what has
-// ended may be cleared.
-func (r Review) run(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) error {
+// setRun sets the plan execution of the Instance. If the decision requires a plan, it is
+// a new run, bound to the requester and to the content of the OperatorVersion. If not,
+// the stored execution is kept: a client cannot stop a running plan. The one change a
+// client can make is to clear the name of a plan that has ended.
+func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) error {
 	plan := decision.Plan
 	if plan == "" {
 		if r.Old.RunningPlan() != "" || instance.Spec.PlanExecution.PlanName != "" {
@@ -175,8 +188,9 @@ func (r Review) run(instance *api.Instance, version *api.OperatorVersion, decisi
 	instance.Spec.PlanExecution = api.PlanExecution{PlanName: plan, UID: r.NewUID()}
 	changed := slices.ContainsFunc(decision.Rows, func(row parameters.Row) bool { return row.Changed })
 	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil && !changed {
-		// The controller asks for it, with the rights of who was last, and for the
-		// version and the values that they asked for.
+		// The controller requests this run because the Instance was deleted. It keeps
+		// the requester of the last run, and the content that this user's run was bound
+		// to.
 		if _, bound, err := api.BoundTo(instance); bound || err != nil {
 			return err
 		}
@@ -188,6 +202,7 @@ func (r Review) run(instance *api.Instance, version *api.OperatorVersion, decisi
 	return api.Bind(instance, version)
 }
 
+// refused returns a decision with one reason, which is about no single parameter.
 func refused(format string, args ...any) parameters.Decision {
 	return parameters.Decision{Refusals: []parameters.Refusal{{Message: fmt.Sprintf(format, args...)}}}
 }
