@@ -12,15 +12,16 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// TestConfirmed: what is stored is what was judged, whoever comes in between.
-func TestConfirmed(t *testing.T) {
+// TestConfirm lets another webhook change the Instance between the mutating and the
+// validating call. Every change of a field that admission decides about is refused.
+func TestConfirm(t *testing.T) {
 	t.Parallel()
 	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
 	const changed = `Forbidden: it was changed after it was judged, by another step of admission`
 	const run = `Forbidden: a run gets its own from admission`
 	install := review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`}
 	update := review{oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`, 1)}
-	rollback := review{oldObj: later, newObj: strings.NewReplacer(`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)}
+	rollback := review{oldObj: later, newObj: rolledBack}
 	set := func(value any, path ...string) func(*unstructured.Unstructured) error {
 		return func(obj *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(obj.Object, value, path...)
@@ -28,33 +29,42 @@ func TestConfirmed(t *testing.T) {
 	}
 	tests := map[string]struct {
 		review
-		// meddle is what another webhook does.
-		meddle func(*unstructured.Unstructured) error
+		// change is what another webhook does to the object.
+		change func(*unstructured.Unstructured) error
 		want   string
 	}{
-		"install":            {review: install, want: `allowed`},
-		"update":             {review: update, want: `allowed`},
-		"nothing happened":   {review: review{oldObj: stored, newObj: stored}, want: `allowed`},
-		"rollback":           {review: rollback, want: `allowed`},
-		"a label":            {review: update, meddle: set("b", "metadata", "labels", "a"), want: `allowed`},
-		"an immutable value": {update, set("9", "spec", "parameters", "TOKENS"), invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`},
-		"another version":    {update, set("tok-0.2.0", "spec", "operatorVersion", "name"), invalid},
-		"the rights of another": {
+		"install":   {review: install, want: `allowed`},
+		"update":    {review: update, want: `allowed`},
+		"no change": {review: review{oldObj: stored, newObj: stored}, want: `allowed`},
+		"rollback":  {review: rollback, want: `allowed`},
+		"a label":   {review: update, change: set("b", "metadata", "labels", "a"), want: `allowed`},
+		"an immutable value": {
+			update,
+			set("9", "spec", "parameters", "TOKENS"),
+			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`,
+		},
+		"another operator version": {update, set("tok-0.2.0", "spec", "operatorVersion", "name"), invalid},
+		"another requester": {
 			update, set(`{"username":"root"}`, "metadata", "annotations", "holdfast.dev/requested-by"), invalid + `metadata.annotations: ` + changed,
 		},
-		"no plan": {
+		"the plan removed": {
 			update, set("", "spec", "planExecution", "planName"), invalid + `spec.planExecution: ` + changed,
 		},
-		"a run that was":     {update, set("one", "spec", "planExecution", "uid"), invalid + `spec.planExecution.uid: ` + run},
-		"a run that is none": {update, set("", "spec", "planExecution", "uid"), invalid + `[spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`},
-		"a value that is not pinned": {
+		"the UID of an earlier run": {update, set("one", "spec", "planExecution", "uid"), invalid + `spec.planExecution.uid: ` + run},
+		"no UID": {
+			update,
+			set("", "spec", "planExecution", "uid"),
+			invalid + `[spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`,
+		},
+		"the stored default removed": {
 			install, func(obj *unstructured.Unstructured) error {
 				unstructured.RemoveNestedField(obj.Object, "spec", "parameters")
 				return nil
 			}, invalid + `spec.parameters: ` + changed,
 		},
 		"a rollback with another value": {
-			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' cannot be set in a rollback`,
+			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' cannot be set in ` +
+				`a rollback`,
 		},
 	}
 	for name, test := range tests {
@@ -65,8 +75,8 @@ func TestConfirmed(t *testing.T) {
 				test.operation = "UPDATE"
 			}
 			completed := apply(t, test.newObj, test.ask(t))
-			if test.meddle != nil {
-				if err := test.meddle(completed); err != nil {
+			if test.change != nil {
+				if err := test.change(completed); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -79,18 +89,18 @@ func TestConfirmed(t *testing.T) {
 				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 			if strings.HasPrefix(test.want, "allowed") {
-				// All of admission may run once more.
+				// The API server may run all of admission once more.
 				test.path = enforcement.MutatePath
 				again := apply(t, test.newObj, test.ask(t))
 				if diff := cmp.Diff(withoutRun(completed), withoutRun(again)); diff != "" {
-					t.Errorf("once more (-want +got):\n%s", diff)
+					t.Errorf("second run (-want +got):\n%s", diff)
 				}
 			}
 		})
 	}
 }
 
-// apply makes of an object what an answer says.
+// apply returns the object with the patch of an answer applied.
 func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *unstructured.Unstructured {
 	t.Helper()
 	if !answer.Allowed {
@@ -117,20 +127,22 @@ func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *un
 	return obj
 }
 
-// withoutRun is an object without what every run has anew.
+// withoutRun returns the object without the UID of the run, which is new each time.
 func withoutRun(obj *unstructured.Unstructured) map[string]any {
 	plain := obj.DeepCopy()
 	unstructured.RemoveNestedField(plain.Object, "spec", "planExecution", "uid")
 	return plain.Object
 }
 
-// TestKept: an operator version stays as it is.
-func TestKept(t *testing.T) {
+// TestOperatorVersionSpec checks that the webhook refuses changes of the spec of an
+// OperatorVersion.
+func TestOperatorVersionSpec(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ newObj, want string }{
 		"another spec": {
 			strings.Replace(version, `"256"`, `"9"`, 1),
-			`Unprocessable Entity: OperatorVersion.kudo.dev "tok" is invalid: spec: Forbidden: an operator version never changes: a new version is a new object`,
+			`Unprocessable Entity: OperatorVersion.kudo.dev "tok" is invalid: spec: Forbidden: an operator version never changes: a new version ` +
+				`is a new object`,
 		},
 		"a label": {strings.Replace(version, `{name: tok-0.1.0}`, `{name: tok-0.1.0, labels: {a: b}}`, 1), `allowed`},
 	} {

@@ -15,10 +15,10 @@ import (
 
 var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// ownDefinition refuses to delete the definition of one of the three kinds, and
-// to give it another spec: all that holds an Instance would go with it. The
-// server itself brings definitions up to date at start.
-func ownDefinition(a admission.Attributes) error {
+// protectDefinition refuses to delete the definition of one of the three kinds, because
+// all Instances would be deleted with it, and refuses changes of its spec. The server
+// itself may write the definitions: it updates them when it starts.
+func protectDefinition(a admission.Attributes) error {
 	old, isDefinition := a.GetOldObject().(*definition.CustomResourceDefinition)
 	if !isDefinition || a.GetUserInfo().GetName() == user.APIServerUser {
 		return nil
@@ -37,7 +37,8 @@ func ownDefinition(a admission.Attributes) error {
 	return apierrors.NewForbidden(definitions, old.Name, errors.New("it is built in, and stays as it is"))
 }
 
-// sameSpec compares what the definitions say, however their schemas are spelled.
+// sameSpec compares the specs of two definitions as decoded JSON, so that the order of
+// keys in their schemas does not matter.
 func sameSpec(oldObj, newObj *definition.CustomResourceDefinition) (bool, error) {
 	var specs [2]any
 	for i, spec := range []definition.CustomResourceDefinitionSpec{oldObj.Spec, newObj.Spec} {

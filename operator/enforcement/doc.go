@@ -1,16 +1,21 @@
-// Package enforcement puts the rules of package operator/admission in force, for every
-// client and on every way of writing. One judgement has two doors:
+// Package enforcement applies the rules of package operator/admission to every write
+// of an Instance, by any client. The same judgement is available as an admission plugin
+// for our own server and as an admission webhook for any other API server:
 //
-//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))         // of our own server
-//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client)) // of any other
+//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
+//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client))
 //
-// The plugin stands last among the mutating steps of admission, after the webhooks
-// and policies that users register, so that nothing changes what it judged. Among
-// webhooks there is no last one, so the webhook judges twice: it completes an
-// Instance when it may be changed, and confirms it when it no longer may.
+// The plugin runs as the last mutating step of admission, after the webhooks and
+// policies that users register, so nothing changes an Instance after it was judged. An
+// API server guarantees no order among webhooks. The webhook therefore judges twice:
+// as a mutating webhook it completes the Instance, and as a validating webhook, when
+// the Instance can no longer change, it confirms that the result is still the same.
 //
-// The rules: an Instance is stored as admission decides, with all refusals at once
-// (422, or 409 when only a running plan is in the way); the spec of an
-// OperatorVersion stays as it is. In our own server the definitions of the three
-// kinds are its own as well; elsewhere they are their administrator's.
+// The rules are:
+//
+//   - An Instance is stored as package operator/admission decides. A refusal lists all
+//     reasons (422); if the only reason is a running plan, it is a conflict (409).
+//   - The spec of an OperatorVersion cannot change.
+//   - In our own server, the definitions of the three kinds cannot be deleted and their
+//     specs cannot change. On other servers the administrator manages them.
 package enforcement

@@ -18,13 +18,16 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// decide makes of a write what admission decides, or refuses it.
+// decide changes the written Instance into what package operator/admission decides, or
+// returns the refusal as an API error.
 func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) error {
 	review := admission.Review{Requester: w.requester, NewUID: newUID}
-	var unread error
+	// versionErr is kept apart because only it is a failure of the server; the other
+	// errors of Decide are about the written object.
+	var versionErr error
 	review.Version = func(name string) (*api.OperatorVersion, error) {
 		version, err := j.versions(ctx, w.namespace, name)
-		unread = err
+		versionErr = err
 		return version, err
 	}
 	var err error
@@ -41,20 +44,24 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 	}
 	result, err := review.Decide()
 	switch {
-	case unread != nil:
-		return unread
+	case versionErr != nil:
+		return versionErr
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
 	case !result.Decision.Accepted():
 		return refusal(w, result.Decision)
 	}
-	return store(w.newObj, result.Instance)
+	return copyDecided(w.newObj, result.Instance)
 }
 
-// resumeRollback brings back the wish to roll back, which admission takes off, where
-// admission sees its own work again: when a webhook of a user has the whole of it
-// run once more, and when a webhook confirms what it completed. It is known by its
-// run, its requester and the record that is gone.
+// resumeRollback restores the rollback annotation on an Instance that admission has
+// already completed. Admission removes the annotation when it completes a rollback, but
+// it may see the result again: the API server runs admission once more if a webhook of a
+// user asks for reinvocation, and the validating webhook confirms what the mutating one
+// completed. Without the annotation the write would be refused as a downgrade.
+//
+// A completed rollback is recognized by three marks: it has a new run, the requester
+// annotation names the user that writes, and the last record has been removed.
 func resumeRollback(review admission.Review) error {
 	target := review.New.Spec.OperatorVersion.Name
 	run := review.New.Spec.PlanExecution.UID
@@ -64,7 +71,7 @@ func resumeRollback(review admission.Review) error {
 	}
 	by, found, err := api.RequestedBy(review.New)
 	if err != nil || !found || !apiequality.Semantic.DeepEqual(by, review.Requester) {
-		return nil //nolint:nilerr // what a client wrote there is replaced, and no matter
+		return nil //nolint:nilerr // a client wrote this annotation; admission replaces it
 	}
 	records, err := api.Records(review.Old)
 	if err != nil {
@@ -85,6 +92,7 @@ func resumeRollback(review admission.Review) error {
 	return nil
 }
 
+// instance converts an object to an Instance.
 func instance(obj *unstructured.Unstructured) (*api.Instance, error) {
 	read := &api.Instance{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, read); err != nil {
@@ -93,8 +101,10 @@ func instance(obj *unstructured.Unstructured) (*api.Instance, error) {
 	return read, nil
 }
 
-// store writes what admission decides about into the object, and nothing else.
-func store(obj *unstructured.Unstructured, decided *api.Instance) error {
+// copyDecided copies the fields that admission decides about into the object: the
+// annotations, the parameters and the plan execution. All other fields stay as the
+// client sent them.
+func copyDecided(obj *unstructured.Unstructured, decided *api.Instance) error {
 	if !maps.Equal(obj.GetAnnotations(), decided.Annotations) {
 		obj.SetAnnotations(decided.Annotations)
 	}
@@ -121,7 +131,7 @@ func store(obj *unstructured.Unstructured, decided *api.Instance) error {
 	return nil
 }
 
-// refusal is the answer of the API: every reason, with the field it is about.
+// refusal returns the API error of a refused write, with every reason and its field.
 func refusal(w write, decision parameters.Decision) error {
 	name := w.newObj.GetName()
 	if decision.Conflict() {

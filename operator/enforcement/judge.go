@@ -15,27 +15,28 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// The resources that are judged.
+// The resources whose writes are judged.
 var (
 	instances = api.GroupVersion.WithResource("instances").GroupResource()
 	versions  = api.GroupVersion.WithResource("operatorversions").GroupResource()
 )
 
-// write is a write of an object, through whichever door it came.
+// write is a create or an update of an object, as the plugin or the webhook received it.
 type write struct {
 	kind      schema.GroupKind
 	resource  schema.GroupResource
 	namespace string
 	name      string
-	// oldObj is what is stored, nil when the object is created.
+	// oldObj is the stored object, nil for a create.
 	oldObj, newObj *unstructured.Unstructured
 	requester      api.Requester
 }
 
-// outdated says that a write is about another state of the object than is stored:
-// the store answers that with a conflict, which clients know how to mend. The store
-// compares numbers, so what only looks different, such as 07, is not outdated.
-func (w write) outdated() bool {
+// isOutdated reports whether the write has another resourceVersion than the stored
+// object. Such a write is not judged: the storage refuses it with a conflict, and
+// clients know to retry that. The storage compares resourceVersions as numbers, so 07
+// and 7 are equal here as well.
+func (w write) isOutdated() bool {
 	if w.oldObj == nil {
 		return false
 	}
@@ -43,28 +44,28 @@ func (w write) outdated() bool {
 	return err == nil && order != 0
 }
 
-// judge says what becomes of writes.
+// judge decides about writes, by the OperatorVersions that versions returns.
 type judge struct{ versions Versions }
 
-// complete makes of a written Instance what admission decides, or refuses it.
+// complete changes a written Instance into what admission decides, or refuses it.
 func (j judge) complete(ctx context.Context, w write) error {
-	if w.outdated() {
+	if w.isOutdated() {
 		return nil
 	}
 	return j.decide(ctx, w, uuid.NewUUID)
 }
 
-// confirm refuses an Instance that is not what complete makes of it: somebody
-// changed it afterwards.
+// confirm refuses an Instance that differs from what complete would return for it. It
+// differs if another step of admission changed it after complete.
 func (j judge) confirm(ctx context.Context, w write) error {
-	if w.outdated() {
+	if w.isOutdated() {
 		return nil
 	}
-	given, err := instance(w.newObj)
+	sent, err := instance(w.newObj)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	run := given.Spec.PlanExecution.UID
+	run := sent.Spec.PlanExecution.UID
 	started := false
 	again := w
 	again.newObj = w.newObj.DeepCopy()
@@ -72,10 +73,11 @@ func (j judge) confirm(ctx context.Context, w write) error {
 		return err
 	}
 	var all field.ErrorList
-	for _, path := range differing(w.newObj, again.newObj) {
-		all = append(all, field.Forbidden(field.NewPath(path[0], path[1:]...), "it was changed after it was judged, by another step of admission"))
+	for _, path := range changedFields(w.newObj, again.newObj) {
+		all = append(all, field.Forbidden(field.NewPath(path[0], path[1:]...),
+			"it was changed after it was judged, by another step of admission"))
 	}
-	if started && !fresh(w.oldObj, run) {
+	if started && !isNewUID(w.oldObj, run) {
 		all = append(all, field.Forbidden(field.NewPath("spec", "planExecution", "uid"), "a run gets its own from admission"))
 	}
 	if len(all) == 0 {
@@ -84,8 +86,8 @@ func (j judge) confirm(ctx context.Context, w write) error {
 	return apierrors.NewInvalid(w.kind, w.name, all)
 }
 
-// fresh says that no run of an Instance had a UID before.
-func fresh(oldObj *unstructured.Unstructured, uid types.UID) bool {
+// isNewUID reports whether a UID is set and no earlier run of the Instance had it.
+func isNewUID(oldObj *unstructured.Unstructured, uid types.UID) bool {
 	if uid == "" || oldObj == nil {
 		return uid != ""
 	}
@@ -101,9 +103,10 @@ func fresh(oldObj *unstructured.Unstructured, uid types.UID) bool {
 	return true
 }
 
-// keep refuses another spec of an OperatorVersion. The marker of the definition
-// does as well; it is not there where the definition is not ours.
-func (j judge) keep(w write) error {
+// refuseSpecChange refuses a change of the spec of an OperatorVersion. In our definition
+// the field is marked immutable, which has the same effect; other servers do not know
+// that marker.
+func (j judge) refuseSpecChange(w write) error {
 	if w.oldObj == nil || apiequality.Semantic.DeepEqual(w.newObj.Object["spec"], w.oldObj.Object["spec"]) {
 		return nil
 	}

@@ -5,16 +5,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// operation is one of a JSON patch (RFC 6902).
+// operation is one operation of a JSON patch (RFC 6902).
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// differing are the fields, of those that admission decides about, that two forms
-// of an Instance do not have in common. A field without content is as good as none.
-func differing(before, after *unstructured.Unstructured) [][]string {
+// changedFields returns the paths of the fields that differ between two forms of an
+// Instance, among those that admission decides about. An empty field equals an absent
+// one.
+func changedFields(before, after *unstructured.Unstructured) [][]string {
 	var all [][]string
 	for _, path := range [][]string{{"metadata", "annotations"}, {"spec", "parameters"}, {"spec", "planExecution"}} {
 		old, now := content(before, path), content(after, path)
@@ -25,10 +26,11 @@ func differing(before, after *unstructured.Unstructured) [][]string {
 	return all
 }
 
-// patch makes after of before. To add a field that is there is to replace it.
+// patch returns the operations that turn before into after. In a JSON patch, adding a
+// field that exists replaces it.
 func patch(before, after *unstructured.Unstructured) []operation {
 	var all []operation
-	for _, path := range differing(before, after) {
+	for _, path := range changedFields(before, after) {
 		at := "/" + path[0] + "/" + path[1]
 		if now := content(after, path); len(now) > 0 {
 			all = append(all, operation{Op: "add", Path: at, Value: now})
@@ -39,6 +41,7 @@ func patch(before, after *unstructured.Unstructured) []operation {
 	return all
 }
 
+// content returns the object at a path of two names, nil if there is none.
 func content(obj *unstructured.Unstructured, path []string) map[string]any {
 	parent, _ := obj.Object[path[0]].(map[string]any)
 	found, _ := parent[path[1]].(map[string]any)

@@ -15,10 +15,10 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Name is what the plugin is called.
+// Name is the name under which the admission plugin is registered.
 const Name = "OperatorPackages"
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin of our own server. It is safe for concurrent use.
 type Plugin struct {
 	*admission.Handler
 	judge judge
@@ -29,16 +29,17 @@ var (
 	_ admission.ValidationInterface = &Plugin{}
 )
 
-// Versions finds an OperatorVersion, nil if there is none.
+// Versions returns an OperatorVersion, nil if there is none.
 type Versions func(ctx context.Context, namespace, name string) (*api.OperatorVersion, error)
 
-// NewPlugin judges by the OperatorVersions that versions finds.
+// NewPlugin returns a Plugin that judges by the OperatorVersions that versions returns.
 func NewPlugin(versions Versions) *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions}}
 }
 
-// LiveVersions reads from the server itself: who applies an OperatorVersion and
-// an Instance of it one after the other gets the Instance judged by it.
+// LiveVersions returns Versions that read from the server with every call, without a
+// cache. A client can therefore create an OperatorVersion and directly afterwards an
+// Instance of it.
 func LiveVersions(client dynamic.Interface) Versions {
 	resource := client.Resource(api.GroupVersion.WithResource("operatorversions"))
 	return func(ctx context.Context, namespace, name string) (*api.OperatorVersion, error) {
@@ -57,36 +58,37 @@ func LiveVersions(client dynamic.Interface) Versions {
 	}
 }
 
-// Admit implements admission.MutationInterface.
+// Admit implements admission.MutationInterface: it completes or refuses Instances.
 func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" || a.GetResource().GroupResource() != instances {
 		return nil
 	}
-	if w, isWrite := written(a); isWrite {
+	if w, isWrite := writeOf(a); isWrite {
 		return p.judge.complete(ctx, w)
 	}
 	return nil
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface: it refuses changes of
+// OperatorVersions and of the definitions of the three kinds.
 func (p *Plugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
 	}
 	switch a.GetResource().GroupResource() {
 	case versions:
-		if w, isWrite := written(a); isWrite {
-			return p.judge.keep(w)
+		if w, isWrite := writeOf(a); isWrite {
+			return p.judge.refuseSpecChange(w)
 		}
 	case definitions:
-		return ownDefinition(a)
+		return protectDefinition(a)
 	}
 	return nil
 }
 
-// written is the write that admission is asked about; false where an object is
-// deleted, or is none of a definition.
-func written(a admission.Attributes) (write, bool) {
+// writeOf converts the attributes of a create or an update of a custom resource; false
+// for a delete, and for a built-in kind.
+func writeOf(a admission.Attributes) (write, bool) {
 	obj, isObject := a.GetObject().(*unstructured.Unstructured)
 	if !isObject {
 		return write{}, false

@@ -35,6 +35,7 @@ metadata: {name: tok}
 spec: {operatorVersion: {name: tok-0.1.0}}
 `
 
+// object decodes an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	read := &unstructured.Unstructured{}
@@ -44,19 +45,28 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return read
 }
 
-// started is a server with an Instance, and the way to its kinds.
+// started starts a server and creates an Instance whose plan has ended. It returns the
+// server and a client for Instances.
 func started(t *testing.T) (server *servertest.Server, instances dynamic.ResourceInterface) {
 	t.Helper()
 	server = servertest.Start(t, apiserver.Config{})
 	client := dynamic.NewForConfigOrDie(server.Config(t))
 	instances = client.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
-	if _, err := client.Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default").Create(t.Context(), object(t, version), metav1.CreateOptions{}); err != nil {
+	versions := client.Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
+	if _, err := versions.Create(t.Context(), object(t, version), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is waited for: the version is read as it is stored.
+	// The plugin reads OperatorVersions without a cache, so there is no need to wait.
 	if _, err := instances.Create(t.Context(), object(t, tok), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	awaitPlan(t, instances)
+	return server, instances
+}
+
+// awaitPlan waits until no plan of the Instance is running.
+func awaitPlan(t *testing.T, instances dynamic.ResourceInterface) {
+	t.Helper()
 	servertest.Eventually(t, "the plan ended", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
@@ -65,12 +75,11 @@ func started(t *testing.T) (server *servertest.Server, instances dynamic.Resourc
 		plan, _, err := unstructured.NestedString(found.Object, "spec", "planExecution", "planName")
 		return err == nil && plan == ""
 	})
-	return server, instances
 }
 
-// TestOutdated: a client that wrote what it read a while ago is told to read
-// again, not that it changed something.
-func TestOutdated(t *testing.T) {
+// TestOutdatedWriteConflicts checks that a write with an old resourceVersion gets a
+// conflict, so that the client reads the object again, and not a refusal of its values.
+func TestOutdatedWriteConflicts(t *testing.T) {
 	t.Parallel()
 	_, instances := started(t)
 	outdated, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
@@ -99,12 +108,12 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestSameVersionWrittenDifferently: the store takes 07 for 7, so that a write which
-// says so is no outdated one that only the store need refuse.
-func TestSameVersionWrittenDifferently(t *testing.T) {
+// TestResourceVersionWithLeadingZero checks that a write with resourceVersion 07 is
+// judged. The storage takes 07 for 7, so it would not refuse the write as outdated.
+func TestResourceVersionWithLeadingZero(t *testing.T) {
 	t.Parallel()
 	_, instances := started(t)
-	servertest.Eventually(t, "the version of now", func() bool {
+	servertest.Eventually(t, "a refusal of the value", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -120,13 +129,13 @@ func TestSameVersionWrittenDifferently(t *testing.T) {
 	})
 }
 
-// TestBehindMutation: what a policy of a user makes of a write is judged, not
-// what the client sent.
-func TestBehindMutation(t *testing.T) {
+// TestJudgesAfterMutation checks that the plugin judges the object after a mutating
+// policy of a user has changed it, not the object that the client sent.
+func TestJudgesAfterMutation(t *testing.T) {
 	t.Parallel()
 	server, instances := started(t)
-	mutate(t, server, "meddle", `[JSONPatch{op: "add", path: "/spec/parameters/TOKENS", value: "9"}]`)
-	servertest.Eventually(t, "the policy in force, and what it does refused", func() bool {
+	mutate(t, server, "change-tokens", `[JSONPatch{op: "add", path: "/spec/parameters/TOKENS", value: "9"}]`)
+	servertest.Eventually(t, "a refusal of what the policy does", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +149,8 @@ func TestBehindMutation(t *testing.T) {
 	})
 }
 
-// mutate has a policy of a user change Instances when they are updated.
+// mutate creates a mutating admission policy that applies a patch to Instances when they
+// are updated.
 func mutate(t *testing.T, server *servertest.Server, name, patch string) {
 	t.Helper()
 	policies := server.Client(t).AdmissionregistrationV1()
@@ -168,12 +178,13 @@ func mutate(t *testing.T, server *servertest.Server, name, patch string) {
 	}
 }
 
-// TestRollbackTwice: where a policy has the whole of admission run once more, a
-// rollback is still one.
-func TestRollbackTwice(t *testing.T) {
+// TestRollbackReinvoked checks that a rollback is accepted when a policy makes the server
+// run all of admission twice.
+func TestRollbackReinvoked(t *testing.T) {
 	t.Parallel()
 	server, instances := started(t)
-	versions := dynamic.NewForConfigOrDie(server.Config(t)).Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
+	client := dynamic.NewForConfigOrDie(server.Config(t))
+	versions := client.Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
 	later := strings.ReplaceAll(version, "0.1.0", "0.2.0")
 	if _, err := versions.Create(t.Context(), object(t, later), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -181,29 +192,19 @@ func TestRollbackTwice(t *testing.T) {
 	patch := func(text string) (*unstructured.Unstructured, error) {
 		return instances.Patch(t.Context(), "tok", types.MergePatchType, []byte(text), metav1.PatchOptions{})
 	}
-	settled := func() {
-		t.Helper()
-		servertest.Eventually(t, "the plan ended", func() bool {
-			found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan, _, err := unstructured.NestedString(found.Object, "spec", "planExecution", "planName")
-			return err == nil && plan == ""
-		})
-	}
 	if _, err := patch(`{"spec":{"operatorVersion":{"name":"tok-0.2.0"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	settled()
-	// A policy that changes something has every step of admission run again.
+	awaitPlan(t, instances)
+	// A policy that changes the object makes the server run admission again.
 	mutate(t, server, "label", `[JSONPatch{op: "add", path: "/metadata/labels", value: {"called": string(object.metadata.generation)}}]`)
 	servertest.Eventually(t, "the policy in force", func() bool {
 		found, err := patch(`{"metadata":{"labels":null}}`)
 		return err == nil && found.GetLabels()["called"] != ""
 	})
-	settled()
-	rolledBack, err := patch(`{"metadata":{"annotations":{"holdfast.dev/rollback-to":"tok-0.1.0"}},"spec":{"operatorVersion":{"name":"tok-0.1.0"}}}`)
+	awaitPlan(t, instances)
+	rolledBack, err := patch(`{"metadata":{"annotations":{"holdfast.dev/rollback-to":"tok-0.1.0"}},` +
+		`"spec":{"operatorVersion":{"name":"tok-0.1.0"}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

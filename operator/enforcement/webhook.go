@@ -18,27 +18,30 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// The paths of the webhook: the one completes Instances, the other confirms them
-// and keeps OperatorVersions.
 const (
-	MutatePath   = "/mutate"
+	// MutatePath is the path of the mutating webhook, which completes Instances.
+	MutatePath = "/mutate"
+	// ValidatePath is the path of the validating webhook, which confirms Instances and
+	// refuses changes of OperatorVersions.
 	ValidatePath = "/validate"
 )
 
-// maxReview bounds a review: an object as large as a server takes, twice.
+// maxReview bounds the size of a review in bytes. A review holds an object twice, old
+// and new.
 const maxReview = 16 << 20
 
-// NewWebhook answers reviews of admission.k8s.io/v1 by the OperatorVersions that
-// versions finds. It writes nothing, so that a dry run is like any other review.
+// NewWebhook returns a handler that answers reviews of admission.k8s.io/v1 by the
+// OperatorVersions that versions returns. It has no side effects, so a dry run needs no
+// special treatment.
 func NewWebhook(versions Versions) http.Handler {
 	j := judge{versions}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+MutatePath, door(j.mutate))
-	mux.Handle("POST "+ValidatePath, door(j.validate))
+	mux.Handle("POST "+MutatePath, reviewHandler(j.mutate))
+	mux.Handle("POST "+ValidatePath, reviewHandler(j.validate))
 	return mux
 }
 
-// mutate judges a write that may be changed, and says how.
+// mutate judges a write and returns the patch that completes it.
 func (j judge) mutate(ctx context.Context, w write) ([]operation, error) {
 	if w.resource != instances {
 		return nil, nil
@@ -51,19 +54,19 @@ func (j judge) mutate(ctx context.Context, w write) ([]operation, error) {
 	return patch(before, w.newObj), nil
 }
 
-// validate judges a write as it is stored if nobody refuses it.
+// validate judges a write in its final form, after all mutating steps.
 func (j judge) validate(ctx context.Context, w write) ([]operation, error) {
 	switch w.resource {
 	case instances:
 		return nil, j.confirm(ctx, w)
 	case versions:
-		return nil, j.keep(w)
+		return nil, j.refuseSpecChange(w)
 	}
 	return nil, nil
 }
 
-// dropNulls takes a value that is null for one that is removed, as our own server
-// does before it asks anybody.
+// dropNulls removes parameters whose value is null. Our own server drops nulls before
+// admission runs; other servers may not.
 func dropNulls(obj *unstructured.Unstructured) {
 	values := content(obj, []string{"spec", "parameters"})
 	for name, value := range values {
@@ -73,21 +76,23 @@ func dropNulls(obj *unstructured.Unstructured) {
 	}
 }
 
-// door lets reviews in and answers out.
-type door func(context.Context, write) ([]operation, error)
+// reviewHandler is a judgement as an HTTP handler: it decodes the review, and encodes
+// the returned patch or error as the response.
+type reviewHandler func(context.Context, write) ([]operation, error)
 
 // ServeHTTP implements http.Handler.
-func (d door) ServeHTTP(out http.ResponseWriter, req *http.Request) {
+func (h reviewHandler) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 	review, err := readReview(out, req)
 	if err != nil {
 		http.Error(out, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answer := d.answer(req.Context(), review.Request)
+	answer := h.answer(req.Context(), review.Request)
 	answer.UID = review.Request.UID
 	review.Request, review.Response = nil, answer
 	out.Header().Set("Content-Type", "application/json")
-	// Who went away before the answer asks again.
+	// Encoding fails only if the API server closed the connection. It then treats the
+	// call as failed.
 	_ = json.NewEncoder(out).Encode(review)
 }
 
@@ -108,16 +113,16 @@ func readReview(out http.ResponseWriter, req *http.Request) (*admissionv1.Admiss
 	return review, nil
 }
 
-// answer is that of one request.
-func (d door) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+// answer judges one request and returns the response.
+func (h reviewHandler) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
-	w, err := reviewed(request)
+	w, err := requestedWrite(request)
 	if err != nil {
 		return denied(apierrors.NewBadRequest(err.Error()))
 	}
-	operations, err := d(ctx, w)
+	operations, err := h(ctx, w)
 	if err != nil {
 		return denied(err)
 	}
@@ -131,8 +136,8 @@ func (d door) answer(ctx context.Context, request *admissionv1.AdmissionRequest)
 	return answer
 }
 
-// reviewed is the write that a request is about.
-func reviewed(request *admissionv1.AdmissionRequest) (write, error) {
+// requestedWrite converts the request of a review.
+func requestedWrite(request *admissionv1.AdmissionRequest) (write, error) {
 	w := write{
 		kind:      schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind},
 		resource:  schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource},
@@ -166,7 +171,8 @@ func object(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return read, read.UnmarshalJSON(raw.Raw)
 }
 
-// denied refuses with the status that our own server answers.
+// denied returns a refusal with the status of the error. Any other error is an internal
+// one, as in our own server.
 func denied(err error) *admissionv1.AdmissionResponse {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {

@@ -22,7 +22,8 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// versions are those of operator tok: 0.2.0 makes CPUS immutable.
+// versions returns the OperatorVersions of operator tok. Version 0.2.0 makes CPUS
+// immutable.
 func versions(_ context.Context, _, name string) (*api.OperatorVersion, error) {
 	text := map[string]string{"tok-0.1.0": version, "tok-0.2.0": `
 metadata: {name: tok-0.2.0}
@@ -46,7 +47,7 @@ const (
 	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
 	annToken = `holdfast.dev/requested-by: '{"username":"ann","groups":["dev"]}'`
 	record   = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"256"}}]'`
-	// stored has run its plan; later was upgraded since.
+	// stored is an Instance whose plan has ended; later is the same after an upgrade.
 	stored = `{` + head + `, metadata: {name: tok, resourceVersion: "7", annotations: {` + annToken + `}},
   spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}, planExecution: {uid: one}},
   status: {planStatus: {deploy: {status: COMPLETE, uid: one}}}}`
@@ -55,12 +56,17 @@ const (
   status: {planStatus: {deploy: {status: COMPLETE, uid: two}}}}`
 )
 
+// rolledBack is the write that rolls the upgraded Instance back.
+var rolledBack = strings.NewReplacer(
+	`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)
+
+// review is an admission review of the Instance tok, with objects as YAML.
 type review struct {
 	path, resource, operation, oldObj, newObj string
 	subresource                               string
 }
 
-// ask sends a review of a write by ann and returns the answer.
+// ask sends the review, as a write by user ann, and returns the response.
 func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
 	t.Helper()
 	raw := func(text string) runtime.RawExtension {
@@ -109,7 +115,8 @@ func post(t testing.TB, path, contentType string, body []byte) *httptest.Respons
 	return recorder
 }
 
-// summary is an answer in a line: the refusal, or the patch without what varies.
+// summary formats a response as one line: the refusal, or the patch without the values
+// that differ from run to run.
 func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
 	t.Helper()
 	if !answer.Allowed {
@@ -127,7 +134,7 @@ func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
 			t.Fatal(err)
 		}
 	}
-	said := []string{"allowed"}
+	parts := []string{"allowed"}
 	for _, operation := range operations {
 		if uid, _ := operation.Value["uid"].(string); len(uid) == 36 {
 			operation.Value["uid"] = "new"
@@ -137,9 +144,9 @@ func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said = append(said, operation.Op+" "+operation.Path+" "+string(value))
+		parts = append(parts, operation.Op+" "+operation.Path+" "+string(value))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func TestWebhook(t *testing.T) {
@@ -154,9 +161,12 @@ func TestWebhook(t *testing.T) {
 			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
 				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
-		"install, with the rights of another": {
-			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok, annotations: {a: b, holdfast.dev/requested-by: '{"username":"root"}'}},
-			  spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`},
+		"install, a client sets the requester": {
+			review{
+				operation: "CREATE",
+				newObj: `{` + head + `, metadata: {name: tok, annotations: {a: b, holdfast.dev/requested-by: '{"username":"root"}'}},
+			  spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`,
+			},
 			`allowed; add /metadata/annotations {"a":"b","holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
 				`add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
@@ -164,7 +174,7 @@ func TestWebhook(t *testing.T) {
 			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: none}}}`},
 			invalid + `spec: Forbidden: operator version none does not exist`,
 		},
-		"a version that cannot be read": {
+		"an operator version that cannot be read": {
 			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: unreadable}}}`},
 			`Internal Server Error: Internal error occurred: the server is away`,
 		},
@@ -177,16 +187,28 @@ func TestWebhook(t *testing.T) {
 			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: null}`, 1)},
 			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was removed (value '256')`,
 		},
-		"an outdated write is the store's": {
-			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"6"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+		"an outdated write is left to the storage": {
+			review{
+				operation: "UPDATE",
+				oldObj:    stored,
+				newObj:    strings.NewReplacer(`"7"`, `"6"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored),
+			},
 			`allowed`,
 		},
-		"a version written differently is the same": {
-			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"07"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+		"a resource version with a leading zero is current": {
+			review{
+				operation: "UPDATE",
+				oldObj:    stored,
+				newObj:    strings.NewReplacer(`"7"`, `"07"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored),
+			},
 			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`,
 		},
-		"no version at all": {
-			review{operation: "UPDATE", oldObj: stored, newObj: strings.NewReplacer(`"7"`, `"0"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored)},
+		"resource version 0": {
+			review{
+				operation: "UPDATE",
+				oldObj:    stored,
+				newObj:    strings.NewReplacer(`"7"`, `"0"`, `{TOKENS: "256"}`, `{TOKENS: "9"}`).Replace(stored),
+			},
 			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed from '256' to '9'`,
 		},
 		"a label": {
@@ -199,32 +221,37 @@ func TestWebhook(t *testing.T) {
 			},
 			`Conflict: Operation cannot be fulfilled on instances.kudo.dev "tok": plan 'backup' is running: wait until it has ended`,
 		},
-		"the status is the controller's": {
+		"a write of the status is not judged": {
 			review{operation: "UPDATE", subresource: "status", oldObj: stored, newObj: strings.Replace(stored, `"256"`, `"9"`, 1)}, `allowed`,
 		},
 		"deleted": {review{operation: "DELETE", oldObj: stored}, `allowed`},
 		"no object": {
 			review{operation: "CREATE"}, `Bad Request: review: request.object: required`,
 		},
-		"no spec": {
+		"a spec of another type": {
 			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: 3}`},
 			`Bad Request: instance tok: `,
 		},
 		"upgrade without consent": {
 			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `tok-0.1.0`, `tok-0.2.0`, 1)},
-			invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' was changed to immutable in operator version 0.2.0 but no value was provided`,
+			invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' was changed to immutable in operator version 0.2.0 but no value ` +
+				`was provided`,
 		},
 		"rollback": {
-			review{operation: "UPDATE", oldObj: later, newObj: strings.NewReplacer(`tok-0.2.0`, `tok-0.1.0`, record, record+`, holdfast.dev/rollback-to: tok-0.1.0`).Replace(later)},
+			review{operation: "UPDATE", oldObj: later, newObj: rolledBack},
 			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
 				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
-		"rollback without asking": {
+		"a lower version without the annotation": {
 			review{operation: "UPDATE", oldObj: later, newObj: strings.Replace(later, `{name: tok-0.2.0}`, `{name: tok-0.1.0}`, 1)},
 			invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than tok-0.2.0`,
 		},
-		"a version back, by a file that has no annotations": {
-			review{operation: "UPDATE", oldObj: later, newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`},
+		"a lower version, by an object without annotations": {
+			review{
+				operation: "UPDATE",
+				oldObj:    later,
+				newObj:    `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`,
+			},
 			invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than tok-0.2.0`,
 		},
 	}
@@ -240,16 +267,24 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestBadReviews: what is no review gets an answer that says so.
+// TestBadReviews checks the responses to requests that are not reviews.
 func TestBadReviews(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		contentType, body, want string
 	}{
-		"another type":    {"text/plain", `{}`, `content type "text/plain": must be application/json`},
-		"no JSON":         {"application/json", `{`, `review: unexpected EOF`},
-		"another version": {"application/json", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"}`, `must be AdmissionReview of admission.k8s.io/v1`},
-		"no request":      {"application/json; charset=utf-8", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, `review: request: required`},
+		"another content type": {"text/plain", `{}`, `content type "text/plain": must be application/json`},
+		"not JSON":             {"application/json", `{`, `review: unexpected EOF`},
+		"another version": {
+			"application/json",
+			`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"}`,
+			`must be AdmissionReview of admission.k8s.io/v1`,
+		},
+		"no request": {
+			"application/json; charset=utf-8",
+			`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`,
+			`review: request: required`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,12 +296,14 @@ func TestBadReviews(t *testing.T) {
 	}
 }
 
-// FuzzWebhook: whatever comes in, what goes out is an answer to it.
+// FuzzWebhook sends any body and expects either status 400 or a well-formed response
+// with the UID of the request.
 func FuzzWebhook(f *testing.F) {
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +
 		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":{"operatorVersion":{"name":"tok-0.1.0"}}}}}`))
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"UPDATE",` +
-		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":null},"oldObject":{"kind":"Instance","metadata":null}}}`))
+		`"resource":{"group":"kudo.dev","resource":"instances"},"object":{"kind":"Instance","spec":null},"oldObject":{"kind":"Instance",` +
+		`"metadata":null}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, path := range []string{enforcement.MutatePath, enforcement.ValidatePath} {
 			answer := post(t, path, "application/json", body)
