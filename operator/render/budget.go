@@ -7,25 +7,27 @@ import (
 	"reflect"
 )
 
-// What a template may use up. A large real one needs some ten thousand units.
+// The limits of one template, in units of work unless stated otherwise.
 const (
+	// maxWork is the whole budget. A large template of a real package needs about ten
+	// thousand units.
 	maxWork = 10_000_000
-	// turnWork is a turn of a loop or a call of a template.
-	turnWork = 100
-	// cryptoWork is a call of a function that makes keys or slow hashes.
+	// iterationWork is the cost of an iteration of a loop, or of calling a template.
+	iterationWork = 100
+	// cryptoWork is the cost of a function that generates keys or computes slow hashes.
 	cryptoWork = maxWork / 10
-	// bytesPerUnit is how much text is one unit of work.
+	// bytesPerUnit is the number of bytes of text that cost one unit.
 	bytesPerUnit = 64
-	// maxCount is how often a function may repeat something.
+	// maxCount is the number of repetitions that a function may make.
 	maxCount = 10_000
-	// maxDepth is how deeply lists and objects may be nested: further than any
-	// manifest, and an end for those that contain themselves.
+	// maxDepth is the number of levels that lists and objects may be nested. No manifest
+	// is nested that deep; the limit stops a value that contains itself.
 	maxDepth = 100
 )
 
 var errWork = errors.New("the template does too much work")
 
-// budget is what one template has left.
+// budget is the remaining budget of one rendering.
 type budget struct {
 	ctx  context.Context
 	left int
@@ -39,15 +41,15 @@ func (b *budget) spend(units int) error {
 	return nil
 }
 
-// tick pays for a turn.
+// tick spends the cost of one iteration, and fails when the context has ended.
 func (b *budget) tick() (string, error) {
 	if err := b.ctx.Err(); err != nil {
 		return "", fmt.Errorf("rendering ended: %w", err)
 	}
-	return "", b.spend(turnWork)
+	return "", b.spend(iterationWork)
 }
 
-// print pays for what is printed.
+// print spends the cost of printing a value and returns its text.
 func (b *budget) print(value any) (string, error) {
 	if err := b.measure(reflect.ValueOf(value), 0); err != nil {
 		return "", err
@@ -55,8 +57,8 @@ func (b *budget) print(value any) (string, error) {
 	return printed(value), nil
 }
 
-// measure pays for a value, walking all of it: what is shared counts each time
-// it would be printed or copied.
+// measure spends the cost of a value and of everything in it. A part that occurs several
+// times counts each time, because it would be printed or copied each time.
 func (b *budget) measure(value reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("a value is nested more than %d levels deep", maxDepth)
@@ -95,12 +97,14 @@ func (b *budget) measure(value reflect.Value, depth int) error {
 
 var errorType = reflect.TypeFor[error]()
 
-// signature is a function and the type it has when metered.
+// signature is a function with the type that it has when metered: the same arguments, its
+// first result, and an error.
 type signature struct {
 	inner         reflect.Value
 	outer, result reflect.Type
 }
 
+// signatureOf returns the signature of a function of one or two results.
 func signatureOf(function any) signature {
 	inner := reflect.ValueOf(function)
 	in := make([]reflect.Type, inner.Type().NumIn())
@@ -111,8 +115,9 @@ func signatureOf(function any) signature {
 	return signature{inner, reflect.FuncOf(in, []reflect.Type{result, errorType}, inner.Type().IsVariadic()), result}
 }
 
-// metered is a function that pays for its arguments and its result, and is not
-// called where a check says that the result would be too much.
+// metered wraps a function so that each call spends the cost of its arguments and of its
+// result. The check, if there is one, runs before the call and refuses it if the result
+// would be too large.
 func (b *budget) metered(function signature, check func(args []reflect.Value) error) any {
 	refuse := func(err error) []reflect.Value {
 		return []reflect.Value{reflect.Zero(function.result), reflect.ValueOf(&err).Elem()}

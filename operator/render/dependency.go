@@ -15,18 +15,21 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Dependency is what a task of kind KudoOperator wants: an Instance of another
-// operator.
+// Dependency is the Instance of another operator that a task of kind KudoOperator
+// installs.
 type Dependency struct {
+	// Task is the spec of the task.
 	Task api.TaskSpec
-	// OperatorVersion is the name of the version that the task means.
+	// OperatorVersion is the name of the OperatorVersion that the task selects.
 	OperatorVersion string
-	// Templates are those of the package, the file of parameters among them.
+	// Templates are the templates of the package that has the task. The task's file of
+	// parameters is one of them.
 	Templates map[string]string
 }
 
-// Instance renders the Instance. What the file of parameters names is given for the
-// version, as with -P on the command line. The error names the template.
+// Instance renders the Instance. It has a Consent for all parameters in the file of
+// parameters, as if they were passed with -P on the command line. Errors name the
+// template.
 func (d Dependency) Instance(ctx context.Context, values Values) (*unstructured.Unstructured, error) {
 	name, err := Template(ctx, "instanceName", d.Task.InstanceName, values)
 	if err != nil {
@@ -52,17 +55,16 @@ func (d Dependency) Instance(ctx context.Context, values Values) (*unstructured.
 	if err != nil {
 		return nil, err
 	}
-	given, err := parameters(text)
+	wanted, err := parameters(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	spec["parameters"] = given
-	return object, api.SetConsent(object, api.Consent{OperatorVersion: d.OperatorVersion, Names: slices.Sorted(maps.Keys(given))})
+	spec["parameters"] = wanted
+	return object, api.SetConsent(object, api.Consent{OperatorVersion: d.OperatorVersion, Names: slices.Sorted(maps.Keys(wanted))})
 }
 
-// parameters reads a file of parameters: text and numbers are stored as they are,
-// lists and objects in their JSON form, which is YAML too. What is null is not
-// given.
+// parameters decodes a file of parameters to parameter values, which are strings. Lists
+// and objects become JSON text, which is also YAML. A parameter that is null is left out.
 func parameters(text string) (map[string]any, error) {
 	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -72,7 +74,7 @@ func parameters(text string) (map[string]any, error) {
 	if err := json.Unmarshal(document, &raw); err != nil {
 		return nil, fmt.Errorf("not an object of names and values: %w", err)
 	}
-	given := map[string]any{}
+	values := map[string]any{}
 	for name, content := range raw {
 		var value any
 		if err := kjson.Unmarshal(content, &value); err != nil {
@@ -81,16 +83,16 @@ func parameters(text string) (map[string]any, error) {
 		switch value := value.(type) {
 		case nil:
 		case string:
-			given[name] = value
+			values[name] = value
 		case map[string]any, []any:
 			compact := &bytes.Buffer{}
 			if err := json.Compact(compact, content); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			given[name] = compact.String()
+			values[name] = compact.String()
 		default:
-			given[name] = fmt.Sprint(value)
+			values[name] = fmt.Sprint(value)
 		}
 	}
-	return given, nil
+	return values, nil
 }

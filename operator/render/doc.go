@@ -2,12 +2,13 @@
 //
 //	text, err := render.Template(ctx, name, source, render.Values{...})
 //	objects, err := render.Objects(text)
-//	render.Label(objects, meta)
+//	err = render.Label(objects, meta, namespaced)
 //
-// Templates are Go templates with sprig's functions and toYaml, as KUDO has them,
-// but for those that look at the machine. A package may come from anywhere, so a
-// template has a budget: every turn of a loop, every call of a function and every
-// byte it handles is work, and when the budget is used up the template fails, with
-// the same message each time. A context ends it sooner. Nothing is shared between
-// calls; all functions are safe for concurrent use.
+// Templates are Go templates with the functions of sprig and toYaml, as in KUDO, without
+// the functions that read the environment or file names of the machine.
+//
+// A package may come from an untrusted source, so a template has a budget. Every
+// iteration of a loop, every function call and every byte handled costs units of work.
+// A template that exceeds the budget fails, always with the same message. Cancelling the
+// context ends it sooner. All functions are safe for concurrent use.
 package render

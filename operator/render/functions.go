@@ -11,23 +11,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// banned are sprig's functions that look at the machine, or at its files' names.
+// banned lists the functions of sprig that read the environment, the network or file
+// paths of the machine.
 var banned = []string{"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName"}
 
-// crypto are sprig's functions that work for long by their nature.
+// crypto lists the functions of sprig that are slow because of what they compute.
 var crypto = []string{
 	"bcrypt", "htpasswd", "derivePassword", "genPrivateKey", "buildCustomCert", "genCA", "genCAWithKey",
 	"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
 }
 
-// library is what a template may call; it is made once and only read.
+// library returns the functions that a template may call. The map is built once and
+// never changed.
 var library = sync.OnceValue(func() map[string]signature {
 	all := sprig.TxtFuncMap()
 	for _, name := range banned {
 		delete(all, name)
 	}
 	all["toYaml"] = toYaml
-	// The built-in ones that make text, which have no limits of their own.
+	// These replace the built-in functions of text/template that produce text, so that
+	// they are metered too.
 	all["print"], all["println"], all["printf"] = fmt.Sprint, fmt.Sprintln, fmt.Sprintf
 	all["html"], all["js"], all["urlquery"] = template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
 	signatures := map[string]signature{}
@@ -37,12 +40,12 @@ var library = sync.OnceValue(func() map[string]signature {
 	return signatures
 })
 
-// functions are those of one rendering.
+// functions returns the metered functions of one rendering.
 func functions(b *budget) template.FuncMap {
-	checks := checks(b)
+	limits := checks(b)
 	all := template.FuncMap{tickFunction: b.tick, printFunction: b.print}
 	for name, function := range library() {
-		all[name] = b.metered(function, checks[name])
+		all[name] = b.metered(function, limits[name])
 	}
 	return all
 }
@@ -55,7 +58,8 @@ func toYaml(value any) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// checks refuse calls whose result is far larger than their arguments.
+// checks returns the checks of those functions whose result can be far larger than their
+// arguments, by name.
 func checks(b *budget) map[string]func([]reflect.Value) error {
 	all := map[string]func([]reflect.Value) error{
 		"until": func(args []reflect.Value) error { return count("until", args[0].Int()) },
@@ -98,6 +102,7 @@ func checks(b *budget) map[string]func([]reflect.Value) error {
 	return all
 }
 
+// count refuses more than maxCount repetitions.
 func count(function string, n int64) error {
 	if n > maxCount || n < -maxCount {
 		return fmt.Errorf("%s: %d is more than %d", function, n, maxCount)
@@ -105,6 +110,7 @@ func count(function string, n int64) error {
 	return nil
 }
 
+// size refuses a result of times parts of each bytes if it exceeds MaxOutput.
 func size(function string, times, each int) error {
 	if times > 0 && each > MaxOutput/times {
 		return fmt.Errorf("%s: the result would be larger than 4 MiB", function)
@@ -112,11 +118,12 @@ func size(function string, times, each int) error {
 	return nil
 }
 
+// steps refuses a sequence of more than maxCount numbers.
 func steps(function string, start, stop, step int64) error {
 	if step == 0 {
 		return nil
 	}
-	// Far ends are refused by themselves, so that no difference overflows.
+	// Very large numbers are refused first, so that stop-start cannot overflow.
 	const far = 1 << 40
 	if max(start, stop) > far || min(start, stop) < -far || max(step, -step) > far {
 		return fmt.Errorf("%s: numbers from %d to %d are out of range", function, start, stop)
@@ -124,7 +131,8 @@ func steps(function string, start, stop, step int64) error {
 	return count(function, (stop-start)/step)
 }
 
-// seq has the arguments of the shell's: last; first, last; first, step, last.
+// seq checks sprig's seq, which takes the arguments of the shell command: last, or first
+// and last, or first, step and last.
 func seq(args []reflect.Value) error {
 	numbers := args[0]
 	switch numbers.Len() {
@@ -138,6 +146,7 @@ func seq(args []reflect.Value) error {
 	return nil
 }
 
+// items returns the number of items that join would print.
 func items(value reflect.Value) int {
 	for value.Kind() == reflect.Interface && !value.IsNil() {
 		value = value.Elem()
@@ -149,8 +158,8 @@ func items(value reflect.Value) int {
 	return 1
 }
 
-// printfSize bounds a format by its verbs: each may print the longest argument,
-// padded to any width.
+// printfSize refuses a printf whose result could exceed MaxOutput. It assumes that each
+// verb prints the longest argument, and adds up the widths in the format.
 func printfSize(format string, args reflect.Value) error {
 	longest, width, number := 0, 0, 0
 	for i := range args.Len() {
@@ -162,7 +171,7 @@ func printfSize(format string, args reflect.Value) error {
 			number = min(number*10+int(char-'0'), MaxOutput)
 			continue
 		case char == '*':
-			// fmt itself takes no more.
+			// The largest width that package fmt accepts from an argument.
 			number = 1_000_000
 		}
 		width, number = min(width+number, 2*MaxOutput), 0

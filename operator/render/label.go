@@ -11,19 +11,20 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Meta is what goes into the metadata of rendered objects.
+// Meta holds the values that Label writes into the metadata of rendered objects.
 type Meta struct {
 	Operator, Instance, Namespace string
 	Plan, Phase, Step             string
 }
 
-// Label writes the labels, the annotations and the namespace into objects.
-// namespaced says of a kind whether its objects live in a namespace.
+// Label sets the labels, the annotations and the namespace of objects. The function
+// namespaced reports whether a kind is namespaced.
 //
-// The labels are the same in every run of every plan: they also go into pod
-// templates and volume claim templates, on which packages select, and which
-// restart pods or are refused when they change. The annotations name the plan,
-// the phase and the step, and are on the object alone.
+// The labels are the same in every run of every plan. They are also set on pod templates
+// and volume claim templates, because packages select by them there; a change in a pod
+// template would restart pods, and a change in a volume claim template would be refused.
+// The annotations name the plan, the phase and the step. They are set on the object
+// alone.
 func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(schema.GroupVersionKind) (bool, error)) error {
 	labels := map[string]string{
 		api.HeritageLabel: api.Heritage, api.OperatorLabel: meta.Operator, api.InstanceLabel: meta.Instance,
@@ -42,14 +43,17 @@ func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(sche
 		object.SetLabels(merged(object.GetLabels(), labels))
 		object.SetAnnotations(merged(object.GetAnnotations(), annotations))
 		for _, template := range templates(object) {
-			below(template, "metadata")["labels"] = mergedAny(below(template, "metadata", "labels"), labels)
+			existing := ensure(template, "metadata", "labels")
+			for key, value := range labels {
+				existing[key] = value
+			}
 		}
 	}
 	return nil
 }
 
-// Builtin says whether the objects of a built-in kind live in a namespace. Other
-// kinds are an error; a server can be asked about those.
+// Builtin reports whether a built-in kind is namespaced. It returns an error for any
+// other kind. It is the argument of Label where no server can be asked.
 func Builtin(kind schema.GroupVersionKind) (bool, error) {
 	for _, known := range native.Kinds() {
 		if known.GroupVersionKind().GroupKind() == kind.GroupKind() {
@@ -59,18 +63,18 @@ func Builtin(kind schema.GroupVersionKind) (bool, error) {
 	return false, fmt.Errorf("%s is not a built-in kind", kind)
 }
 
-// templates are the pod templates and volume claim templates of an object.
+// templates returns the job, pod and volume claim templates in an object.
 func templates(object *unstructured.Unstructured) []map[string]any {
 	kind := object.GroupVersionKind().GroupKind()
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
 		schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "batch", Kind: "Job"},
 		schema.GroupKind{Kind: "ReplicationController"}:
-		return one(object.Object, "spec", "template")
+		return at(object.Object, "spec", "template")
 	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
-		return append(one(object.Object, "spec", "jobTemplate"), one(object.Object, "spec", "jobTemplate", "spec", "template")...)
+		return append(at(object.Object, "spec", "jobTemplate"), at(object.Object, "spec", "jobTemplate", "spec", "template")...)
 	case schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
-		all := one(object.Object, "spec", "template")
+		all := at(object.Object, "spec", "template")
 		spec, _ := object.Object["spec"].(map[string]any)
 		claims, _ := spec["volumeClaimTemplates"].([]any)
 		for _, claim := range claims {
@@ -83,8 +87,8 @@ func templates(object *unstructured.Unstructured) []map[string]any {
 	return nil
 }
 
-// one is the object at a path, if there is one.
-func one(object map[string]any, path ...string) []map[string]any {
+// at returns the object at a path as a list of one, empty if there is no object.
+func at(object map[string]any, path ...string) []map[string]any {
 	for _, name := range path {
 		next, isObject := object[name].(map[string]any)
 		if !isObject {
@@ -95,8 +99,8 @@ func one(object map[string]any, path ...string) []map[string]any {
 	return []map[string]any{object}
 }
 
-// below is the object at a path, made where there is none.
-func below(object map[string]any, path ...string) map[string]any {
+// ensure returns the object at a path and creates the missing ones.
+func ensure(object map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		next, isObject := object[name].(map[string]any)
 		if !isObject {
@@ -108,6 +112,7 @@ func below(object map[string]any, path ...string) map[string]any {
 	return object
 }
 
+// merged returns existing with added, which wins.
 func merged(existing, added map[string]string) map[string]string {
 	all := maps.Clone(existing)
 	if all == nil {
@@ -115,11 +120,4 @@ func merged(existing, added map[string]string) map[string]string {
 	}
 	maps.Copy(all, added)
 	return all
-}
-
-func mergedAny(existing map[string]any, added map[string]string) map[string]any {
-	for key, value := range added {
-		existing[key] = value
-	}
-	return existing
 }

@@ -14,9 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Objects reads what a template produced: YAML documents, of which empty ones
-// are left out and lists are taken apart. Errors name the document, counted from
-// 1.
+// Objects decodes the output of a template: YAML documents. It skips empty documents and
+// returns the items of a List. Errors name the document, counted from 1.
 func Objects(text string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -36,6 +35,7 @@ func Objects(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
+// object decodes one document, which may be a List.
 func object(document []byte) ([]*unstructured.Unstructured, error) {
 	content, err := yaml.YAMLToJSON(document)
 	if err != nil {
@@ -59,6 +59,7 @@ func object(document []byte) ([]*unstructured.Unstructured, error) {
 	return []*unstructured.Unstructured{found}, complete(found)
 }
 
+// listed returns the items of a List.
 func listed(list *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	items, _ := list.Object["items"].([]any)
 	var found []*unstructured.Unstructured
@@ -76,7 +77,7 @@ func listed(list *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	return found, nil
 }
 
-// complete says what an object lacks to be written.
+// complete returns an error for each of apiVersion, kind and name that is missing.
 func complete(found *unstructured.Unstructured) error {
 	var lacks []error
 	if found.GetAPIVersion() == "" {

@@ -16,14 +16,27 @@ func TestObjects(t *testing.T) {
 		want []string
 		err  string
 	}{
-		"none":          {text: "\n# nothing\n---\n---\n"},
-		"two":           {text: "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n# b\napiVersion: v1\nkind: B\nmetadata: {name: b}\n", want: []string{"A a", "B b"}},
-		"a list":        {text: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n", want: []string{"A a", "B b"}},
-		"text":          {text: "---\nhello\n", err: `document 1: a Kubernetes object is expected, not "hello"`},
-		"nothing in it": {text: "a: b\n", err: "document 1: apiVersion: required\nkind: required\nmetadata: required"},
-		"no name":       {text: "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: A\nmetadata: {name: 7}\n", err: "document 2: metadata.name: required"},
-		"in a list":     {text: "apiVersion: v1\nkind: List\nitems: [{kind: A, metadata: {name: a}}]\n", err: "document 1: items[0]: apiVersion: required"},
-		"no YAML":       {text: "a: [\n", err: "document 1: yaml: line 1: did not find expected node content"},
+		"none": {text: "\n# nothing\n---\n---\n"},
+		"two": {
+			text: "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n# b\napiVersion: v1\nkind: B\nmetadata: {name: b}\n",
+			want: []string{"A a", "B b"},
+		},
+		"a list": {
+			text: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n" +
+				"- {apiVersion: v1, kind: B, metadata: {name: b}}\n",
+			want: []string{"A a", "B b"},
+		},
+		"text":      {text: "---\nhello\n", err: `document 1: a Kubernetes object is expected, not "hello"`},
+		"no object": {text: "a: b\n", err: "document 1: apiVersion: required\nkind: required\nmetadata: required"},
+		"no name": {
+			text: "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: A\nmetadata: {name: 7}\n",
+			err:  "document 2: metadata.name: required",
+		},
+		"missing in a list": {
+			text: "apiVersion: v1\nkind: List\nitems: [{kind: A, metadata: {name: a}}]\n",
+			err:  "document 1: items[0]: apiVersion: required",
+		},
+		"not YAML": {text: "a: [\n", err: "document 1: yaml: line 1: did not find expected node content"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,29 +64,37 @@ func TestLabel(t *testing.T) {
 	const annotations = `kudo.dev/plan: deploy, kudo.dev/phase: main, kudo.dev/step: nodes`
 	tests := map[string]struct{ object, want string }{
 		"stateful set": {
-			object: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, labels: {app: a, heritage: mine}, annotations: {b: c}, namespace: elsewhere},
-				spec: {template: {metadata: {labels: {app: a}}}, volumeClaimTemplates: [{metadata: {name: data}}, {metadata: {name: log, labels: {app: a}}}]}}`,
-			want: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: prod, labels: {app: a, ` + labels + `}, annotations: {b: c, ` + annotations + `}},
+			object: `{apiVersion: apps/v1, kind: StatefulSet,
+				metadata: {name: a, labels: {app: a, heritage: mine}, annotations: {b: c}, namespace: elsewhere},
+				spec: {template: {metadata: {labels: {app: a}}},
+				volumeClaimTemplates: [{metadata: {name: data}}, {metadata: {name: log, labels: {app: a}}}]}}`,
+			want: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: prod, labels: {app: a, ` + labels +
+				`}, annotations: {b: c, ` + annotations + `}},
 				spec: {template: {metadata: {labels: {app: a, ` + labels + `}}},
-				volumeClaimTemplates: [{metadata: {name: data, labels: {` + labels + `}}}, {metadata: {name: log, labels: {app: a, ` + labels + `}}}]}}`,
+				volumeClaimTemplates: [{metadata: {name: data, labels: {` + labels + `}}}, {metadata: {name: log, labels: {app: a, ` + labels +
+				`}}}]}}`,
 		},
 		"deployment": {
 			object: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {}}}`,
-			want: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` + annotations + `}},
+			want: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` +
+				annotations + `}},
 				spec: {template: {metadata: {labels: {` + labels + `}}}}}`,
 		},
 		"cron job": {
 			object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}, spec: {jobTemplate: {spec: {template: {spec: {}}}}}}`,
-			want: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` + annotations + `}},
+			want: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` +
+				annotations + `}},
 				spec: {jobTemplate: {metadata: {labels: {` + labels + `}}, spec: {template: {metadata: {labels: {` + labels + `}}, spec: {}}}}}}`,
 		},
 		"without a template": {
 			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: wrong}}`,
-			want:   `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` + annotations + `}}, spec: {template: wrong}}`,
+			want: `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: prod, labels: {` + labels + `}, annotations: {` + annotations +
+				`}}, spec: {template: wrong}}`,
 		},
 		"cluster-scoped": {
 			object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}}`,
-			want:   `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, labels: {` + labels + `}, annotations: {` + annotations + `}}}`,
+			want: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, labels: {` + labels + `}, annotations: {` +
+				annotations + `}}}`,
 		},
 	}
 	read := func(t *testing.T, text string) *unstructured.Unstructured {
@@ -95,7 +116,9 @@ func TestLabel(t *testing.T) {
 			}
 		})
 	}
-	err := render.Label([]*unstructured.Unstructured{read(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`)}, meta, render.Builtin)
+	err := render.Label([]*unstructured.Unstructured{
+		read(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`),
+	}, meta, render.Builtin)
 	if err == nil || err.Error() != "Widget a: example.com/v1, Kind=Widget is not a built-in kind" {
 		t.Errorf("got %v", err)
 	}

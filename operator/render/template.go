@@ -10,20 +10,21 @@ import (
 	"text/template/parse"
 )
 
-// MaxOutput is how much one template may produce.
+// MaxOutput is the number of bytes that one template may produce.
 const MaxOutput = 4 << 20
 
-// Values are what a template sees.
+// Values is the data of a template.
 type Values struct {
 	Name, Namespace                           string
 	OperatorName, OperatorVersion, AppVersion string
 	PlanName, PhaseName, StepName             string
-	// Params are the effective values, by name.
+	// Params are the effective parameter values, by parameter name.
 	Params map[string]any
-	// Pipes are the names of what Pipe tasks stored, by key.
+	// Pipes are the names of the objects that Pipe tasks created, by key.
 	Pipes map[string]string
 }
 
+// data returns the values as the map that templates access.
 func (v Values) data() map[string]any {
 	pipes := map[string]any{}
 	for key, name := range v.Pipes {
@@ -52,16 +53,16 @@ func Template(ctx context.Context, name, source string, values Values) (string, 
 		meter(part.Tree)
 	}
 	out := &limitedWriter{}
-	// A template may change what it is given, with sprig's set.
-	err = parsed.Execute(out, copied(values.data()))
+	// The data is copied because a template can change it with sprig's set.
+	err = parsed.Execute(out, deepCopy(values.data()))
 	if err != nil {
 		return "", readable(name, err)
 	}
 	return out.String(), nil
 }
 
-// Parse says what is wrong with the syntax of a template and gives its trees,
-// those of the templates it defines included.
+// Parse parses a template and returns its syntax trees, including those of the templates
+// that it defines. The error describes what is wrong with the syntax.
 func Parse(name, source string) ([]*parse.Tree, error) {
 	parsed, err := parseWith(name, source, &budget{ctx: context.Background(), left: maxWork})
 	if err != nil {
@@ -74,19 +75,21 @@ func Parse(name, source string) ([]*parse.Tree, error) {
 	return trees, nil
 }
 
+// parseWith parses a template whose functions spend from a budget.
 func parseWith(name, source string, b *budget) (*template.Template, error) {
 	parsed, err := template.New(name).Option("missingkey=error").Funcs(functions(b)).Parse(source)
 	if err != nil {
 		return nil, readable(name, err)
 	}
 	if parsed.Tree == nil {
-		// A file of nothing, or of definitions only, renders to nothing.
+		// An empty file, or one with definitions only, has no tree of its own. It renders
+		// to an empty text.
 		return parsed.Parse("{{/* */}}")
 	}
 	return parsed, nil
 }
 
-// readable is an error that begins with the name of the template, once.
+// readable returns the error with a message that begins with the name of the template.
 func readable(name string, err error) error {
 	message := strings.TrimPrefix(err.Error(), "template: ")
 	if strings.HasPrefix(message, name+":") {
@@ -95,9 +98,10 @@ func readable(name string, err error) error {
 	return errors.New(name + ": " + message)
 }
 
-// limitedWriter fails a template that produces too much.
+// limitedWriter fails when more than MaxOutput bytes are written.
 type limitedWriter struct{ bytes.Buffer }
 
+// Write implements io.Writer.
 func (w *limitedWriter) Write(text []byte) (int, error) {
 	if w.Len()+len(text) > MaxOutput {
 		return 0, errors.New("the output is larger than 4 MiB")
@@ -105,27 +109,28 @@ func (w *limitedWriter) Write(text []byte) (int, error) {
 	return w.Buffer.Write(text)
 }
 
-// copied is a value of its own, deeply.
-func copied(value any) any {
+// deepCopy copies a value with all objects and lists in it.
+func deepCopy(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		object := make(map[string]any, len(value))
 		for key, item := range value {
-			object[key] = copied(item)
+			object[key] = deepCopy(item)
 		}
 		return object
 	case []any:
 		list := make([]any, len(value))
 		for i, item := range value {
-			list[i] = copied(item)
+			list[i] = deepCopy(item)
 		}
 		return list
 	}
 	return value
 }
 
-// meter puts the counters into a template: one call at the start of it and of
-// every loop body, and one around everything that is printed.
+// meter adds calls to a template that spend its budget: a call of tickFunction at the
+// start of the template and of every loop body, and printFunction around every value
+// that is printed.
 func meter(tree *parse.Tree) {
 	if tree == nil || tree.Root == nil {
 		return
@@ -134,6 +139,7 @@ func meter(tree *parse.Tree) {
 	tick(tree, tree.Root)
 }
 
+// meterList adds the calls to a list of nodes and to everything nested in it.
 func meterList(tree *parse.Tree, list *parse.ListNode) {
 	if list == nil {
 		return
@@ -160,6 +166,7 @@ func meterBranch(tree *parse.Tree, branch *parse.BranchNode) {
 	meterList(tree, branch.ElseList)
 }
 
+// tick puts a call of tickFunction in front of a list.
 func tick(tree *parse.Tree, list *parse.ListNode) {
 	action := &parse.ActionNode{NodeType: parse.NodeAction, Pos: list.Pos, Pipe: &parse.PipeNode{
 		NodeType: parse.NodePipe, Pos: list.Pos, Cmds: []*parse.CommandNode{call(tree, tickFunction, list.Pos)},
@@ -167,18 +174,19 @@ func tick(tree *parse.Tree, list *parse.ListNode) {
 	list.Nodes = append([]parse.Node{action}, list.Nodes...)
 }
 
+// call returns a node that calls a function.
 func call(tree *parse.Tree, function string, pos parse.Pos) *parse.CommandNode {
 	name := parse.NewIdentifier(function).SetTree(tree).SetPos(pos)
 	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{name}}
 }
 
-// The functions that meter calls; no template can define others of these names.
+// The functions that meter adds calls of. A template cannot redefine a function.
 const (
 	tickFunction  = "_tick"
 	printFunction = "_print"
 )
 
-// printed is a value as a template prints it.
+// printed returns the text that text/template prints for a value.
 func printed(value any) string {
 	switch value := value.(type) {
 	case nil:
