@@ -9,7 +9,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// isSwitch says that a parameter chooses between a few ways to render.
+// isSwitch reports whether a parameter has a few values that can change which parts of a
+// template are rendered: a boolean or an enum.
 func isSwitch(definition *parameters.Definition) bool {
 	switch definition.Type {
 	case parameters.Boolean:
@@ -23,8 +24,7 @@ func isSwitch(definition *parameters.Definition) bool {
 	return definition.Default != nil && (*definition.Default == "true" || *definition.Default == "false")
 }
 
-// candidates are a few values of a parameter: its default or an example first,
-// then such that are as good where it is used.
+// candidates returns a few valid values of a parameter, its default first if it has one.
 func candidates(definition *parameters.Definition) []string {
 	if len(definition.Enum) > 0 {
 		all := slices.Clone(definition.Enum)
@@ -40,27 +40,28 @@ func candidates(definition *parameters.Definition) []string {
 	}
 	switch definition.Type {
 	case parameters.Boolean:
-		return append(given(first), "true", "false")
+		return append(nonEmpty(first), "true", "false")
 	case parameters.Integer, parameters.Number:
-		return append(given(first), "3", "5")
+		return append(nonEmpty(first), "3", "5")
 	case parameters.Array:
-		return append(given(first), `["holdfast-a"]`, `["holdfast-b","holdfast-c"]`)
+		return append(nonEmpty(first), `["holdfast-a"]`, `["holdfast-b","holdfast-c"]`)
 	case parameters.Map:
-		return append(given(first), `{"holdfast-a":"a"}`, `{"holdfast-b":"b"}`)
+		return append(nonEmpty(first), `{"holdfast-a":"a"}`, `{"holdfast-b":"b"}`)
 	}
-	return append([]string{first}, likes(first)...)
+	return append([]string{first}, similar(first)...)
 }
 
-func given(text string) []string {
+// nonEmpty returns a list with the text, or an empty list if the text is empty.
+func nonEmpty(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return []string{text}
 }
 
-// likes are other values of the kind that a text seems to be: a truth, a number,
-// a quantity, or any text.
-func likes(text string) []string {
+// similar returns other values of the type that a text seems to have: a boolean, a
+// number, a quantity, or else any text.
+func similar(text string) []string {
 	if text == "true" || text == "false" {
 		return []string{"true", "false"}
 	}

@@ -1,12 +1,12 @@
-// Package lint finds parameters of a package that flow into fields which
-// Kubernetes freezes, but are not marked immutable: changing one later breaks the
-// operator, because what it renders is then refused.
+// Package lint finds parameters of a package that are not marked immutable although
+// their value goes into a field that Kubernetes does not allow to change. Changing such
+// a parameter later makes the server refuse the rendered object.
 //
 //	findings, err := lint.Frozen(ctx, p)
 //
-// Nothing is guessed from the text of templates. Each parameter is given a few
-// values, the templates are rendered with each, and the objects are compared by
-// the same table that the server refuses updates with, native/frozen. A field
-// counts if there are two values of which neither can follow the other: a request
-// for storage that may grow does not.
+// The text of the templates is not analysed. Instead, the templates are rendered with a
+// few values of each parameter, and the objects are compared with native/frozen, the
+// table by which our server refuses updates. A field is reported if there are two values
+// and an update is refused in both directions. A storage request, which may grow, is
+// therefore not reported.
 package lint

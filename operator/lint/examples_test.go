@@ -19,6 +19,7 @@ import (
 
 const examples = "../../examples/operators"
 
+// load reads one version of an example.
 func load(t *testing.T, operator, version string) *pack.Package {
 	t.Helper()
 	p, err := pack.Load(filepath.Join(examples, operator, version))
@@ -28,16 +29,20 @@ func load(t *testing.T, operator, version string) *pack.Package {
 	return p
 }
 
-// lives are the examples from their first version to their last, with the values
-// that each step needs.
-var lives = map[string][]struct {
+// upgrades lists the versions of each example in order, with the values that the
+// installation or the upgrade needs.
+var upgrades = map[string][]struct {
 	version string
 	values  map[string]string
-	// refused is what the step says without those values.
+	// refused are the messages of the step without these values.
 	refused []string
 }{
 	"zookeeper": {
-		{version: "0.1.0", values: map[string]string{"CLUSTER_NAME": "main"}, refused: []string{"parameter 'CLUSTER_NAME' is required but no value was provided"}},
+		{
+			version: "0.1.0",
+			values:  map[string]string{"CLUSTER_NAME": "main"},
+			refused: []string{"parameter 'CLUSTER_NAME' is required but no value was provided"},
+		},
 		{version: "0.2.0", values: map[string]string{"POD_POLICY": "Parallel", "BACKUP_CLASS": "slow"}, refused: []string{
 			"parameter 'POD_POLICY' was changed to immutable in operator version 0.2.0 but no value was provided",
 			"parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be )",
@@ -47,7 +52,11 @@ var lives = map[string][]struct {
 		}},
 	},
 	"kafka": {
-		{version: "1.0.0", values: map[string]string{"ZOOKEEPER_URI": "zk-cs:2181"}, refused: []string{"parameter 'ZOOKEEPER_URI' is required but no value was provided"}},
+		{
+			version: "1.0.0",
+			values:  map[string]string{"ZOOKEEPER_URI": "zk-cs:2181"},
+			refused: []string{"parameter 'ZOOKEEPER_URI' is required but no value was provided"},
+		},
 		{version: "1.1.0", values: map[string]string{"ZOOKEEPER_URI": "zk-cs:2181", "RACK_LABEL": "example.com/rack"}, refused: []string{
 			"parameter 'ZOOKEEPER_URI' was changed to immutable in operator version 1.1.0 but no value was provided",
 			"parameter 'RACK_LABEL' was added in operator version 1.1.0, but no value was provided (default would be topology.kubernetes.io/zone)",
@@ -58,17 +67,17 @@ var lives = map[string][]struct {
 	},
 }
 
-// Every example is installed, updated and upgraded as far as values go: what is
-// refused says so, every row of the rules occurs, and no step renders an object
-// that Kubernetes would refuse as an update of the one before.
+// TestExamples installs and upgrades every example, without a server. It checks the
+// messages of refused steps, that every case of the upgrade rules occurs, and that no
+// step renders an object that Kubernetes would refuse as an update of the previous one.
 func TestExamples(t *testing.T) {
-	for operator, life := range lives {
+	for operator, steps := range upgrades {
 		t.Run(operator, func(t *testing.T) {
 			var from *parameters.Version
 			var stored map[string]string
 			var before map[string]runtime.Object
 			rows := map[parameters.Mutability]bool{}
-			for _, step := range life {
+			for _, step := range steps {
 				p := load(t, operator, step.version)
 				if findings := p.Verify(); len(findings) > 0 {
 					t.Errorf("%s: %v", step.version, findings)
@@ -107,7 +116,7 @@ func TestExamples(t *testing.T) {
 				}
 				after := objects(t, p, decision.Values)
 				for key, object := range before {
-					// A plan deletes the job before it makes it anew.
+					// A plan deletes this job before it creates it again.
 					if other, found := after[key]; found && key != "Job main-backup" {
 						for _, refusal := range frozen.Check(other, object) {
 							t.Errorf("%s: %s: %v", step.version, key, refusal)
@@ -117,7 +126,8 @@ func TestExamples(t *testing.T) {
 				from, stored, before = to, decision.Values, after
 			}
 			for _, row := range []parameters.Mutability{
-				parameters.Mutable, parameters.Immutable, parameters.BecomesImmutable, parameters.BecomesMutable, parameters.AddedImmutable, parameters.Removed,
+				parameters.Mutable, parameters.Immutable, parameters.BecomesImmutable,
+				parameters.BecomesMutable, parameters.AddedImmutable, parameters.Removed,
 			} {
 				if !rows[row] {
 					t.Errorf("no parameter is %q", row)
@@ -127,7 +137,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// objects renders all templates of a package, as a server would store them.
+// objects renders all templates of a package and returns the objects, with defaults, by
+// kind and name.
 func objects(t *testing.T, p *pack.Package, values map[string]string) map[string]runtime.Object {
 	t.Helper()
 	scheme := native.NewScheme()
@@ -154,13 +165,14 @@ func objects(t *testing.T, p *pack.Package, values map[string]string) map[string
 	return all
 }
 
+// typed converts an object to its Go type and sets defaults.
 func typed(t *testing.T, scheme *runtime.Scheme, object *unstructured.Unstructured) runtime.Object {
 	t.Helper()
 	stored, err := scheme.New(object.GroupVersionKind())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Strictly: a field that there is not would be dropped by a server.
+	// An unknown field is an error here; a server would drop it.
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, stored, true); err != nil {
 		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 	}
@@ -168,10 +180,12 @@ func typed(t *testing.T, scheme *runtime.Scheme, object *unstructured.Unstructur
 	return stored
 }
 
-// The first version of one has what its next ones mend.
-func TestExamplesFrozen(t *testing.T) {
+// TestFrozenInExamples checks that lint finds the one mistake in the first version of an
+// example and none in the latest versions.
+func TestFrozenInExamples(t *testing.T) {
 	tests := map[string][]string{
-		"zookeeper/0.1.0": {`params.yaml: parameters[2]: parameter "POD_POLICY" flows into spec.podManagementPolicy of StatefulSet instance (templates/statefulset.yaml), which cannot change, but is not immutable`},
+		"zookeeper/0.1.0": {`params.yaml: parameters[2]: parameter "POD_POLICY" flows into spec.podManagementPolicy ` +
+			`of StatefulSet instance (templates/statefulset.yaml), which cannot change, but is not immutable`},
 		"zookeeper/0.3.0": nil,
 		"kafka/2.0.0":     nil,
 		"guestbook/0.1.0": nil,

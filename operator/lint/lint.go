@@ -17,8 +17,9 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Frozen finds the parameters, also those of packages that this one brings along.
-// The error names a template that cannot be rendered with the defaults.
+// Frozen returns a warning for each parameter that goes into an immutable field and is
+// not marked immutable, in the package and in the packages bundled with it. It returns an
+// error if a template cannot be rendered with the default values.
 func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 	var all pack.Findings
 	for folder, each := range p.All() {
@@ -34,11 +35,12 @@ func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 	return all, nil
 }
 
+// frozenIn lints one package.
 func frozenIn(ctx context.Context, p *pack.Package) (pack.Findings, error) {
-	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme(), plain: map[string]string{}}
+	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme(), examples: map[string]string{}}
 	for i := range l.version.Definitions {
 		if definition := &l.version.Definitions[i]; definition.Default == nil {
-			l.plain[definition.Name] = candidates(definition)[0]
+			l.examples[definition.Name] = candidates(definition)[0]
 		}
 	}
 	places := map[string]map[string]bool{}
@@ -60,18 +62,19 @@ func frozenIn(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 	return findings, nil
 }
 
+// linter renders the templates of one package with different values.
 type linter struct {
 	pkg     *pack.Package
 	version *parameters.Version
 	scheme  *runtime.Scheme
-	// plain are examples for the parameters that have no default.
-	plain map[string]string
+	// examples holds a value for each parameter that has no default.
+	examples map[string]string
 }
 
-// template adds the frozen fields that the parameters of one template flow into,
-// by parameter.
+// template adds the immutable fields of one template that depend on a parameter to
+// places, by the name of the parameter.
 func (l *linter) template(ctx context.Context, name string, places map[string]map[string]bool) error {
-	if _, err := l.render(ctx, name, l.plain); err != nil {
+	if _, err := l.render(ctx, name, l.examples); err != nil {
 		return err
 	}
 	refs, err := l.pkg.References(name)
@@ -99,31 +102,33 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 	return nil
 }
 
-// bases are values to start from: the defaults, and the defaults with one switch
-// turned that the template names, for what is only rendered then.
+// bases returns the sets of values to start from: the defaults, and the defaults with one
+// switch of the template set to another value, for the parts that are only rendered then.
 func (l *linter) bases(refs pack.References) []map[string]string {
-	all := []map[string]string{l.plain}
+	all := []map[string]string{l.examples}
 	for i := range l.version.Definitions {
 		definition := &l.version.Definitions[i]
 		if !isSwitch(definition) || !slices.Contains(refs.Names, definition.Name) {
 			continue
 		}
 		for _, value := range candidates(definition)[1:] {
-			turned := maps.Clone(l.plain)
-			turned[definition.Name] = value
-			all = append(all, turned)
+			switched := maps.Clone(l.examples)
+			switched[definition.Name] = value
+			all = append(all, switched)
 		}
 	}
 	return all
 }
 
-// places adds the frozen fields of a template that change with a parameter.
-func (l *linter) places(ctx context.Context, name string, definition *parameters.Definition, base map[string]string, places map[string]bool) {
+// places adds the immutable fields of a template that change with a parameter.
+func (l *linter) places(
+	ctx context.Context, name string, definition *parameters.Definition, base map[string]string, places map[string]bool,
+) {
 	var rendered []map[string]runtime.Object
 	for _, value := range candidates(definition) {
 		values := maps.Clone(base)
 		values[definition.Name] = value
-		// A value that is no good for the template says nothing.
+		// A template may reject a value; the value is then skipped.
 		if objects, err := l.render(ctx, name, values); err == nil {
 			rendered = append(rendered, objects)
 		}
@@ -146,7 +151,8 @@ func (l *linter) places(ctx context.Context, name string, definition *parameters
 	}
 }
 
-// fields are the frozen ones that differ.
+// fields returns the immutable fields for which the update from oldObj to newObj is
+// refused.
 func fields(newObj, oldObj runtime.Object) map[string]bool {
 	found := map[string]bool{}
 	for _, refusal := range frozen.Check(newObj, oldObj) {
@@ -155,8 +161,8 @@ func fields(newObj, oldObj runtime.Object) map[string]bool {
 	return found
 }
 
-// render gives the objects of a template that have frozen fields, as the server
-// would store them, by a name for people.
+// render returns the objects of a template that have immutable fields, with defaults as
+// the server would store them. The key describes the object in a finding.
 func (l *linter) render(ctx context.Context, name string, values map[string]string) (map[string]runtime.Object, error) {
 	text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
 		Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
@@ -175,7 +181,7 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 	for _, object := range found {
 		typed, err := l.scheme.New(object.GroupVersionKind())
 		if err != nil {
-			// Not a built-in kind: nothing is known of its fields.
+			// Only built-in kinds are in native/frozen.
 			continue
 		}
 		key := fmt.Sprintf("%s %s (templates/%s)", object.GetKind(), object.GetName(), name)
@@ -190,8 +196,8 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 	return objects, nil
 }
 
-// templates are those whose objects stay and are applied again. What a plan
-// deletes, such as a Job, it may make anew.
+// templates returns the templates whose objects are applied again in later runs. Objects
+// that a plan also deletes, such as a Job, are created anew and may therefore change.
 func (l *linter) templates() []string {
 	applied := map[string]bool{}
 	for _, task := range l.pkg.Operator.Tasks {
@@ -211,7 +217,7 @@ func (l *linter) templates() []string {
 	return slices.Sorted(maps.Keys(applied))
 }
 
-// pipes are names for what Pipe tasks would store.
+// pipes returns example names for the objects that Pipe tasks would create.
 func (l *linter) pipes() map[string]string {
 	names := map[string]string{}
 	for _, task := range l.pkg.Operator.Tasks {
