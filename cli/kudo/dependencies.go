@@ -149,7 +149,7 @@ func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.T
 		return wanted, fmt.Errorf("package %s is %s, not %s", wanted.Package, found.VersionName(),
 			api.OperatorVersionName(found.Operator.Name, wanted.AppVersion, wanted.OperatorVersion))
 	}
-	return found.Depended(wanted), r.add(ctx, found, above)
+	return found.PinTask(wanted), r.add(ctx, found, above)
 }
 
 // fetch gets a package from a URL or from the repository.

@@ -1,9 +1,13 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/parameters"
 )
@@ -43,6 +47,29 @@ func (v *OperatorVersion) Definitions() *parameters.Version {
 		version.Definitions = append(version.Definitions, v.Spec.Parameters[i].Definition())
 	}
 	return version
+}
+
+// ParameterText returns the text of a parameter value that is written as YAML in a file,
+// here as JSON. Text stays as it is, numbers and booleans are formatted, and lists and
+// objects become compact JSON, which is also YAML. It returns false for null and for
+// invalid JSON: the parameter then has no value.
+func ParameterText(raw json.RawMessage) (string, bool) {
+	var value any
+	if len(raw) == 0 || kjson.Unmarshal(raw, &value) != nil || value == nil {
+		return "", false
+	}
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case map[string]any, []any:
+		compact := &bytes.Buffer{}
+		if err := json.Compact(compact, raw); err != nil {
+			return "", false
+		}
+		return compact.String(), true
+	default:
+		return fmt.Sprint(value), true
+	}
 }
 
 // Task returns the task with a name, nil if there is none.

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// maxUnpacked bounds what is unpacked to look for the files of a package, and
-// maxEntries how many there may be.
+// The limits of an archive: the bytes that are unpacked, and the number of entries.
 const (
 	maxUnpacked = 32 << 20
 	maxEntries  = 10_000
 )
 
-// ReadArchive reads a .tgz. Files that belong to no package are passed over;
-// paths that leave it, and links, are refused wherever they are.
+// ReadArchive reads the files of a package from a .tgz. It skips files that belong to no
+// package. It refuses an archive with a path that leads out of the package or with an
+// entry that is neither a file nor a folder, such as a link.
 func ReadArchive(archive io.Reader) (Files, error) {
 	unzipped, err := gzip.NewReader(archive)
 	if err != nil {
@@ -34,17 +34,17 @@ func ReadArchive(archive io.Reader) (Files, error) {
 		case limited.N <= 0:
 			return nil, errors.New("unpacks to more than 32 MiB")
 		case errors.Is(err, io.EOF):
-			return files.needed()
+			return files.withoutUnused()
 		case err != nil:
 			return nil, fmt.Errorf("not a .tgz: %w", err)
 		case number >= maxEntries:
 			return nil, fmt.Errorf("more than %d entries", maxEntries)
 		}
-		name, err := inside(entry)
+		name, err := entryPath(entry)
 		if err != nil {
 			return nil, err
 		}
-		if entry.Typeflag == tar.TypeDir || !mayBelong(name) {
+		if entry.Typeflag == tar.TypeDir || !mayBePackageFile(name) {
 			continue
 		}
 		err = files.add(name, entries)
@@ -57,8 +57,8 @@ func ReadArchive(archive io.Reader) (Files, error) {
 	}
 }
 
-// inside is the path of an entry in the package.
-func inside(entry *tar.Header) (string, error) {
+// entryPath returns the path of an entry in the package.
+func entryPath(entry *tar.Header) (string, error) {
 	switch entry.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
 	default:
@@ -75,8 +75,8 @@ func inside(entry *tar.Header) (string, error) {
 	return path.Clean(entry.Name), nil
 }
 
-// Archive writes a .tgz. The same files give the same bytes, whoever writes
-// them and when.
+// Archive writes the files as a .tgz. The result is reproducible: the same files give the
+// same bytes.
 func (f Files) Archive(out io.Writer) error {
 	zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// maxDepth is how many packages may be in one another.
+// maxDepth is the number of levels that packages may be bundled in one another.
 const maxDepth = 8
 
-// IsURL says whether a package is named by where it is on the network.
+// IsURL reports whether the name of a package is an HTTP or HTTPS URL.
 func IsURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// folderOf is the folder that a task means by the name of a package, "" if it is
-// the name of one that is elsewhere. A folder is written as ./zookeeper and is
-// inside of the package, so that it is still there in a .tgz.
+// folderOf returns the folder that the package name of a task refers to, "" if the name
+// is not a folder but a URL or the name of a package in a repository. A folder is written
+// as ./zookeeper. It must be inside the package, so that a .tgz contains it too.
 func folderOf(name string) (string, error) {
 	if IsURL(name) || !strings.ContainsAny(name, `/\`) && name != "." && name != ".." {
 		return "", nil
@@ -38,9 +38,9 @@ func folderOf(name string) (string, error) {
 	return folder, nil
 }
 
-// bundledIn are the folders of the packages that the one in a folder brings along.
-// One that cannot be read brings none: whoever parses it says why.
-func (f Files) bundledIn(folder string) []string {
+// bundledFolders returns the folders of the packages that are bundled with the package in
+// a folder. It returns none if that package cannot be decoded; Parse reports the error.
+func (f Files) bundledFolders(folder string) []string {
 	text, found := f[path.Join(folder, OperatorFileName)]
 	if !found {
 		return nil
@@ -61,9 +61,9 @@ func (f Files) bundledIn(folder string) []string {
 	return folders
 }
 
-// packages visits the folder of every package that the files may hold, "." first:
-// each brings along others once it was visited.
-func (f Files) packages(visit func(folder string) error) error {
+// visitPackages calls visit for the folder of each package, "." first. It looks for
+// bundled packages after each visit, so visit may add the files of the package.
+func (f Files) visitPackages(visit func(folder string) error) error {
 	seen := map[string]bool{".": true}
 	level := []string{"."}
 	for range maxDepth {
@@ -72,7 +72,7 @@ func (f Files) packages(visit func(folder string) error) error {
 			if err := visit(folder); err != nil {
 				return err
 			}
-			for _, inner := range f.bundledIn(folder) {
+			for _, inner := range f.bundledFolders(folder) {
 				if !seen[inner] {
 					seen[inner] = true
 					next = append(next, inner)
@@ -87,27 +87,27 @@ func (f Files) packages(visit func(folder string) error) error {
 	return nil
 }
 
-// own are the files of the package in a folder, without those that it brings
-// along.
-func (f Files) own(folder string) Files {
+// ofPackage returns the files of the package in a folder, by their path in that package,
+// without those of the packages bundled with it.
+func (f Files) ofPackage(folder string) Files {
 	files := Files{}
 	for name, text := range f {
 		inner, inside := name, true
 		if folder != "." {
 			inner, inside = strings.CutPrefix(name, folder+"/")
 		}
-		if inside && belongs(inner) {
+		if inside && isPackageFile(inner) {
 			files[inner] = text
 		}
 	}
 	return files
 }
 
-// needed are the files without those that no package among them has.
-func (f Files) needed() (Files, error) {
+// withoutUnused returns the files that belong to the package or to a bundled one.
+func (f Files) withoutUnused() (Files, error) {
 	files := Files{}
-	err := f.packages(func(folder string) error {
-		for name, text := range f.own(folder) {
+	err := f.visitPackages(func(folder string) error {
+		for name, text := range f.ofPackage(folder) {
 			files[path.Join(folder, name)] = text
 		}
 		return nil
@@ -115,14 +115,16 @@ func (f Files) needed() (Files, error) {
 	return files, err
 }
 
-// All are the package, in the folder ".", and those that it brings along, each once
-// and with its folder.
+// All iterates over the package and the packages bundled with it, each once, with their
+// folders. The package itself comes first, with folder ".".
 func (p *Package) All() iter.Seq2[string, *Package] {
 	return func(yield func(string, *Package) bool) {
 		p.each(".", map[*Package]bool{}, yield)
 	}
 }
 
+// each yields the package and those bundled with it, except those seen before. It returns
+// false when the iteration is to stop.
 func (p *Package) each(folder string, seen map[*Package]bool, yield func(string, *Package) bool) bool {
 	if seen[p] {
 		return true
@@ -139,13 +141,13 @@ func (p *Package) each(folder string, seen map[*Package]bool, yield func(string,
 	return true
 }
 
-// tasks are those of the package, where the packages that it brings along have
-// the names that they have on a server.
+// tasks returns the tasks of the package. Where a task names a bundled package by its
+// folder, it gets the operator name and versions of that package, as they are on a server.
 func (p *Package) tasks() []api.Task {
 	tasks := make([]api.Task, len(p.Operator.Tasks))
 	for i, task := range p.Operator.Tasks {
 		if bundled := p.Bundled[task.Spec.Package]; bundled != nil && task.Kind == api.KudoOperatorTask {
-			task.Spec = bundled.Depended(task.Spec)
+			task.Spec = bundled.PinTask(task.Spec)
 		}
 		tasks[i] = task
 	}
@@ -155,8 +157,9 @@ func (p *Package) tasks() []api.Task {
 	return tasks
 }
 
-// Depended is what a task says that depends on exactly this package.
-func (p *Package) Depended(spec api.TaskSpec) api.TaskSpec {
+// PinTask returns the spec of a KudoOperator task with name and versions of exactly this
+// package.
+func (p *Package) PinTask(spec api.TaskSpec) api.TaskSpec {
 	spec.Package, spec.OperatorVersion, spec.AppVersion = p.Operator.Name, p.Operator.OperatorVersion, p.Operator.AppVersion
 	return spec
 }

@@ -14,7 +14,8 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// needs is an operator.yaml of a package that needs others.
+// needs returns the operator.yaml of a package with a KudoOperator task for each of the
+// given packages.
 func needs(name string, packages ...string) string {
 	text := "name: " + name + "\noperatorVersion: 0.1.0\nplans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: ["
 	var names, tasks []string
@@ -60,13 +61,14 @@ func TestBundled(t *testing.T) {
 	if diff := cmp.Diff(files, again); diff != "" {
 		t.Errorf("files (-folder +archive):\n%s", diff)
 	}
-	// A .tgz of everything, as tar makes it, is the same package.
+	// An archive may contain other files too, as tar creates it. They are skipped.
 	all := archive(t, entry("operator.yaml", needs("top", "./zookeeper")), entry("zookeeper/operator.yaml", needs("zk")),
 		entry("zookeeper/templates/a.yaml", "a"), entry("docs/operator.yaml", "words"), entry("templates/x/operator.yaml", "a: template"))
 	if again, err = pack.ReadArchive(bytes.NewReader(all)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"operator.yaml", "templates/x/operator.yaml", "zookeeper/operator.yaml", "zookeeper/templates/a.yaml"}, slices.Sorted(maps.Keys(again))); diff != "" {
+	want = []string{"operator.yaml", "templates/x/operator.yaml", "zookeeper/operator.yaml", "zookeeper/templates/a.yaml"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(again))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 
@@ -78,10 +80,15 @@ func TestBundled(t *testing.T) {
 	for folder, each := range p.All() {
 		found = append(found, folder+" "+each.VersionName())
 	}
-	if diff := cmp.Diff([]string{". top-0.1.0", "deep/er deep-0.1.0", "zookeeper zk-0.1.0", "zookeeper/inner inner-0.1.0"}, found); diff != "" {
+	if diff := cmp.Diff([]string{
+		". top-0.1.0",
+		"deep/er deep-0.1.0",
+		"zookeeper zk-0.1.0",
+		"zookeeper/inner inner-0.1.0",
+	}, found); diff != "" {
 		t.Errorf("packages (-want +got):\n%s", diff)
 	}
-	// On a server the tasks have the names that are there.
+	// In the OperatorVersion, tasks refer to bundled packages by name and version.
 	_, version := p.Resources("default")
 	var tasks []string
 	for _, task := range version.Spec.Tasks {
@@ -91,18 +98,19 @@ func TestBundled(t *testing.T) {
 		t.Errorf("tasks (-want +got):\n%s", diff)
 	}
 	if p.Operator.Tasks[0].Spec.Package != "./zookeeper" {
-		t.Error("the package was changed")
+		t.Error("Resources changed the package")
 	}
 }
 
 func TestVerifyBundled(t *testing.T) {
 	const versions = "name: a\noperatorVersion: 0.1.0\nplans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [a, b]}]}]}}\n" +
-		"tasks: [{name: a, kind: KudoOperator, spec: {package: ./b, operatorVersion: 0.2.0}}, {name: b, kind: KudoOperator, spec: {package: ./b, appVersion: 0.2.0}}]\n"
+		"tasks: [{name: a, kind: KudoOperator, spec: {package: ./b, operatorVersion: 0.2.0}}, {name: b, kind: KudoOperator, spec: {package: " +
+		"./b, appVersion: 0.2.0}}]\n"
 	tests := map[string]struct {
 		files map[string]string
 		want  []string
 	}{
-		"no names of folders": {
+		"names that are not valid folders": {
 			files: map[string]string{"operator.yaml": needs("a", "../b", "./", "/etc", `.\b`, "./b/../../c", "./templates/b", "./gone")},
 			want: []string{
 				`operator.yaml: tasks[0].spec.package: "../b" leads out of the package`,
@@ -121,7 +129,7 @@ func TestVerifyBundled(t *testing.T) {
 				`operator.yaml: tasks[1].spec.appVersion: the package in folder b has ""`,
 			},
 		},
-		"what is wrong inside": {
+		"findings in a bundled package": {
 			files: map[string]string{"operator.yaml": needs("a", "./b"), "b/operator.yaml": needs("b", "./c"), "b/c/operator.yaml": "name: c"},
 			want: []string{
 				`b/c/operator.yaml: operatorVersion: required`,
@@ -140,7 +148,9 @@ func TestVerifyBundled(t *testing.T) {
 			}
 		})
 	}
-	_, err := pack.Load(folder(t, map[string]string{"operator.yaml": needs("a", "./b", "./c"), "b/operator.yaml": "[", "c/operator.yaml": needs("c"), "c/params.yaml": "[]"}))
+	_, err := pack.Load(folder(t, map[string]string{
+		"operator.yaml": needs("a", "./b", "./c"), "b/operator.yaml": "[", "c/operator.yaml": needs("c"), "c/params.yaml": "[]",
+	}))
 	for _, want := range []string{"b/operator.yaml: yaml: ", "c/params.yaml: an object is expected"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -148,8 +158,9 @@ func TestVerifyBundled(t *testing.T) {
 	}
 }
 
-// Packages in one another without end, and in so many ways that counting them
-// takes for ever.
+// TestHostileBundles reads a package that contains itself by a link, one with a link to
+// the outside, and one whose packages bundle each other in so many ways that following
+// each way would not end.
 func TestHostileBundles(t *testing.T) {
 	root := folder(t, map[string]string{"operator.yaml": needs("a", "./b")})
 	link(t, ".", root, "b")

@@ -1,19 +1,19 @@
-// Package pack reads, checks and writes operator packages: a folder, or a .tgz of
-// it, with operator.yaml, params.yaml and templates/.
+// Package pack reads, verifies and writes operator packages. A package is a folder, or a
+// .tgz of it, with operator.yaml, params.yaml and templates/.
 //
 //	p, err := pack.Load("kafka-2.5.0-1.3.0.tgz")
 //	findings := p.Verify()
 //	operator, version := p.Resources("default")
 //
-// KUDO's packages are read as they are, also those in the older forms: version for
-// operatorVersion, tasks and parameters as maps, maintainers as text. What KUDO
-// passes over in silence, such as a field that there is not, is a warning of
-// Verify.
+// Packages of KUDO are read without changes, including the older formats: version
+// instead of operatorVersion, tasks and parameters as maps, maintainers as text. Verify
+// reports as warnings what KUDO ignores silently, such as unknown fields.
 //
-// A task of kind KudoOperator may name a package in a folder of this one, as
-// ./zookeeper. It is read, checked and written with it.
+// A task of kind KudoOperator may name a package in a subfolder, such as ./zookeeper.
+// Such a package is called bundled. It is read, verified and written together with the
+// package that contains it.
 //
-// A package may come from anywhere: nothing is written to the disk, nothing but
-// regular files is read, and all sizes are bounded. Packages are values; reading
-// shares nothing.
+// A package may come from an untrusted source. Reading writes nothing to disk, reads
+// regular files only, and bounds all sizes. A Package is a plain value without shared
+// state.
 package pack

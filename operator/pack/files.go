@@ -14,24 +14,27 @@ import (
 	"unicode/utf8"
 )
 
-// The files of a package.
 const (
+	// OperatorFileName is the name of the file that every package has.
 	OperatorFileName = "operator.yaml"
-	ParamsFileName   = "params.yaml"
-	templatesFolder  = "templates"
+	// ParamsFileName is the name of the file with the parameters.
+	ParamsFileName  = "params.yaml"
+	templatesFolder = "templates"
 )
 
-// What a package may hold. A server takes some 1.5 MiB in one object.
+// The limits of a package: the bytes of one file, the number of files and the bytes of
+// all files. An API server accepts about 1.5 MiB in one object.
 const (
 	maxFile  = 1 << 20
 	maxFiles = 1000
 	maxTotal = 3 << 20
 )
 
-// Files are the files of a package, by their path in it.
+// Files holds the files of a package and of the packages bundled with it, by their path
+// in the package.
 type Files map[string][]byte
 
-// Load reads a package from a folder or a .tgz.
+// Load reads a package from a folder or a .tgz file.
 func Load(location string) (*Package, error) {
 	files, err := LoadFiles(location)
 	if err != nil {
@@ -44,7 +47,8 @@ func Load(location string) (*Package, error) {
 	return p, nil
 }
 
-// LoadFiles reads the files of a package from a folder or a .tgz.
+// LoadFiles reads the files of a package from a folder or a .tgz file. It does not decode
+// them, except to find the bundled packages.
 func LoadFiles(location string) (Files, error) {
 	info, err := os.Stat(location)
 	if err != nil {
@@ -70,8 +74,8 @@ func readArchiveFile(location string) (Files, error) {
 	return ReadArchive(file)
 }
 
-// readFolder reads what belongs to a package and nothing else: a link could
-// lead anywhere.
+// readFolder reads the files of a package from a folder. It does not follow symbolic
+// links, because a link can point anywhere.
 func readFolder(location string) (Files, error) {
 	root, err := os.OpenRoot(location)
 	if err != nil {
@@ -79,15 +83,15 @@ func readFolder(location string) (Files, error) {
 	}
 	defer root.Close()
 	files := Files{}
-	err = files.packages(func(folder string) error { return files.readPackage(root, folder) })
+	err = files.visitPackages(func(folder string) error { return files.readPackage(root, folder) })
 	if err != nil {
 		return nil, err
 	}
 	return files, nil
 }
 
-// readPackage reads the files of the package in a folder, without those that it
-// brings along.
+// readPackage reads the files of the package in a folder, without those of the packages
+// bundled with it.
 func (f Files) readPackage(root *os.Root, folder string) error {
 	for _, name := range []string{path.Join(folder, OperatorFileName), path.Join(folder, ParamsFileName)} {
 		if _, err := root.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
@@ -115,6 +119,7 @@ func (f Files) readPackage(root *os.Root, folder string) error {
 	})
 }
 
+// readFrom reads one regular file.
 func (f Files) readFrom(root *os.Root, name string) error {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil {
@@ -131,20 +136,21 @@ func (f Files) readFrom(root *os.Root, name string) error {
 	return f.add(name, file)
 }
 
-// belongs says whether a file is part of a package, of those that it brings along
-// not.
-func belongs(name string) bool {
+// isPackageFile reports whether the file with this path in a package belongs to it. Files
+// of bundled packages do not.
+func isPackageFile(name string) bool {
 	return name == OperatorFileName || name == ParamsFileName || strings.HasPrefix(name, templatesFolder+"/") && isTemplate(name)
 }
 
-// isTemplate says whether a file among the templates is one. KUDO takes every
-// file with .yaml in its name.
+// isTemplate reports whether a file below templates/ is a template. As in KUDO, that is
+// every file with .yaml in its name.
 func isTemplate(name string) bool { return strings.Contains(path.Base(name), ".yaml") }
 
-// mayBelong says whether a file is part of a package in whatever folder.
-func mayBelong(name string) bool {
+// mayBePackageFile reports whether a file belongs to the package, or would belong to one
+// that is bundled in any of the folders of its path.
+func mayBePackageFile(name string) bool {
 	for {
-		if belongs(name) {
+		if isPackageFile(name) {
 			return true
 		}
 		var deeper bool
@@ -154,7 +160,7 @@ func mayBelong(name string) bool {
 	}
 }
 
-// add takes one file, if it is one that a package may hold.
+// add reads one file and checks the limits.
 func (f Files) add(name string, content io.Reader) error {
 	if _, twice := f[name]; twice {
 		return fmt.Errorf("%s: more than once in the package", name)
@@ -183,5 +189,5 @@ func (f Files) add(name string, content io.Reader) error {
 	return nil
 }
 
-// names are the paths in order.
+// names returns the paths in sorted order.
 func (f Files) names() []string { return slices.Sorted(maps.Keys(f)) }

@@ -5,30 +5,31 @@ import (
 	"slices"
 )
 
-// Severity says whether a package can be installed with a finding.
+// Severity tells whether a finding keeps a package from being installed.
 type Severity string
 
-// The severities.
 const (
+	// Failure is a finding with which the package cannot be installed.
 	Failure Severity = "error"
+	// Warning is a finding with which the package can be installed.
 	Warning Severity = "warning"
 )
 
-// Finding is one thing that is wrong with a package.
+// Finding is one problem of a package.
 type Finding struct {
 	Severity Severity
-	// Path is the file, and where there is one the field in it.
+	// Path is the file, followed by the field in it if the finding is about one.
 	Path    string
 	Message string
 }
 
-// String is the path and the message.
+// String returns the path and the message.
 func (f Finding) String() string { return f.Path + ": " + f.Message }
 
-// Findings are all of them, failures first.
+// Findings is a list of findings. Verify returns failures first.
 type Findings []Finding
 
-// Err joins the failures; nil if there are none.
+// Err returns all failures as one error, nil if there are none.
 func (f Findings) Err() error {
 	var all []error
 	for _, finding := range f {
@@ -39,7 +40,8 @@ func (f Findings) Err() error {
 	return errors.Join(all...)
 }
 
-// In are the findings of a package in a folder of another; "." is no folder.
+// In puts a folder in front of the path of each finding, for a bundled package. The
+// folder "." changes nothing.
 func (f Findings) In(folder string) Findings {
 	if folder == "." {
 		return f
@@ -54,7 +56,7 @@ func (f *Findings) fail(path, message string) { *f = append(*f, Finding{Failure,
 
 func (f *Findings) warn(path, message string) { *f = append(*f, Finding{Warning, path, message}) }
 
-// failuresFirst keeps the order of the package otherwise.
+// failuresFirst sorts failures before warnings and otherwise keeps the order.
 func (f Findings) failuresFirst() Findings {
 	slices.SortStableFunc(f, func(a, b Finding) int {
 		if a.Severity == b.Severity {

@@ -7,21 +7,21 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Package is what its files say.
+// Package is the content of a package.
 type Package struct {
 	Operator OperatorFile
 	Params   ParamsFile
-	// Templates by their path below templates/.
+	// Templates holds the text of the templates, by their path below templates/.
 	Templates map[string]string
-	// Bundled are the packages in folders of this one, by the names that tasks have
+	// Bundled holds the packages in subfolders of this one, by the name that tasks use
 	// for them, such as ./zookeeper.
 	Bundled map[string]*Package
 
-	// notes are what reading passed over.
-	notes Findings
+	// warnings are the findings made while reading. Verify returns them too.
+	warnings Findings
 }
 
-// OperatorFile is operator.yaml.
+// OperatorFile is the content of operator.yaml.
 type OperatorFile struct {
 	APIVersion        string              `json:"apiVersion,omitempty"`
 	Name              string              `json:"name"`
@@ -37,14 +37,14 @@ type OperatorFile struct {
 	NamespaceManifest string              `json:"namespaceManifest,omitempty"`
 }
 
-// ParamsFile is params.yaml.
+// ParamsFile is the content of params.yaml.
 type ParamsFile struct {
 	APIVersion string  `json:"apiVersion,omitempty"`
 	Groups     []Group `json:"groups,omitempty"`
 	Parameters []Param `json:"parameters"`
 }
 
-// Group puts parameters together for people.
+// Group is a named group of parameters, for display.
 type Group struct {
 	Name        string `json:"name,omitempty"`
 	DisplayName string `json:"displayName,omitempty"`
@@ -52,8 +52,8 @@ type Group struct {
 	Priority    int    `json:"prio,omitempty"`
 }
 
-// Param is a parameter as a package defines it: its default and its allowed
-// values are YAML.
+// Param is the definition of a parameter in params.yaml. Its default and its allowed
+// values are arbitrary YAML values, here as JSON.
 type Param struct {
 	Name        string            `json:"name,omitempty"`
 	DisplayName string            `json:"displayName,omitempty"`
@@ -69,11 +69,12 @@ type Param struct {
 	Hint        string            `json:"hint,omitempty"`
 }
 
-// Parse reads the files, also those of packages in folders of this one.
+// Parse decodes the files, including those of bundled packages. The error lists what is
+// wrong with each package.
 func (f Files) Parse() (*Package, error) {
-	r := &reader{files: f, read: map[string]*Package{}}
+	r := &reader{files: f, parsed: map[string]*Package{}}
 	p := r.parse(".")
-	if err := errors.Join(r.wrong...); err != nil {
+	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -15,22 +15,24 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
+// parseOperator decodes operator.yaml, which is required.
 func (p *Package) parseOperator(text []byte) error {
 	if text == nil {
 		return fmt.Errorf("%s: not in the package", OperatorFileName)
 	}
-	notes, err := decode(OperatorFileName, text, &p.Operator, newerOperator)
-	p.notes = append(p.notes, notes...)
+	warnings, err := decode(OperatorFileName, text, &p.Operator, convertOldOperator)
+	p.warnings = append(p.warnings, warnings...)
 	if err != nil {
 		return err
 	}
 	return supported(OperatorFileName, &p.Operator.APIVersion)
 }
 
+// parseParams decodes params.yaml. A package may have none.
 func (p *Package) parseParams(text []byte) error {
 	if text != nil {
-		notes, err := decode(ParamsFileName, text, &p.Params, newerParams)
-		p.notes = append(p.notes, notes...)
+		warnings, err := decode(ParamsFileName, text, &p.Params, convertOldParams)
+		p.warnings = append(p.warnings, warnings...)
 		if err != nil {
 			return err
 		}
@@ -38,6 +40,7 @@ func (p *Package) parseParams(text []byte) error {
 	return supported(ParamsFileName, &p.Params.APIVersion)
 }
 
+// supported sets an empty apiVersion to the only supported one and refuses any other.
 func supported(file string, apiVersion *string) error {
 	want := api.GroupVersion.String()
 	if *apiVersion == "" {
@@ -49,9 +52,10 @@ func supported(file string, apiVersion *string) error {
 	return nil
 }
 
-// decode reads a file into target. newer brings a file in an older form into the
-// present one and says whether it did.
-func decode(file string, text []byte, target any, newer func(map[string]any) bool) (Findings, error) {
+// decode decodes a file into target, which is an OperatorFile or a ParamsFile. The
+// function convertOld changes content in an older format to the current one and reports
+// whether it changed anything. Duplicate keys and unknown fields are returned as warnings.
+func decode(file string, text []byte, target any, convertOld func(map[string]any) bool) (Findings, error) {
 	document, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -60,34 +64,37 @@ func decode(file string, text []byte, target any, newer func(map[string]any) boo
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(document, &content); err != nil || content == nil {
 		return nil, fmt.Errorf("%s: an object is expected", file)
 	}
-	var notes Findings
+	var warnings Findings
 	if _, err := yaml.YAMLToJSONStrict(text); err != nil {
-		notes = append(notes, Finding{Warning, file, err.Error()})
+		warnings = append(warnings, Finding{Warning, file, err.Error()})
 	}
-	if newer(content) {
+	if convertOld(content) {
 		if document, err = json.Marshal(content); err != nil {
-			return notes, fmt.Errorf("%s: %w", file, err)
+			return warnings, fmt.Errorf("%s: %w", file, err)
 		}
 		text = document
 	}
-	// Only for the fields it does not know: it is stricter about types than YAML.
-	strict, _ := kjson.UnmarshalStrict(document, blank(target))
+	// UnmarshalStrict is used for its list of unknown fields only. Its error is ignored
+	// because it accepts fewer types than yaml.Unmarshal below.
+	strict, _ := kjson.UnmarshalStrict(document, newLike(target))
 	for _, unknown := range strict {
-		notes = append(notes, Finding{Warning, file, unknown.Error()})
+		warnings = append(warnings, Finding{Warning, file, unknown.Error()})
 	}
 	if err := yaml.Unmarshal(text, target); err != nil {
-		return notes, fmt.Errorf("%s: %s", file, typeProblem(err))
+		return warnings, fmt.Errorf("%s: %s", file, typeProblem(err))
 	}
-	return notes, nil
+	return warnings, nil
 }
 
-func blank(target any) any {
+// newLike returns a new empty value of the type of target.
+func newLike(target any) any {
 	if _, ok := target.(*OperatorFile); ok {
 		return &OperatorFile{}
 	}
 	return &ParamsFile{}
 }
 
+// typeProblem returns a short description of a decoding error.
 func typeProblem(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
@@ -100,9 +107,9 @@ func typeProblem(err error) string {
 	return message
 }
 
-// newerOperator: the first packages had version for operatorVersion, tasks as a
-// map of resources, and maintainers as text.
-func newerOperator(content map[string]any) bool {
+// convertOldOperator converts operator.yaml of early KUDO versions, which had version
+// instead of operatorVersion, tasks as a map of resources, and maintainers as text.
+func convertOldOperator(content map[string]any) bool {
 	changed := false
 	if version, found := content["version"]; found && content["operatorVersion"] == nil {
 		content["operatorVersion"] = version
@@ -132,8 +139,9 @@ func newerOperator(content map[string]any) bool {
 	return changed
 }
 
-// newerParams: the first packages had a map of parameters by their names.
-func newerParams(content map[string]any) bool {
+// convertOldParams converts params.yaml of early KUDO versions, which was a map of
+// parameters by name.
+func convertOldParams(content map[string]any) bool {
 	if _, present := content["parameters"]; present {
 		return false
 	}
@@ -144,7 +152,7 @@ func newerParams(content map[string]any) bool {
 		}
 		definition, isObject := content[name].(map[string]any)
 		if content[name] != nil && !isObject {
-			// Not a parameter: a field that there is not, and is reported so.
+			// This cannot be a parameter. It stays and is reported as an unknown field.
 			continue
 		}
 		param := map[string]any{"name": name}

@@ -9,32 +9,34 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// told is a package as a line for each thing in it.
-func told(p *pack.Package) []string {
+// lines describes a package, with a line for each maintainer, task and parameter.
+func lines(p *pack.Package) []string {
 	operator, version := p.Resources("ns")
-	lines := []string{fmt.Sprintf("%s/%s of %s/%s", version.Namespace, version.Name, operator.Namespace, operator.Name)}
+	all := []string{fmt.Sprintf("%s/%s of %s/%s", version.Namespace, version.Name, operator.Namespace, operator.Name)}
 	for _, maintainer := range operator.Spec.Maintainers {
-		lines = append(lines, fmt.Sprintf("by %s (%s)", maintainer.Name, maintainer.Email))
+		all = append(all, fmt.Sprintf("by %s (%s)", maintainer.Name, maintainer.Email))
 	}
 	for _, task := range version.Spec.Tasks {
-		lines = append(lines, fmt.Sprintf("task %s %s %v", task.Name, task.Kind, task.Spec.Resources))
+		all = append(all, fmt.Sprintf("task %s %s %v", task.Name, task.Kind, task.Spec.Resources))
 	}
 	for _, d := range version.Definitions().Definitions {
 		preset := "none"
 		if d.Default != nil {
 			preset = fmt.Sprintf("%q", *d.Default)
 		}
-		lines = append(lines, fmt.Sprintf("%s %s default=%s required=%t immutable=%t trigger=%s enum=%q", d.Name, d.Type, preset, d.Required, d.Immutable, d.Trigger, d.Enum))
+		all = append(all, fmt.Sprintf("%s %s default=%s required=%t immutable=%t trigger=%s enum=%q",
+			d.Name, d.Type, preset, d.Required, d.Immutable, d.Trigger, d.Enum))
 	}
-	return lines
+	return all
 }
 
-func TestForms(t *testing.T) {
+// TestFormats decodes packages in the current format and in the older ones of KUDO.
+func TestFormats(t *testing.T) {
 	tests := map[string]struct {
 		operator, params string
 		want             []string
 	}{
-		"present": {
+		"current": {
 			operator: small,
 			params: `
 apiVersion: kudo.dev/v1beta1
@@ -66,7 +68,7 @@ parameters:
 				`CLASS  default=none required=true immutable=true trigger= enum=["ssd" "hdd"]`,
 			},
 		},
-		"of KUDO 0.8: version": {
+		"KUDO 0.8, with version": {
 			operator: "name: cassandra\nversion: \"0.1.1\"\nappVersion: 3.11.5\nmaintainers: [{name: M, email: m@example.com}]\n",
 			params:   "apiVersion: kudo.dev/v1beta1\nparameters:\n  - name: NODE_COUNT\n    default: \"3\"\n",
 			want: []string{
@@ -74,9 +76,10 @@ parameters:
 				`NODE_COUNT  default="3" required=true immutable=false trigger= enum=[]`,
 			},
 		},
-		"the first: maps": {
-			operator: "name: first-operator\nversion: 0.1.0\nmaintainers: [\"Your name <your@email.com>\", just me]\ntasks: {nginx: {resources: [deployment.yaml]}, after: {resources: [job.yaml]}}\n",
-			params:   "replicas:\n  description: Number of replicas\n  default: 2\nNOTE:\n",
+		"the first format, with maps": {
+			operator: "name: first-operator\nversion: 0.1.0\nmaintainers: [\"Your name <your@email.com>\", just me]\n" +
+				"tasks: {nginx: {resources: [deployment.yaml]}, after: {resources: [job.yaml]}}\n",
+			params: "replicas:\n  description: Number of replicas\n  default: 2\nNOTE:\n",
 			want: []string{
 				"ns/first-operator-0.1.0 of ns/first-operator", "by Your name (your@email.com)", "by just me ()",
 				"task after Apply [job.yaml]", "task nginx Apply [deployment.yaml]",
@@ -92,7 +95,7 @@ parameters:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, told(p)); diff != "" {
+			if diff := cmp.Diff(test.want, lines(p)); diff != "" {
 				t.Errorf("package (-want +got):\n%s", diff)
 			}
 		})
@@ -101,12 +104,22 @@ parameters:
 
 func TestUnreadable(t *testing.T) {
 	tests := map[string]struct{ operator, params, want string }{
-		"no YAML":               {operator: "a: [", want: "operator.yaml: yaml: line 1: did not find expected node content"},
-		"no object":             {operator: "[]", want: "operator.yaml: an object is expected"},
-		"empty":                 {operator: "", want: "operator.yaml: an object is expected"},
-		"wrong type":            {operator: "name: a\ntasks: [{name: a, kind: Apply, spec: {resources: a.yaml}}]", want: "operator.yaml: tasks.spec.resources: string is not what is expected here"},
-		"wrong type, parameter": {operator: small, params: "parameters: [{name: A, immutable: sometimes}]", want: "params.yaml: parameters.immutable: string is not what is expected here"},
-		"another API":           {operator: "apiVersion: kudo.dev/v1\nname: a", want: `operator.yaml: apiVersion: "kudo.dev/v1" is not supported, only kudo.dev/v1beta1`},
+		"not YAML":      {operator: "a: [", want: "operator.yaml: yaml: line 1: did not find expected node content"},
+		"not an object": {operator: "[]", want: "operator.yaml: an object is expected"},
+		"empty":         {operator: "", want: "operator.yaml: an object is expected"},
+		"wrong type": {
+			operator: "name: a\ntasks: [{name: a, kind: Apply, spec: {resources: a.yaml}}]",
+			want:     "operator.yaml: tasks.spec.resources: string is not what is expected here",
+		},
+		"wrong type, parameter": {
+			operator: small,
+			params:   "parameters: [{name: A, immutable: sometimes}]",
+			want:     "params.yaml: parameters.immutable: string is not what is expected here",
+		},
+		"another API": {
+			operator: "apiVersion: kudo.dev/v1\nname: a",
+			want:     `operator.yaml: apiVersion: "kudo.dev/v1" is not supported, only kudo.dev/v1beta1`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

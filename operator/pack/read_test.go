@@ -22,7 +22,7 @@ tasks: [{name: app, kind: Apply, spec: {resources: [app.yaml]}}]
 plans: {deploy: {strategy: serial, phases: [{name: main, strategy: serial, steps: [{name: app, tasks: [app]}]}]}}
 `
 
-// folder writes files and returns their folder.
+// folder writes files into a new folder and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -38,13 +38,14 @@ func folder(t *testing.T, files map[string]string) string {
 	return root
 }
 
+// archive returns a .tgz with entries made by entry.
 func archive(t testing.TB, entries ...tar.Header) []byte {
 	t.Helper()
 	out := &bytes.Buffer{}
 	zipped := gzip.NewWriter(out)
 	writer := tar.NewWriter(zipped)
 	for _, entry := range entries {
-		// The content comes as the name of the owner, which no test needs.
+		// The field Uname holds the content of the file.
 		content := entry.Uname
 		entry.Uname, entry.Size = "", int64(len(content))
 		if err := writer.WriteHeader(&entry); err != nil {
@@ -63,14 +64,17 @@ func archive(t testing.TB, entries ...tar.Header) []byte {
 	return out.Bytes()
 }
 
+// entry returns the header of a regular file, with its content in Uname.
 func entry(name, content string) tar.Header {
 	return tar.Header{Typeflag: tar.TypeReg, Name: name, Uname: content, Mode: 0o644}
 }
 
-func TestFolderAndArchiveAreOne(t *testing.T) {
+// TestFolderAndArchive checks that a package has the same files when read from a folder
+// and from an archive, and that archives are reproducible.
+func TestFolderAndArchive(t *testing.T) {
 	root := folder(t, map[string]string{
 		"operator.yaml": small, "params.yaml": "parameters: []", "templates/app.yaml": "a: b", "templates/deep/more.yaml": "c: d",
-		"templates/notes.txt": "no template", "README.md": "words", "tests/operator.yaml": "another: one",
+		"templates/notes.txt": "no template", "README.md": "words", "tests/operator.yaml": "another: package",
 	})
 	want, err := pack.LoadFiles(root)
 	if err != nil {
@@ -118,18 +122,34 @@ func TestHostileArchives(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"path that leaves":      {archive(t, entry("../operator.yaml", small)), `"../operator.yaml": leads out of the package`},
-		"path that leaves late": {archive(t, entry("templates/../../../etc/passwd.yaml", small)), `"templates/../../../etc/passwd.yaml": leads out of the package`},
-		"absolute path":         {archive(t, entry("/etc/operator.yaml", small)), `"/etc/operator.yaml": not a path in the package`},
-		"backslashes":           {archive(t, entry(`templates\..\..\a.yaml`, small)), `"templates\\..\\..\\a.yaml": not a path in the package`},
-		"link":                  {archive(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "operator.yaml", Linkname: "/etc/passwd"}), `"operator.yaml": neither a file nor a folder`},
-		"hard link":             {archive(t, tar.Header{Typeflag: tar.TypeLink, Name: "templates/a.yaml", Linkname: "/etc/passwd"}), `"templates/a.yaml": neither a file nor a folder`},
-		"device":                {archive(t, tar.Header{Typeflag: tar.TypeChar, Name: "templates/a.yaml"}), `"templates/a.yaml": neither a file nor a folder`},
-		"10 MB of parameters":   {archive(t, entry("operator.yaml", small), entry("params.yaml", big)), `params.yaml: larger than 1 MiB`},
-		"twice":                 {archive(t, entry("operator.yaml", small), entry("./operator.yaml", small)), `operator.yaml: more than once in the package`},
-		"bomb beside it":        {archive(t, entry("big", strings.Repeat("\x00", 33<<20))), `unpacks to more than 32 MiB`},
+		"path out of the package": {archive(t, entry("../operator.yaml", small)), `"../operator.yaml": leads out of the package`},
+		"path out of the package, in the middle": {
+			archive(t, entry("templates/../../../etc/passwd.yaml", small)),
+			`"templates/../../../etc/passwd.yaml": leads out of the package`,
+		},
+		"absolute path": {archive(t, entry("/etc/operator.yaml", small)), `"/etc/operator.yaml": not a path in the package`},
+		"backslashes":   {archive(t, entry(`templates\..\..\a.yaml`, small)), `"templates\\..\\..\\a.yaml": not a path in the package`},
+		"link": {
+			archive(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "operator.yaml", Linkname: "/etc/passwd"}),
+			`"operator.yaml": neither a file nor a folder`,
+		},
+		"hard link": {
+			archive(t, tar.Header{Typeflag: tar.TypeLink, Name: "templates/a.yaml", Linkname: "/etc/passwd"}),
+			`"templates/a.yaml": neither a file nor a folder`,
+		},
+		"device": {
+			archive(t, tar.Header{Typeflag: tar.TypeChar, Name: "templates/a.yaml"}),
+			`"templates/a.yaml": neither a file nor a folder`,
+		},
+		"10 MB of parameters": {archive(t, entry("operator.yaml", small), entry("params.yaml", big)), `params.yaml: larger than 1 MiB`},
+		"twice": {
+			archive(t, entry("operator.yaml", small), entry("./operator.yaml", small)),
+			`operator.yaml: more than once in the package`,
+		},
+		"large file of no package": {archive(t, entry("big", strings.Repeat("\x00", 33<<20))), `unpacks to more than 32 MiB`},
 		"many templates": {
-			archive(t, entry("templates/1.yaml", big[:1<<20]), entry("templates/2.yaml", big[:1<<20]), entry("templates/3.yaml", big[:1<<20]), entry("templates/4.yaml", "a")),
+			archive(t, entry("templates/1.yaml", big[:1<<20]), entry("templates/2.yaml", big[:1<<20]),
+				entry("templates/3.yaml", big[:1<<20]), entry("templates/4.yaml", "a")),
 			`more than 3 MiB in all`,
 		},
 		"not text":       {archive(t, entry("params.yaml", "\xff\xfe")), `params.yaml: not UTF-8 text`},
@@ -156,7 +176,10 @@ func TestHostileFolders(t *testing.T) {
 		change func(t *testing.T, root string)
 		want   string
 	}{
-		"linked template": {func(t *testing.T, root string) { link(t, "/etc/passwd", root, "templates/b.yaml") }, "templates/b.yaml: not a regular file"},
+		"linked template": {
+			func(t *testing.T, root string) { link(t, "/etc/passwd", root, "templates/b.yaml") },
+			"templates/b.yaml: not a regular file",
+		},
 		"linked operator": {func(t *testing.T, root string) {
 			if err := os.Remove(filepath.Join(root, "operator.yaml")); err != nil {
 				t.Fatal(err)
@@ -194,7 +217,8 @@ func link(t *testing.T, target, root, name string) {
 func FuzzArchive(f *testing.F) {
 	f.Add(archive(f, entry("operator.yaml", small), entry("params.yaml", "parameters: []"), entry("templates/a.yaml", "a: b")))
 	f.Add(archive(f, entry("../operator.yaml", small)))
-	f.Add(archive(f, entry("operator.yaml", needs("a", "./b", "b")), entry("b/operator.yaml", needs("b", "./c", "././c")), entry("b/c/operator.yaml", small)))
+	f.Add(archive(f, entry("operator.yaml", needs("a", "./b", "b")),
+		entry("b/operator.yaml", needs("b", "./c", "././c")), entry("b/c/operator.yaml", small)))
 	f.Add([]byte("\x1f\x8b\x08"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files, err := pack.ReadArchive(bytes.NewReader(text))
@@ -223,6 +247,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
+// fuzzFile parses and verifies a package in which one file has the fuzzed content.
 func fuzzFile(f *testing.F, name string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -242,9 +267,11 @@ func fuzzFile(f *testing.F, name string, seeds ...string) {
 }
 
 func FuzzOperatorFile(f *testing.F) {
-	fuzzFile(f, "operator.yaml", small, "name: a\nversion: 1\ntasks: {a: {resources: [b]}}\nmaintainers: [a <b@c.d>, {name: x}]", "plans: {deploy: null}", needs("a", "./b", "../c", "http://d"))
+	fuzzFile(f, "operator.yaml", small, "plans: {deploy: null}", needs("a", "./b", "../c", "http://d"),
+		"name: a\nversion: 1\ntasks: {a: {resources: [b]}}\nmaintainers: [a <b@c.d>, {name: x}]")
 }
 
 func FuzzParamsFile(f *testing.F) {
-	fuzzFile(f, "params.yaml", "parameters: [{name: A, default: [1, {a: b}], type: array, enum: [[1], 2], immutable: true}]", "A: {default: 3}\nB:\n", "groups: [{prio: 1}]")
+	fuzzFile(f, "params.yaml", "A: {default: 3}\nB:\n", "groups: [{prio: 1}]",
+		"parameters: [{name: A, default: [1, {a: b}], type: array, enum: [[1], 2], immutable: true}]")
 }

@@ -8,22 +8,24 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// reader reads each package among some files once, however many bring it along.
+// reader decodes the packages among some files, each once, even if several packages
+// bundle it.
 type reader struct {
 	files Files
-	// read are the packages by their folders, nil for those that cannot be read.
-	read  map[string]*Package
-	wrong []error
+	// parsed holds the packages by folder, nil for those that cannot be decoded.
+	parsed map[string]*Package
+	errs   []error
 }
 
-// parse reads the package in a folder and those that it brings along.
+// parse decodes the package in a folder and those bundled with it. It returns nil if the
+// package cannot be decoded, and adds the error to errs.
 func (r *reader) parse(folder string) *Package {
-	if known, again := r.read[folder]; again {
+	if known, again := r.parsed[folder]; again {
 		return known
 	}
-	r.read[folder] = nil
+	r.parsed[folder] = nil
 	p := &Package{Templates: map[string]string{}}
-	own := r.files.own(folder)
+	own := r.files.ofPackage(folder)
 	err := p.parseOperator(own[OperatorFileName])
 	if err == nil {
 		err = p.parseParams(own[ParamsFileName])
@@ -32,7 +34,7 @@ func (r *reader) parse(folder string) *Package {
 		if folder != "." {
 			err = fmt.Errorf("%s/%w", folder, err)
 		}
-		r.wrong = append(r.wrong, err)
+		r.errs = append(r.errs, err)
 		return nil
 	}
 	for _, name := range own.names() {
@@ -40,13 +42,13 @@ func (r *reader) parse(folder string) *Package {
 			p.Templates[template] = string(own[name])
 		}
 	}
-	r.read[folder] = p
+	r.parsed[folder] = p
 	r.bundled(p, folder)
 	return p
 }
 
-// bundled reads the packages that one brings along. One that is not there is for
-// Verify to say.
+// bundled decodes the packages bundled with one. It skips a missing one; Verify reports
+// it.
 func (r *reader) bundled(p *Package, folder string) {
 	for _, task := range p.Operator.Tasks {
 		name := task.Spec.Package

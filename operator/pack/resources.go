@@ -1,19 +1,14 @@
 package pack
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Resources are the package as a server keeps it, in a namespace.
+// Resources returns the Operator and the OperatorVersion of the package, for a namespace.
 func (p *Package) Resources(namespace string) (*api.Operator, *api.OperatorVersion) {
 	operator := &api.Operator{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "Operator"},
@@ -38,17 +33,19 @@ func (p *Package) Resources(namespace string) (*api.Operator, *api.OperatorVersi
 	return operator.DeepCopy(), version.DeepCopy()
 }
 
-// VersionName is the name of the package's OperatorVersion.
+// VersionName returns the name of the package's OperatorVersion.
 func (p *Package) VersionName() string {
 	return api.OperatorVersionName(p.Operator.Name, p.Operator.AppVersion, p.Operator.OperatorVersion)
 }
 
-// Definitions are the parameters and plans as package parameters knows them.
+// Definitions converts the parameters and the names of the plans to the type that
+// package parameters works with.
 func (p *Package) Definitions() *parameters.Version {
 	_, version := p.Resources("")
 	return version.Definitions()
 }
 
+// resource converts a parameter of params.yaml to one of an OperatorVersion.
 func (p *Param) resource() api.Parameter {
 	required := p.Required == nil || *p.Required
 	immutable := p.Immutable != nil && *p.Immutable
@@ -56,33 +53,12 @@ func (p *Param) resource() api.Parameter {
 		Name: p.Name, DisplayName: p.DisplayName, Description: p.Description,
 		Required: &required, Trigger: p.Trigger, Type: p.Type, Immutable: &immutable,
 	}
-	if text, set := plain(p.Default); set {
+	if text, set := api.ParameterText(p.Default); set {
 		parameter.Default = &text
 	}
 	for _, allowed := range p.Enum {
-		text, _ := plain(allowed)
+		text, _ := api.ParameterText(allowed)
 		parameter.Enum = append(parameter.Enum, text)
 	}
 	return parameter
-}
-
-// plain is a YAML value as the text that is stored: text and numbers as they
-// are, lists and objects in the JSON form, which is YAML too.
-func plain(raw json.RawMessage) (string, bool) {
-	var value any
-	if len(raw) == 0 || kjson.Unmarshal(raw, &value) != nil || value == nil {
-		return "", false
-	}
-	switch value := value.(type) {
-	case string:
-		return value, true
-	case map[string]any, []any:
-		compact := &bytes.Buffer{}
-		if err := json.Compact(compact, raw); err != nil {
-			return "", false
-		}
-		return compact.String(), true
-	default:
-		return fmt.Sprint(value), true
-	}
 }

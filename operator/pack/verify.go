@@ -12,9 +12,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Verify finds everything that is wrong with a package: what keeps it from
-// being installed, and as warnings what is of no use. Packages that it brings along
-// are a part of it.
+// Verify returns all findings of the package and of the packages bundled with it. What
+// keeps a package from being installed is a failure; what has no effect is a warning.
 func (p *Package) Verify() Findings {
 	var all Findings
 	for folder, each := range p.All() {
@@ -23,31 +22,35 @@ func (p *Package) Verify() Findings {
 	return all.failuresFirst()
 }
 
+// verify returns the findings of this package alone.
 func (p *Package) verify() Findings {
 	v := &verifier{Package: p, used: map[string]bool{}, templates: map[string]bool{}, tasks: map[string]bool{}}
-	v.findings = append(v.findings, p.notes...)
+	v.findings = append(v.findings, p.warnings...)
 	v.operator()
 	v.plans()
-	v.tasksOf()
+	v.taskList()
 	v.templateFiles()
 	v.params()
 	return v.findings
 }
 
-// verifier collects findings, and what is used.
+// verifier collects the findings of a package, and which of its parts are used.
 type verifier struct {
 	*Package
 	findings Findings
-	// used are the parameters, templates and tasks that something refers to.
+	// used, templates and tasks are the names of the parameters, templates and tasks
+	// that are referred to.
 	used, templates, tasks map[string]bool
-	// dynamic means that a template takes parameters by names it computes.
+	// dynamic is set if a template may access parameters by computed names.
 	dynamic bool
 }
 
+// operatorf adds a failure about a field of operator.yaml.
 func (v *verifier) operatorf(field, format string, args ...any) {
 	v.findings.fail(OperatorFileName+": "+field, fmt.Sprintf(format, args...))
 }
 
+// operator checks the name and the versions of the operator.
 func (v *verifier) operator() {
 	name, version := v.Operator.Name, v.Operator.OperatorVersion
 	if name == "" {
@@ -68,6 +71,7 @@ func (v *verifier) operator() {
 	}
 }
 
+// plans checks the plans and marks the tasks that they use.
 func (v *verifier) plans() {
 	if _, found := v.Operator.Plans[parameters.DeployPlan]; !found {
 		v.operatorf("plans", "there is no plan deploy")
@@ -91,6 +95,7 @@ func (v *verifier) plans() {
 	}
 }
 
+// steps checks the steps of a phase.
 func (v *verifier) steps(path string, list []api.Step) {
 	steps := map[string]bool{}
 	for i, step := range list {
@@ -108,6 +113,7 @@ func (v *verifier) steps(path string, list []api.Step) {
 	}
 }
 
+// strategy checks the strategy of a plan or a phase.
 func (v *verifier) strategy(path string, strategy api.Strategy) {
 	switch strategy {
 	case "", api.Serial, api.Parallel:
@@ -116,7 +122,7 @@ func (v *verifier) strategy(path string, strategy api.Strategy) {
 	}
 }
 
-// named checks a name that is needed and must be there once.
+// named checks a name that is required and must be unique among those seen.
 func (v *verifier) named(path, name string, seen map[string]bool) {
 	switch {
 	case name == "":
@@ -127,5 +133,5 @@ func (v *verifier) named(path, name string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// list is names for people.
+// list formats names for a message.
 func list(names []string) string { return strings.Join(names, ", ") }

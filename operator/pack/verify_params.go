@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
+// params checks the parameters. It runs last, when it is known which ones are used.
 func (v *verifier) params() {
 	names := map[string]bool{}
 	groups := map[string]bool{}
@@ -36,6 +37,7 @@ func (v *verifier) params() {
 	}
 }
 
+// param checks the definition of one parameter.
 func (v *verifier) param(path string, param *Param) {
 	resource := param.resource()
 	definition := resource.Definition()
@@ -48,7 +50,8 @@ func (v *verifier) param(path string, param *Param) {
 	}
 	if param.Trigger != "" {
 		if _, found := v.Operator.Plans[param.Trigger]; !found {
-			v.findings.fail(path+".trigger", fmt.Sprintf("there is no plan %q, only %s", param.Trigger, list(slices.Sorted(maps.Keys(v.Operator.Plans)))))
+			plans := list(slices.Sorted(maps.Keys(v.Operator.Plans)))
+			v.findings.fail(path+".trigger", fmt.Sprintf("there is no plan %q, only %s", param.Trigger, plans))
 		}
 	}
 	if param.Enum != nil && len(param.Enum) == 0 {

@@ -8,7 +8,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-func (v *verifier) tasksOf() {
+// taskList checks the tasks and marks the parameters and templates that they use.
+func (v *verifier) taskList() {
 	names := map[string]bool{}
 	for i := range v.Operator.Tasks {
 		task := &v.Operator.Tasks[i]
@@ -21,6 +22,7 @@ func (v *verifier) tasksOf() {
 	}
 }
 
+// task checks the spec of one task against its kind.
 func (v *verifier) task(path string, task *api.Task) {
 	spec := task.Spec
 	for i, resource := range spec.Resources {
@@ -49,8 +51,8 @@ func (v *verifier) task(path string, task *api.Task) {
 	}
 }
 
-// dependency checks the package that a task wants to be installed; what is in a
-// repository is not looked at.
+// dependency checks the package that a KudoOperator task installs. Only a bundled package
+// is examined; repositories are not accessed.
 func (v *verifier) dependency(path string, spec api.TaskSpec) {
 	folder, err := folderOf(spec.Package)
 	bundled := v.Bundled[spec.Package]
@@ -69,6 +71,7 @@ func (v *verifier) dependency(path string, spec api.TaskSpec) {
 	}
 }
 
+// toggle checks the parameter of a Toggle task.
 func (v *verifier) toggle(path, parameter string) {
 	v.used[parameter] = true
 	switch {
@@ -79,11 +82,12 @@ func (v *verifier) toggle(path, parameter string) {
 	}
 }
 
+// defined reports whether the package has a parameter.
 func (v *verifier) defined(parameter string) bool {
 	return slices.ContainsFunc(v.Params.Parameters, func(p Param) bool { return p.Name == parameter })
 }
 
-// template notes that a template is used, which must be there.
+// template marks a template as used and checks that it exists.
 func (v *verifier) template(path, name string) {
 	v.templates[name] = true
 	if _, found := v.Templates[name]; !found {
@@ -93,6 +97,7 @@ func (v *verifier) template(path, name string) {
 
 var pipeKey = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
+// pipe checks the spec of a Pipe task.
 func (v *verifier) pipe(path string, spec api.TaskSpec) {
 	if spec.Pod == "" {
 		v.operatorf(path+".pod", "required for Pipe")

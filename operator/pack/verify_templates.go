@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
+// templateFiles checks the syntax of the templates and the parameters they refer to.
 func (v *verifier) templateFiles() {
 	for _, name := range slices.Sorted(maps.Keys(v.Templates)) {
 		path := templatesFolder + "/" + name
@@ -30,15 +31,15 @@ func (v *verifier) templateFiles() {
 	}
 }
 
-// References are the parameters that a template uses.
+// References tells which parameters a template uses.
 type References struct {
-	// Names that stand in the template, in order.
+	// Names are the parameters that the template names, sorted.
 	Names []string
-	// All means that it takes the parameters as a whole too.
+	// All is set if the template also uses .Params as a whole, for example in a loop.
 	All bool
 }
 
-// References finds the parameters that a template of the package uses.
+// References returns the parameters that a template of the package uses.
 func (p *Package) References(template string) (References, error) {
 	trees, err := render.Parse(template, p.Templates[template])
 	if err != nil {
@@ -51,7 +52,7 @@ func (p *Package) References(template string) (References, error) {
 	return References{Names: slices.Sorted(maps.Keys(refs.parameters)), All: refs.dynamic}, nil
 }
 
-// references collects them.
+// references walks the syntax tree of a template and collects its parameters.
 type references struct {
 	parameters map[string]bool
 	dynamic    bool
@@ -87,7 +88,7 @@ func (r *references) node(node parse.Node) {
 	case *parse.FieldNode:
 		r.path(node.Ident)
 	case *parse.VariableNode:
-		// $ is what the template was given; other variables may be anything.
+		// $ is the data of the template; the content of other variables is unknown.
 		if node.Ident[0] == "$" {
 			r.path(node.Ident[1:])
 		}
@@ -106,7 +107,7 @@ func (r *references) pipe(pipe *parse.PipeNode) {
 	}
 	for _, command := range pipe.Cmds {
 		args := command.Args
-		// index .Params "NAME", and get of sprig.
+		// The forms index .Params "NAME" and get .Params "NAME".
 		if name, isName := literal(args); isName {
 			r.parameters[name] = true
 			args = args[3:]
@@ -117,6 +118,8 @@ func (r *references) pipe(pipe *parse.PipeNode) {
 	}
 }
 
+// literal returns the NAME of index .Params "NAME" and get .Params "NAME", false for any
+// other command.
 func literal(args []parse.Node) (string, bool) {
 	if len(args) < 3 {
 		return "", false
@@ -135,6 +138,7 @@ func literal(args []parse.Node) (string, bool) {
 	return "", false
 }
 
+// path adds the parameter of a path such as .Params.NAME.
 func (r *references) path(names []string) {
 	if len(names) == 0 || names[0] != "Params" {
 		return

@@ -8,6 +8,7 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
+// TestVerify checks the findings of packages, with their severity and order.
 func TestVerify(t *testing.T) {
 	tests := map[string]struct {
 		operator, params string
@@ -15,10 +16,14 @@ func TestVerify(t *testing.T) {
 		want             []string
 	}{
 		"clean": {
-			operator: small, params: "parameters: [{name: A, default: b, immutable: true}]", templates: map[string]string{"app.yaml": "{{ .Params.A }}"},
+			operator: small, params: "parameters: [{name: A, default: b, immutable: true}]", templates: map[string]string{
+				"app.yaml": "{{ .Params.A }}",
+			},
 		},
 		"immutable without a value": {
-			operator: small, params: "parameters: [{name: X, required: false, immutable: true}]", templates: map[string]string{"app.yaml": "{{ .Params.X }}"},
+			operator: small, params: "parameters: [{name: X, required: false, immutable: true}]", templates: map[string]string{
+				"app.yaml": "{{ .Params.X }}",
+			},
 			want: []string{`error: params.yaml: parameters[0]: parameter "X" is immutable but is not marked as required or has a default value`},
 		},
 		"immutable and required, or with a default": {
@@ -26,17 +31,23 @@ func TestVerify(t *testing.T) {
 			templates: map[string]string{"app.yaml": "{{ .Params.X }}{{ .Params.Z }}"},
 		},
 		"names": {
-			operator: "name: Not_A_Name\noperatorVersion: newest\nplans: {deploy: {phases: [{name: a, steps: [{name: a, tasks: [t]}]}]}}\ntasks: [{name: t, kind: Dummy}]",
+			operator: "name: Not_A_Name\noperatorVersion: newest\nplans: {deploy: {phases: [{name: a, steps: [{name: a, tasks: [t]}]}]}}\n" +
+				"tasks: [{name: t, kind: Dummy}]",
 			want: []string{
-				`error: operator.yaml: name: "Not_A_Name" is not a name: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
+				`error: operator.yaml: name: "Not_A_Name" is not a name: a lowercase RFC 1123 label must consist of lower case alphanumeric ` +
+					`characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for ` +
+					`validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
 				`error: operator.yaml: operatorVersion: "newest" is not a semantic version`,
-				`error: operator.yaml: appVersion: the operator version would be named "Not_A_Name-newest": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+				`error: operator.yaml: appVersion: the operator version would be named "Not_A_Name-newest": a lowercase RFC 1123 subdomain must ` +
+					`consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. ` +
+					`'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
 			},
 		},
-		"nothing": {
+		"an empty operator.yaml": {
 			operator: "{}",
 			want: []string{
-				"error: operator.yaml: name: required", "error: operator.yaml: operatorVersion: required", "error: operator.yaml: plans: there is no plan deploy",
+				"error: operator.yaml: name: required", "error: operator.yaml: operatorVersion: required", "error: operator.yaml: plans: there is " +
+					"no plan deploy",
 			},
 		},
 		"plans": {
@@ -45,7 +56,8 @@ name: tok
 operatorVersion: 0.1.0
 tasks: [{name: t, kind: Dummy}]
 plans:
-  deploy: {strategy: quick, phases: [{steps: []}, {name: a, strategy: slow, steps: [{name: s}, {name: s, tasks: [gone, t]}]}, {name: a, steps: [{tasks: [t]}]}]}
+  deploy: {strategy: quick, phases: [
+    {steps: []}, {name: a, strategy: slow, steps: [{name: s}, {name: s, tasks: [gone, t]}]}, {name: a, steps: [{tasks: [t]}]}]}
   update: {}
 `,
 			want: []string{
@@ -112,7 +124,9 @@ parameters:
 - {name: D, enum: [x], type: integer}
 - {name: E, enum: [], group: gone}
 `,
-			templates: map[string]string{"app.yaml": `{{ .Params.A }}{{ $.Params.B }}{{ index .Params "C" }}{{ range .Params.D }}{{ get $.Params "E" }}{{ end }}`},
+			templates: map[string]string{
+				"app.yaml": `{{ .Params.A }}{{ $.Params.B }}{{ index .Params "C" }}{{ range .Params.D }}{{ get $.Params "E" }}{{ end }}`,
+			},
 			want: []string{
 				`error: params.yaml: parameters[0].name: required`,
 				`error: params.yaml: parameters[1].default: parameter 'A' has the value 'x', which is not of type integer`,
@@ -129,7 +143,8 @@ parameters:
 		"templates": {
 			operator: small, params: "parameters: [{name: A, default: b}]",
 			templates: map[string]string{
-				"app.yaml": `{{ if .Params.A }}{{ else }}{{ (.Params.TYPO) | quote }}{{ end }}{{ template "x" $.Params.OTHER }}{{ define "x" }}{{ with .Params.THIRD }}{{ end }}{{ end }}`,
+				"app.yaml": `{{ if .Params.A }}{{ else }}{{ (.Params.TYPO) | quote }}{{ end }}{{ template "x" $.Params.OTHER }}{{ define "x" }}{{ ` +
+					`with .Params.THIRD }}{{ end }}{{ end }}`,
 				"bad.yaml": "\n{{ .Params.A",
 			},
 			want: []string{
@@ -140,7 +155,7 @@ parameters:
 				`warning: templates/bad.yaml: no task uses this template`,
 			},
 		},
-		"what is of no use": {
+		"parts without effect": {
 			operator:  small + "\nextra: 1\n",
 			params:    "parameters: [{name: A, default: b, colour: red, name: B}, {name: RUN, default: '0', trigger: deploy}]",
 			templates: map[string]string{"app.yaml": "", "old.yaml": ""},
@@ -157,7 +172,8 @@ parameters:
 			operator: small, params: "parameters: [{name: A, default: b}]", templates: map[string]string{"app.yaml": `{{ toYaml .Params }}`},
 		},
 		"a task that no plan uses": {
-			operator:  "name: tok\noperatorVersion: 0.1.0\ntasks: [{name: a, kind: Dummy}, {name: b, kind: Dummy}]\nplans: {deploy: {phases: [{name: p, steps: [{name: s, tasks: [a]}]}]}}",
+			operator: "name: tok\noperatorVersion: 0.1.0\ntasks: [{name: a, kind: Dummy}, {name: b, kind: Dummy}]\n" +
+				"plans: {deploy: {phases: [{name: p, steps: [{name: s, tasks: [a]}]}]}}",
 			want:      []string{`warning: operator.yaml: tasks[1]: no plan uses task "b"`},
 			templates: nil,
 		},

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/operator/api"
@@ -63,8 +61,8 @@ func (d Dependency) Instance(ctx context.Context, values Values) (*unstructured.
 	return object, api.SetConsent(object, api.Consent{OperatorVersion: d.OperatorVersion, Names: slices.Sorted(maps.Keys(wanted))})
 }
 
-// parameters decodes a file of parameters to parameter values, which are strings. Lists
-// and objects become JSON text, which is also YAML. A parameter that is null is left out.
+// parameters decodes a file of parameters to the text of their values. A parameter that
+// is null is left out.
 func parameters(text string) (map[string]any, error) {
 	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -76,22 +74,8 @@ func parameters(text string) (map[string]any, error) {
 	}
 	values := map[string]any{}
 	for name, content := range raw {
-		var value any
-		if err := kjson.Unmarshal(content, &value); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		switch value := value.(type) {
-		case nil:
-		case string:
+		if value, set := api.ParameterText(content); set {
 			values[name] = value
-		case map[string]any, []any:
-			compact := &bytes.Buffer{}
-			if err := json.Compact(compact, content); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			values[name] = compact.String()
-		default:
-			values[name] = fmt.Sprint(value)
 		}
 	}
 	return values, nil

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,13 +8,11 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"holdfast.dev/holdfast/operator/pack"
 )
 
-// Build makes the index of a folder of packages. Every .tgz in it must be one
-// that can be installed; the error names each that is not. base is put in front
-// of the file names, "" for URLs relative to the index.
+// Build returns the index of all .tgz files in a folder. Each must be a package that can
+// be installed; the error names all that are not. The URLs of the packages are the file
+// names, below base if it is not empty, else relative to the index.
 func Build(folder, base string, now metav1.Time) (*Index, error) {
 	index := &Index{APIVersion: "v1", Entries: map[string][]Entry{}, Generated: &now}
 	files, err := os.ReadDir(folder)
@@ -49,6 +46,7 @@ func Build(folder, base string, now metav1.Time) (*Index, error) {
 	return index, index.check()
 }
 
+// entryOf returns the index entry of a package file, without its URLs.
 func entryOf(location string) (*Entry, error) {
 	file, err := os.Open(location)
 	if err != nil {
@@ -59,13 +57,9 @@ func entryOf(location string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := pack.ReadArchive(bytes.NewReader(text))
+	p, err := read(location, text)
 	if err != nil {
-		return nil, fmt.Errorf("read package %s: %w", location, err)
-	}
-	p, err := files.Parse()
-	if err != nil {
-		return nil, fmt.Errorf("read package %s: %w", location, err)
+		return nil, err
 	}
 	if err := p.Verify().Err(); err != nil {
 		return nil, fmt.Errorf("package %s: %w", location, err)

@@ -17,13 +17,13 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// What is fetched at most.
+// The sizes of the largest index and package that are read, in bytes.
 const (
 	maxIndex   = 8 << 20
 	maxPackage = 8 << 20
 )
 
-// Load reads the index of a repository, a URL or a folder.
+// Load reads the index of a repository, which is a URL or a folder.
 func Load(ctx context.Context, client *http.Client, location string) (*Index, error) {
 	text, err := fetch(ctx, client, join(location, IndexFileName), maxIndex)
 	if err != nil {
@@ -37,8 +37,8 @@ func Load(ctx context.Context, client *http.Client, location string) (*Index, er
 	return index, nil
 }
 
-// Load fetches the package of an entry from the first of its URLs that has it,
-// and compares it with the digest.
+// Load reads the package of an entry from the first of its URLs that can be read. It
+// returns an error if the package does not have the digest of the entry.
 func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, error) {
 	var failed []error
 	for _, location := range e.URLs {
@@ -58,7 +58,7 @@ func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, e
 	return nil, fmt.Errorf("package %s: %w", e.VersionName(), errors.Join(failed...))
 }
 
-// LoadURL fetches a package by its URL.
+// LoadURL reads a package from a URL.
 func LoadURL(ctx context.Context, client *http.Client, location string) (*pack.Package, error) {
 	text, err := fetch(ctx, client, location, maxPackage)
 	if err != nil {
@@ -67,6 +67,7 @@ func LoadURL(ctx context.Context, client *http.Client, location string) (*pack.P
 	return read(location, text)
 }
 
+// read decodes a package from the text of a .tgz.
 func read(location string, text []byte) (*pack.Package, error) {
 	files, err := pack.ReadArchive(bytes.NewReader(text))
 	if err != nil {
@@ -79,7 +80,7 @@ func read(location string, text []byte) (*pack.Package, error) {
 	return p, nil
 }
 
-// Digest is the SHA-256 of a package, as an index has it.
+// Digest returns the SHA-256 of a package in hexadecimal, as an index holds it.
 func Digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -87,6 +88,7 @@ func Digest(text []byte) string {
 
 func isURL(location string) bool { return pack.IsURL(location) }
 
+// join returns the location of a file in a repository.
 func join(location, name string) string {
 	if !isURL(location) {
 		return filepath.Join(location, filepath.FromSlash(name))
@@ -97,6 +99,7 @@ func join(location, name string) string {
 	return strings.TrimSuffix(location, "/") + "/" + name
 }
 
+// fetch reads a file from a URL or a path, up to a limit of bytes.
 func fetch(ctx context.Context, client *http.Client, location string, limit int64) ([]byte, error) {
 	if !isURL(location) {
 		file, err := os.Open(location)
@@ -121,6 +124,7 @@ func fetch(ctx context.Context, client *http.Client, location string, limit int6
 	return bounded(location, response.Body, limit)
 }
 
+// bounded reads all content and fails if it is larger than the limit.
 func bounded(location string, content io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(content, limit+1))
 	if err != nil {

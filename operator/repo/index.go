@@ -17,13 +17,13 @@ import (
 // IndexFileName is the name of the index in a repository.
 const IndexFileName = "index.yaml"
 
-// Index says which packages there are.
+// Index is the list of packages in a repository, by name.
 type Index struct {
 	APIVersion string             `json:"apiVersion,omitempty"`
 	Entries    map[string][]Entry `json:"entries"`
 	Generated  *metav1.Time       `json:"generated,omitempty"`
 
-	// location is the repository it was loaded from.
+	// location is the repository that the index was read from.
 	location string
 }
 
@@ -35,7 +35,7 @@ type Entry struct {
 	AppVersion      string           `json:"appVersion,omitempty"`
 	Description     string           `json:"description,omitempty"`
 	Maintainers     []api.Maintainer `json:"maintainers,omitempty"`
-	// URLs of the package, each whole or relative to the repository.
+	// URLs are the locations of the package, each absolute or relative to the repository.
 	URLs []string `json:"urls"`
 	// Digest is the SHA-256 of the package, in hexadecimal.
 	Digest string `json:"digest,omitempty"`
@@ -43,12 +43,12 @@ type Entry struct {
 	location string
 }
 
-// VersionName is the name of the entry's OperatorVersion.
+// VersionName returns the name of the entry's OperatorVersion.
 func (e *Entry) VersionName() string {
 	return api.OperatorVersionName(e.Name, e.AppVersion, e.OperatorVersion)
 }
 
-// Parse reads an index. Within a name, the newest version comes first.
+// Parse decodes and checks an index. The versions of a package are sorted, newest first.
 func Parse(text []byte) (*Index, error) {
 	index := &Index{}
 	if err := yaml.Unmarshal(text, index); err != nil {
@@ -60,6 +60,7 @@ func Parse(text []byte) (*Index, error) {
 	return index, index.check()
 }
 
+// check validates the entries and sorts them.
 func (x *Index) check() error {
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(x.Entries)) {
@@ -83,10 +84,11 @@ func (x *Index) check() error {
 	return nil
 }
 
+// sort sorts the versions of each package, newest first.
 func (x *Index) sort() {
 	for _, entries := range x.Entries {
 		slices.SortStableFunc(entries, func(a, b Entry) int {
-			// Checked: every version is one.
+			// The error is nil because check has parsed every version.
 			order, _ := parameters.Compare(b.OperatorVersion, a.OperatorVersion)
 			if order == 0 {
 				return strings.Compare(b.AppVersion, a.AppVersion)
@@ -96,19 +98,19 @@ func (x *Index) sort() {
 	}
 }
 
-// Query asks for a package; empty versions stand for the newest.
+// Query selects a package. Empty versions match any version.
 type Query struct {
 	Name, OperatorVersion, AppVersion string
 }
 
-// NotFoundError says that there is no repository, or that it does not have a package;
-// it may be elsewhere.
+// NotFoundError is the error if there is no repository, or if the repository does not
+// have a package. Its text is the message. A caller may look for the package elsewhere.
 type NotFoundError string
 
-// Error is what is not there.
+// Error returns the message.
 func (e NotFoundError) Error() string { return string(e) }
 
-// Find is the newest package that a query is about. The error is a NotFoundError.
+// Find returns the newest version that matches a query. The error is a NotFoundError.
 func (x *Index) Find(query Query) (*Entry, error) {
 	entries, found := x.Entries[query.Name]
 	if !found {
@@ -127,11 +129,12 @@ func (x *Index) Find(query Query) (*Entry, error) {
 	for _, entry := range entries {
 		known = append(known, entry.VersionName())
 	}
-	return nil, NotFoundError(fmt.Sprintf("there is no such version of package %q in the repository, only %s", query.Name, strings.Join(known, ", ")))
+	return nil, NotFoundError(fmt.Sprintf("there is no such version of package %q in the repository, only %s",
+		query.Name, strings.Join(known, ", ")))
 }
 
-// Search are the packages with a word in their name or description, by name, the
-// newest version of each first. The empty word finds all.
+// Search returns all versions of the packages that have a word in their name or
+// description, sorted by name, newest version first. The empty word matches all.
 func (x *Index) Search(word string) []Entry {
 	word = strings.ToLower(word)
 	var all []Entry
@@ -145,5 +148,5 @@ func (x *Index) Search(word string) []Entry {
 	return all
 }
 
-// Bytes is the index as a file.
+// Bytes returns the index as YAML, the content of index.yaml.
 func (x *Index) Bytes() ([]byte, error) { return yaml.Marshal(x) }

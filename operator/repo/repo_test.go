@@ -17,13 +17,14 @@ import (
 	"holdfast.dev/holdfast/operator/repo"
 )
 
-// packages writes an archive for each version into a folder.
+// packages writes an archive of each version into a new folder and returns its path.
 func packages(t *testing.T, versions ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, version := range versions {
-		files := pack.Files{"operator.yaml": []byte("name: tok\ndescription: Holds Tokens\noperatorVersion: " + version + "\nappVersion: \"1.0\"\n" +
-			"tasks: [{name: a, kind: Dummy}]\nplans: {deploy: {phases: [{name: p, steps: [{name: s, tasks: [a]}]}]}}\n")}
+		files := pack.Files{"operator.yaml": []byte("name: tok\ndescription: Holds Tokens\n" +
+			"operatorVersion: " + version + "\nappVersion: \"1.0\"\ntasks: [{name: a, kind: Dummy}]\n" +
+			"plans: {deploy: {phases: [{name: p, steps: [{name: s, tasks: [a]}]}]}}\n")}
 		archive := &bytes.Buffer{}
 		if err := files.Archive(archive); err != nil {
 			t.Fatal(err)
@@ -40,7 +41,7 @@ func write(t *testing.T, file string, text []byte) {
 	}
 }
 
-// indexed is a folder with packages and their index.
+// indexed writes packages and their index into a new folder and returns its path.
 func indexed(t *testing.T, versions ...string) string {
 	t.Helper()
 	folder := packages(t, versions...)
@@ -94,8 +95,9 @@ func TestRepository(t *testing.T) {
 				}
 			}
 			for query, want := range map[repo.Query]string{
-				{Name: "kafka"}:                   `there is no package "kafka" in the repository`,
-				{Name: "tok", AppVersion: "99.0"}: `there is no such version of package "tok" in the repository, only tok-1.0-0.10.0, tok-1.0-0.9.0, tok-1.0-0.2.0`,
+				{Name: "kafka"}: `there is no package "kafka" in the repository`,
+				{Name: "tok", AppVersion: "99.0"}: `there is no such version of package "tok" in the repository, ` +
+					`only tok-1.0-0.10.0, tok-1.0-0.9.0, tok-1.0-0.2.0`,
 			} {
 				if _, err := index.Find(query); err == nil || err.Error() != want {
 					t.Errorf("%v: got %v, want %s", query, err, want)
@@ -107,7 +109,8 @@ func TestRepository(t *testing.T) {
 	if err != nil || p.Operator.OperatorVersion != "0.9.0" {
 		t.Errorf("by its URL: %v", err)
 	}
-	if _, err := repo.LoadURL(t.Context(), server.Client(), server.URL+"/gone.tgz"); err == nil || !strings.HasSuffix(err.Error(), "/gone.tgz: 404 Not Found") {
+	_, err = repo.LoadURL(t.Context(), server.Client(), server.URL+"/gone.tgz")
+	if err == nil || !strings.HasSuffix(err.Error(), "/gone.tgz: 404 Not Found") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -128,7 +131,8 @@ func TestDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := entry.Load(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the digest is "+repo.Digest(text)+", the index says "+entry.Digest) {
+	want := "the digest is " + repo.Digest(text) + ", the index says " + entry.Digest
+	if _, err := entry.Load(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -139,7 +143,7 @@ func TestBuildRefuses(t *testing.T) {
 	write(t, filepath.Join(folder, "junk.tgz"), []byte("junk"))
 	_, err := repo.Build(folder, "https://example.com", metav1.Time{})
 	if err == nil {
-		t.Fatal("an index of junk")
+		t.Fatal("built an index of invalid packages")
 	}
 	for _, want := range []string{
 		"read package " + filepath.Join(folder, "junk.tgz") + ": not a .tgz",
@@ -163,10 +167,11 @@ func mustRead(t *testing.T, file string) []byte {
 
 func TestParseRefuses(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"nothing": {"{}", "index.yaml: entries: required"},
-		"entries": {
+		"no entries": {"{}", "index.yaml: entries: required"},
+		"invalid entries": {
 			"entries: {a: [{name: b, operatorVersion: x}]}",
-			"index.yaml: entries.a[0].name: \"b\" is not \"a\"\nindex.yaml: entries.a[0].urls: required\nindex.yaml: entries.a[0].operatorVersion: \"x\" is not a semantic version",
+			"index.yaml: entries.a[0].name: \"b\" is not \"a\"\nindex.yaml: entries.a[0].urls: required\n" +
+				"index.yaml: entries.a[0].operatorVersion: \"x\" is not a semantic version",
 		},
 	}
 	for name, test := range tests {
@@ -198,7 +203,7 @@ func TestRepositories(t *testing.T) {
 		}
 	}
 	if err := list.Add(repo.Repository{Name: "c"}); err == nil {
-		t.Error("a repository without a URL")
+		t.Error("added a repository without a URL")
 	}
 	if err := list.Write(file); err != nil {
 		t.Fatal(err)
@@ -234,7 +239,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, err := repo.Parse(again); err != nil {
-			t.Errorf("written, and not read again: %v", err)
+			t.Errorf("the written index cannot be parsed: %v", err)
 		}
 	})
 }

@@ -11,19 +11,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Repositories are those that a person has added, by name; the first is asked
-// when none is named.
+// Repositories is the list of repositories that a user has added. The first one is the
+// default.
 type Repositories struct {
 	Repositories []Repository `json:"repositories"`
 }
 
-// Repository is a name for a URL or a folder.
+// Repository is the name of a URL or a folder.
 type Repository struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// ReadRepositories reads the list from a file; none if there is no file.
+// ReadRepositories reads the list from a file. The list is empty if the file does not
+// exist.
 func ReadRepositories(file string) (*Repositories, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +40,7 @@ func ReadRepositories(file string) (*Repositories, error) {
 	return list, nil
 }
 
-// Write writes the list to a file, whole or not at all.
+// Write writes the list to a file atomically.
 func (r *Repositories) Write(file string) error {
 	text, err := yaml.Marshal(r)
 	if err != nil {
@@ -49,19 +50,19 @@ func (r *Repositories) Write(file string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(folder, ".repositories-*")
+	temporary, err := os.CreateTemp(folder, ".repositories-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name())
-	_, err = draft.Write(text)
-	if err := errors.Join(err, draft.Close()); err != nil {
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(text)
+	if err := errors.Join(err, temporary.Close()); err != nil {
 		return err
 	}
-	return os.Rename(draft.Name(), file)
+	return os.Rename(temporary.Name(), file)
 }
 
-// Add takes a repository, or another URL for one that is there.
+// Add adds a repository, or replaces the one with the same name.
 func (r *Repositories) Add(repository Repository) error {
 	if repository.Name == "" || repository.URL == "" {
 		return errors.New("a repository has a name and a URL")
@@ -75,7 +76,8 @@ func (r *Repositories) Add(repository Repository) error {
 	return nil
 }
 
-// Find is the repository of a name, or the first for "".
+// Find returns the repository with a name, or the first one if the name is empty. The
+// error is a NotFoundError if the list is empty.
 func (r *Repositories) Find(name string) (Repository, error) {
 	for _, known := range r.Repositories {
 		if name == "" || known.Name == name {
