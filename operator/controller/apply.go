@@ -7,21 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// apply writes an object of a task and returns it as it is stored.
+// apply applies an object of a task and returns the stored object.
 func (e *execution) apply(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if err := e.free(ctx, object); err != nil {
+	if err := e.checkWritable(ctx, object); err != nil {
 		return nil, err
 	}
 	applied, err := e.user.apply(ctx, object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", title(object), judged(err))
+		return nil, fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
 	}
 	return applied, nil
 }
 
-// free says why an object cannot be written now, or ever: somebody else has one
-// of that name, or the one that was there is going.
-func (e *execution) free(ctx context.Context, object *unstructured.Unstructured) error {
+// checkWritable returns an error if an object exists and does not belong to the Instance,
+// which is fatal, or if the object is being deleted, which is worth waiting for.
+func (e *execution) checkWritable(ctx context.Context, object *unstructured.Unstructured) error {
 	found, err := e.user.get(ctx, object)
 	switch {
 	case err != nil || found == nil:
@@ -34,7 +34,7 @@ func (e *execution) free(ctx context.Context, object *unstructured.Unstructured)
 	return nil
 }
 
-// remove deletes an object of a task and waits until it is gone.
+// remove deletes an object of a task. It returns a waitingError until the object is gone.
 func (e *execution) remove(ctx context.Context, object *unstructured.Unstructured) error {
 	found, err := e.user.get(ctx, object)
 	if err != nil || found == nil {
@@ -42,7 +42,7 @@ func (e *execution) remove(ctx context.Context, object *unstructured.Unstructure
 	}
 	if found.GetDeletionTimestamp() == nil {
 		if err := e.user.delete(ctx, found); err != nil {
-			return fmt.Errorf("%s: %w", title(object), judged(err))
+			return fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
 		}
 		if found, err = e.user.get(ctx, object); err != nil || found == nil {
 			return err

@@ -11,9 +11,9 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
-// dependency is the Instance of another operator that a task wants to be there.
-// It is written like any other object, so that admission judges it and its plan
-// has the rights of the same user.
+// dependency returns the Instance of another operator that a KudoOperator task installs.
+// It is applied like any other object, by the requester. Admission therefore judges it,
+// and its plan runs with the rights of the same user.
 func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (*unstructured.Unstructured, error) {
 	version := api.OperatorVersionName(task.Spec.Package, task.Spec.AppVersion, task.Spec.OperatorVersion)
 	if task.Spec.OperatorVersion == "" {
@@ -22,44 +22,49 @@ func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (*
 			return nil, err
 		}
 	}
-	object, err := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: e.version.Spec.Templates}.Instance(ctx, e.values(at))
+	dependency := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: e.version.Spec.Templates}
+	object, err := dependency.Instance(ctx, e.values(at))
 	if err != nil {
 		return nil, fatalError{err}
 	}
-	there, err := e.controller.instance(ctx, cache.ObjectName{Namespace: e.instance.Namespace, Name: object.GetName()})
+	existing, err := e.controller.instance(ctx, cache.ObjectName{Namespace: e.instance.Namespace, Name: object.GetName()})
 	if err != nil {
 		return nil, err
 	}
-	if there != nil {
-		if err := e.meet(ctx, there, object, version); err != nil {
-			return nil, fmt.Errorf("instance %s: %w", there.Name, err)
+	if existing != nil {
+		if err := e.continueFrom(ctx, existing, object, version); err != nil {
+			return nil, fmt.Errorf("instance %s: %w", existing.Name, err)
 		}
 	}
-	return object, e.mark(at, object)
+	return object, e.markOwned(at, object)
 }
 
-// meet has the Instance that is wanted go on from the one that is there.
-func (e *execution) meet(ctx context.Context, there *api.Instance, wanted *unstructured.Unstructured, version string) error {
-	if there.Spec.OperatorVersion.Name == version {
-		return e.dependencyBound(ctx, there, version)
+// continueFrom prepares the wanted Instance for the version of the existing one: it checks
+// the binding if the version is the same, and requests a rollback if the wanted version is
+// the one before.
+func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wanted *unstructured.Unstructured, version string) error {
+	if existing.Spec.OperatorVersion.Name == version {
+		return e.checkDependencyBinding(ctx, existing, version)
 	}
-	records, err := api.Records(there)
+	records, err := api.Records(existing)
 	if err != nil {
 		return fatalError{err}
 	}
 	if last := len(records) - 1; last >= 0 && records[last].OperatorVersion == version {
-		// It went up with us and goes back with us.
+		// The dependency was upgraded together with this Instance, and this Instance is
+		// rolled back.
 		api.RequestRollback(wanted, version)
 	}
 	return nil
 }
 
-// dependencyBound refuses to run another content of an OperatorVersion than the one
-// that the Instance of it had: who asked for our plan did not ask for that.
-func (e *execution) dependencyBound(ctx context.Context, there *api.Instance, version string) error {
-	now, err := e.controller.version(ctx, e.instance.Namespace, version)
-	if err != nil || now == nil {
+// checkDependencyBinding returns a fatal error if the OperatorVersion of the dependency has
+// other content than the one that the existing Instance is bound to. The requester of our
+// run did not agree to that content.
+func (e *execution) checkDependencyBinding(ctx context.Context, existing *api.Instance, version string) error {
+	current, err := e.controller.version(ctx, e.instance.Namespace, version)
+	if err != nil || current == nil {
 		return err
 	}
-	return bound(there, now)
+	return checkBinding(existing, current)
 }

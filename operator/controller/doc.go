@@ -2,18 +2,26 @@
 //
 //	err := controller.Run(ctx, controller.Config{Client: config})
 //
-// Its words: a run is one execution of a plan, known by the UID that admission
-// gave it. Before its first write a run is rehearsed: everything it would apply
-// is rendered and sent as a dry run, so that what the requester may not do ends
-// the run with nothing done. Then its steps are done, each stored in the status
-// of the Instance when it is through, each task too where a step has several. At
-// the end, what no plan of the version renders any more is pruned.
+// A run is one execution of a plan. It is identified by the UID that admission gave it.
 //
-// Promises: rendered objects are written with the rights of the user who asked
-// for the run, and of nobody else, and only from the content of the OperatorVersion
-// that the run was judged with; the controller's own rights are for Instances
-// and for reading OperatorVersions. An object that is not the Instance's is left
-// alone. A controller that is killed and started again goes on where it was: it
-// does the task that was under way once more, and no other. When Run returns,
-// everything it started has ended.
+//  1. Before the first write, the controller renders everything that the run would apply
+//     and sends it to the server as a dry run. If the requester is not allowed to write
+//     one of the objects, the run ends and nothing has been written.
+//  2. The controller executes the steps. After each step, and after each task of a step
+//     with several tasks, it stores the progress in the status of the Instance.
+//  3. At the end it prunes: it deletes the objects that no plan of the OperatorVersion
+//     renders any more.
+//
+// The controller guarantees:
+//
+//   - Rendered objects are written with the rights of the user that requested the run,
+//     by impersonation. The controller uses its own rights to write Instances and to read
+//     OperatorVersions, for nothing else.
+//   - Objects are rendered only from the content of the OperatorVersion that admission
+//     bound the run to.
+//   - Objects that do not belong to the Instance are neither changed nor deleted, except
+//     by a task of kind Delete or Toggle that names them.
+//   - A controller that is killed and restarted resumes the run. It repeats the task that
+//     was being executed, and no other.
+//   - When Run returns, all goroutines that it started have ended.
 package controller

@@ -11,19 +11,23 @@ import (
 	"holdfast.dev/holdfast/operator/plan"
 )
 
-// execution is one run of a plan, as far as it is.
+// execution is one run of a plan.
 type execution struct {
 	*controller
-	instance   *api.Instance
+	instance *api.Instance
+	// version is nil until prepare has read it.
 	version    *api.OperatorVersion
 	definition api.Plan
-	status     api.PlanStatus
-	user       *writer
-	params     map[string]any
+	// status is the current progress. It may be newer than the one in instance.
+	status api.PlanStatus
+	// user writes with the rights of the requester.
+	user *writer
+	// params are the effective parameter values.
+	params map[string]any
 }
 
-// execute gets the run of an Instance on as far as it goes now and returns the
-// Instance as stored. Without an error the run has ended.
+// execute continues the run of an Instance as far as possible now. It returns the stored
+// Instance and whether there was progress. Without an error the run has ended.
 func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *api.Instance, progressed bool, err error) {
 	wanted := instance.Spec.PlanExecution
 	known := instance.Status.PlanStatus[wanted.PlanName]
@@ -31,24 +35,25 @@ func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *ap
 		return instance, false, nil
 	}
 	e := &execution{controller: c, instance: instance}
-	if err := e.open(ctx); err != nil {
+	if err := e.prepare(ctx); err != nil {
 		return e.instance, false, e.fail(ctx, err)
 	}
 	if known.UID != wanted.UID {
-		if err := e.rehearse(ctx); err != nil {
+		if err := e.dryRun(ctx); err != nil {
 			return e.instance, false, e.fail(ctx, err)
 		}
 		progressed = true
 	}
-	if err := e.store(ctx, e.status); err != nil {
+	if err := e.storeStatus(ctx, e.status); err != nil {
 		return e.instance, progressed, err
 	}
 	advanced, err := e.advance(ctx)
 	return e.instance, progressed || advanced, err
 }
 
-// open finds what the run needs.
-func (e *execution) open(ctx context.Context) error {
+// prepare reads what the run needs: the OperatorVersion, the plan, the status, the
+// parameters and the requester.
+func (e *execution) prepare(ctx context.Context) error {
 	wanted := e.instance.Spec.PlanExecution
 	if e.status = e.instance.Status.PlanStatus[wanted.PlanName]; e.status.UID != wanted.UID {
 		e.status = api.PlanStatus{Name: wanted.PlanName, UID: wanted.UID}
@@ -61,7 +66,7 @@ func (e *execution) open(ctx context.Context) error {
 	if version == nil {
 		return fmt.Errorf("operator version %s does not exist", reference.Name)
 	}
-	if err := bound(e.instance, version); err != nil {
+	if err := checkBinding(e.instance, version); err != nil {
 		return err
 	}
 	e.version = version
@@ -72,11 +77,12 @@ func (e *execution) open(ctx context.Context) error {
 	e.definition = definition
 	e.status = plan.Resume(definition, wanted, e.instance.Status.PlanStatus[wanted.PlanName], metav1.Now())
 	e.params = version.Definitions().Effective(e.instance.Spec.Parameters)
-	e.user, err = e.as(e.instance)
+	e.user, err = e.impersonate(e.instance)
 	return err
 }
 
-// fail stores that a run cannot go on, or not now; nil means that it has ended.
+// fail stores why the run cannot continue. It returns nil if the cause is fatal, so that
+// the run has ended, and errNotYet if the run is to be retried.
 func (e *execution) fail(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -86,13 +92,14 @@ func (e *execution) fail(ctx context.Context, cause error) error {
 	if isFatal(cause) {
 		status.Status = api.FatalError
 	} else {
-		// It is rehearsed again: a run is known by its UID once it was.
+		// The status gets the UID of the run only after a successful dry run. Without the
+		// UID, the dry run is repeated.
 		status.UID = ""
 		if e.instance.Status.PlanStatus[status.Name].UID == e.instance.Spec.PlanExecution.UID {
 			status.UID = e.instance.Spec.PlanExecution.UID
 		}
 	}
-	if err := e.store(ctx, status); err != nil {
+	if err := e.storeStatus(ctx, status); err != nil {
 		return err
 	}
 	if status.Status.Ended() {
@@ -101,12 +108,13 @@ func (e *execution) fail(ctx context.Context, cause error) error {
 	return errNotYet
 }
 
-// advance does the steps that can be done until there is none, or none gets on.
+// advance executes steps until the run has ended or no step makes progress. When the last
+// step is complete it prunes, before it stores that the plan is complete.
 func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 	for {
 		advanced := false
 		for _, step := range plan.Next(e.definition, e.status) {
-			err := e.do(ctx, step)
+			err := e.runStep(ctx, step)
 			if ctx.Err() != nil {
 				return progressed, ctx.Err()
 			}
@@ -116,7 +124,7 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 					status = plan.Report(e.status, plan.Result{Step: step, Outcome: outcome(err)}, metav1.Now())
 				}
 			}
-			if err := e.store(ctx, status); err != nil {
+			if err := e.storeStatus(ctx, status); err != nil {
 				return progressed, err
 			}
 			if e.status.Status.Ended() {
@@ -134,15 +142,16 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 	}
 }
 
-// do does the tasks of a step that are not through, in their order.
-func (e *execution) do(ctx context.Context, step plan.Step) error {
+// runStep executes the tasks of a step in order, except those that are complete.
+func (e *execution) runStep(ctx context.Context, step plan.Step) error {
 	at := e.stepStatus(step)
 	for i, name := range step.Tasks {
-		// A step may have a task twice, so that it is not the names that count.
+		// The number of completed tasks decides, not their names: a step may list the same
+		// task twice.
 		if i < len(at.Done) {
 			continue
 		}
-		if err := e.task(ctx, place{plan: e.status.Name, phase: step.Phase, step: step.Name}, name); err != nil {
+		if err := e.runTask(ctx, place{plan: e.status.Name, phase: step.Phase, step: step.Name}, name); err != nil {
 			return fmt.Errorf("task %s: %w", name, err)
 		}
 		if i == len(step.Tasks)-1 {
@@ -152,7 +161,7 @@ func (e *execution) do(ctx context.Context, step plan.Step) error {
 		e.status = status
 		at = e.stepStatus(step)
 		at.Done = append(at.Done, name)
-		if err := e.store(ctx, e.status); err != nil {
+		if err := e.storeStatus(ctx, e.status); err != nil {
 			return err
 		}
 		at = e.stepStatus(step)
@@ -160,7 +169,7 @@ func (e *execution) do(ctx context.Context, step plan.Step) error {
 	return nil
 }
 
-// stepStatus is the status of a step, to be changed in place.
+// stepStatus returns the status of a step. The caller may change it in place.
 func (e *execution) stepStatus(step plan.Step) *api.StepStatus {
 	for i := range e.status.Phases {
 		if e.status.Phases[i].Name != step.Phase {
@@ -175,22 +184,23 @@ func (e *execution) stepStatus(step plan.Step) *api.StepStatus {
 	return &api.StepStatus{}
 }
 
-// task does one task.
-func (e *execution) task(ctx context.Context, at place, name string) error {
-	work, err := e.work(ctx, at, name)
+// runTask executes one task: it deletes, applies, and then checks that the applied objects
+// are ready.
+func (e *execution) runTask(ctx context.Context, at place, name string) error {
+	actions, err := e.actions(ctx, at, name)
 	if err != nil {
 		return err
 	}
-	for _, object := range work.remove {
+	for _, object := range actions.remove {
 		if err := e.remove(ctx, object); err != nil {
 			return err
 		}
 	}
-	if err := e.record(ctx, work.apply); err != nil {
+	if err := e.record(ctx, actions.apply); err != nil {
 		return err
 	}
-	applied := make([]*unstructured.Unstructured, len(work.apply))
-	for i, object := range work.apply {
+	applied := make([]*unstructured.Unstructured, len(actions.apply))
+	for i, object := range actions.apply {
 		if applied[i], err = e.apply(ctx, object); err != nil {
 			return err
 		}
@@ -200,5 +210,5 @@ func (e *execution) task(ctx context.Context, at place, name string) error {
 			return fmt.Errorf("%s: %w", title(object), err)
 		}
 	}
-	return work.outcome
+	return actions.outcome
 }

@@ -6,11 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// FirstRetry is for tests.
-const FirstRetry = firstRetry
-
-// Readiness is what a plan makes of an object that it applied, in words: "" when it
-// is ready, else whether it waits, tries again or gives up, and why.
+// Readiness returns "" if a plan takes an applied object as ready. Otherwise it returns the
+// reason, after "waiting: ", "error: " (the plan retries) or "fatal: " (the plan fails).
 func Readiness(config Config, object *unstructured.Unstructured) string {
 	e := &execution{controller: &controller{unattended: config.Unattended}}
 	err := e.ready(object)

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/operator/controller"
 )
 
+// fragile is an operator whose plan makes many writes of all kinds.
 const fragile = `
 templates:
   settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
@@ -43,20 +44,24 @@ plans:
     - {name: second, strategy: parallel, steps: [{name: old, tasks: [old]}, {name: job, tasks: [forget, job, end]}]}
 `
 
-// killer is a transport that lets so many writes through and then kills who made
-// the last: the server has done it, and nobody hears of it.
+// killer is a transport that kills the controller after a number of writes. The server
+// executes the last write, but the controller does not get the response.
 type killer struct {
-	mutex   sync.Mutex
-	left    int
-	kill    context.CancelFunc
+	mutex sync.Mutex
+	// left is the number of writes before the kill; a negative number means no kill.
+	left int
+	kill context.CancelFunc
+	// created counts how often an object was created, by path.
 	created map[string]int
 }
 
-// tripper is a transport that is a function.
+// tripper is a function as an http.RoundTripper.
 type tripper func(*http.Request) (*http.Response, error)
 
+// RoundTrip implements http.RoundTripper.
 func (f tripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
+// pass sends a request, or fails it if the controller was killed.
 func (k *killer) pass(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if request.Method == http.MethodGet {
 		return next.RoundTrip(request)
@@ -67,7 +72,7 @@ func (k *killer) pass(request *http.Request, next http.RoundTripper) (*http.Resp
 		return nil, errors.New("killed")
 	}
 	k.left--
-	// A request that arrived is served, whatever becomes of its sender.
+	// The server completes the request even if the controller is killed meanwhile.
 	response, err := next.RoundTrip(request.WithContext(context.WithoutCancel(request.Context())))
 	if err == nil && response.StatusCode == http.StatusCreated && request.URL.Query().Get("dryRun") == "" {
 		k.created[request.URL.Path]++
@@ -82,21 +87,23 @@ func (k *killer) pass(request *http.Request, next http.RoundTripper) (*http.Resp
 	return response, err
 }
 
-// TestKilled kills a controller after each of its writes in turn; another goes
-// on, and in the end every object was created once.
+// TestKilled kills a controller after its first write, then another after its second, and
+// so on. A new controller resumes each run, and in the end every object was created exactly
+// once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	c := startUnled(t)
+	c := startWithoutControllers(t)
 	c.operator(t, "fragile", "0.1.0", fragile)
 	for writes, survived := 1, false; !survived; writes++ {
 		name := fmt.Sprintf("run%d", writes)
-		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-old"}}, metav1.CreateOptions{}); err != nil {
+		old := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-old"}}
+		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), old, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		c.install(t, name, "fragile-0.1.0", nil)
 		k := &killer{left: writes, created: map[string]int{}}
 		ended := c.control(t, k)
-		servertest.Eventually(t, "killed, or through", func() bool {
+		servertest.Eventually(t, "the controller killed, or the plan ended", func() bool {
 			select {
 			case <-ended:
 				return true
@@ -109,7 +116,7 @@ func TestKilled(t *testing.T) {
 		<-ended
 		k.left = -1
 		ended = c.control(t, k)
-		c.complete(t, name)
+		c.awaitComplete(t, name)
 		k.kill()
 		<-ended
 		if len(k.created) != 3 {
@@ -121,18 +128,19 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		if c.get(t, "configmaps", name+"-old") != nil {
-			t.Errorf("killed after %d writes: what was to be deleted is there", writes)
+			t.Errorf("killed after %d writes: the object to be deleted still exists", writes)
 		}
 		if len(c.instance(t, name).Status.Objects) != 3 {
 			t.Errorf("killed after %d writes: %v", writes, c.instance(t, name).Status.Objects)
 		}
 		if writes > 50 {
-			t.Fatal("a run takes more writes than it can")
+			t.Fatal("the run does not end")
 		}
 	}
 }
 
-// control runs a controller behind a transport until that kills it.
+// control runs a controller with the transport until the transport kills it. The channel
+// is closed when the controller has ended.
 func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,17 +159,19 @@ func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	return ended
 }
 
-// startUnled is a server whose own controllers do not run: somebody else holds
-// their Lease.
-func startUnled(t *testing.T) cluster {
+// startWithoutControllers starts a server whose own controllers do not run, because their
+// Lease is held by another identity.
+func startWithoutControllers(t *testing.T) cluster {
 	t.Helper()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	c := newCluster(server, server.Config(t))
-	holder, seconds, now := "somebody", int32(3600), metav1.NewMicroTime(time.Now())
-	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now}
+	holder, seconds, now := "another-server", int32(3600), metav1.NewMicroTime(time.Now())
+	spec := coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
+	}
 	leases := c.typed.CoordinationV1().Leases(metav1.NamespaceSystem)
-	servertest.Eventually(t, "the Lease is somebody's", func() bool {
+	servertest.Eventually(t, "the Lease taken over", func() bool {
 		lease, err := leases.Get(t.Context(), "holdfast-controllers", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false

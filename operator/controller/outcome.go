@@ -10,10 +10,10 @@ import (
 	"holdfast.dev/holdfast/operator/plan"
 )
 
-// fatalError is one that trying again does not mend.
+// fatalError is an error that ends the run, because a retry would fail in the same way.
 type fatalError struct{ error }
 
-// Unwrap makes the cause known to errors.Is.
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e fatalError) Unwrap() error { return e.error }
 
 func fatalf(format string, args ...any) error { return fatalError{fmt.Errorf(format, args...)} }
@@ -23,12 +23,12 @@ func isFatal(err error) bool {
 	return errors.As(err, &fatal)
 }
 
-// waitingError is no error: something is done, but for what others must do.
+// waitingError means that nothing failed, but that another controller has to act first.
 type waitingError struct{ error }
 
 func waiting(format string, args ...any) error { return waitingError{fmt.Errorf(format, args...)} }
 
-// outcome is what an error means to a step.
+// outcome converts the error of a step to its outcome.
 func outcome(err error) plan.Outcome {
 	var wait waitingError
 	switch {
@@ -42,9 +42,9 @@ func outcome(err error) plan.Outcome {
 	return plan.Failed(err)
 }
 
-// judged makes the answer of a server fatal if the same request gets the same
-// answer each time.
-func judged(err error) error {
+// fatalIfPermanent makes the error of a request fatal if the server would answer the same
+// request with the same error again.
+func fatalIfPermanent(err error) error {
 	if denied(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) {
 		return fatalError{err}
@@ -52,8 +52,8 @@ func judged(err error) error {
 	return err
 }
 
-// denied says that somebody may not do what they asked for. A quota that is used
-// up is another matter: it can be free again.
+// denied reports whether the user is not allowed to make a request. An exceeded quota is
+// also a Forbidden error, but it does not count: the quota may have room later.
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota")
 }

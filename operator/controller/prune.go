@@ -14,7 +14,7 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// tasks are those of a plan, each with its place.
+// tasks iterates over the tasks of a plan, each with its place.
 func tasks(name string, definition api.Plan) iter.Seq2[place, string] {
 	return func(yield func(place, string) bool) {
 		for _, phase := range definition.Phases {
@@ -29,47 +29,48 @@ func tasks(name string, definition api.Plan) iter.Seq2[place, string] {
 	}
 }
 
-// prune removes what was applied once and is rendered by no plan of the version
-// any more. Other plans count: what a backup applied outlives an update. So does
-// what this run applied, though a name with the time in it is never rendered again.
+// prune deletes objects that an earlier run applied and that no plan of the OperatorVersion
+// renders any more. All plans count, not only this one: an object of a backup plan stays
+// after an update. Objects that this run applied stay too, because a template may contain
+// a time or a random value and render another name each time.
 func (e *execution) prune(ctx context.Context) error {
 	if e.status.Name == parameters.CleanupPlan {
 		return nil
 	}
-	wanted, err := e.wanted(ctx)
+	rendered, err := e.allRendered(ctx)
 	if err != nil {
-		// What a plan would render cannot be told, so nothing is known to be too
-		// much.
+		// Without knowing all rendered objects, it is not known which are obsolete.
 		klog.InfoS("objects are not pruned", "instance", klog.KObj(e.instance), "reason", err.Error())
 		return nil
 	}
 	var kept []api.AppliedObject
 	for _, reference := range e.instance.Status.Objects {
-		object := named(reference)
-		if wanted[identity(object)] || reference.Run == e.instance.Spec.PlanExecution.UID {
+		object := objectOf(reference)
+		if rendered[identity(object)] || reference.Run == e.instance.Spec.PlanExecution.UID {
 			kept = append(kept, reference)
 			continue
 		}
-		if err := e.drop(ctx, object); err != nil {
+		if err := e.deleteOwned(ctx, object); err != nil {
 			return fmt.Errorf("no longer part of operator version %s: %w", e.version.Name, err)
 		}
 	}
 	if len(kept) == len(e.instance.Status.Objects) {
 		return nil
 	}
-	return e.storeAll(ctx, e.status, kept)
+	return e.storeWithObjects(ctx, e.status, kept)
 }
 
-// wanted is everything that plans of the version apply with the values of now.
-func (e *execution) wanted(ctx context.Context) (map[string]bool, error) {
+// allRendered returns the identities of all objects that the plans of the OperatorVersion
+// apply with the current parameter values.
+func (e *execution) allRendered(ctx context.Context) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name, definition := range e.version.Spec.Plans {
 		for at, task := range tasks(name, definition) {
-			work, err := e.work(ctx, at, task)
+			actions, err := e.actions(ctx, at, task)
 			if err != nil {
 				return nil, fmt.Errorf("plan %s: task %s: %w", name, task, err)
 			}
-			for _, object := range work.apply {
+			for _, object := range actions.apply {
 				all[identity(object)] = true
 			}
 		}
@@ -77,27 +78,27 @@ func (e *execution) wanted(ctx context.Context) (map[string]bool, error) {
 	return all, nil
 }
 
-// drop deletes an object if it is the Instance's.
-func (e *execution) drop(ctx context.Context, object *unstructured.Unstructured) error {
+// deleteOwned deletes an object if it exists and belongs to the Instance.
+func (e *execution) deleteOwned(ctx context.Context, object *unstructured.Unstructured) error {
 	found, err := e.user.get(ctx, object)
 	if meta.IsNoMatchError(err) {
-		// With its kind the object went as well.
+		// The kind was removed, and its objects with it.
 		return nil
 	}
 	if err != nil || found == nil || !owns(e.instance, found) {
 		return err
 	}
 	if err := e.user.delete(ctx, found); err != nil {
-		return fmt.Errorf("%s: %w", title(object), judged(err))
+		return fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
 	}
 	return nil
 }
 
-// removeUnowned removes the objects of a deleted Instance that no garbage
-// collector finds, because they live in no namespace. What its last requester may
-// not delete stays.
-func (c *controller) removeUnowned(ctx context.Context, instance *api.Instance) error {
-	user, err := c.as(instance)
+// deleteClusterScoped deletes the cluster-scoped objects of a deleted Instance. They have
+// no owner reference, so the garbage collector does not delete them. An object that the
+// last requester is not allowed to delete stays.
+func (c *controller) deleteClusterScoped(ctx context.Context, instance *api.Instance) error {
+	user, err := c.impersonate(instance)
 	if isFatal(err) {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (c *controller) removeUnowned(ctx context.Context, instance *api.Instance) 
 		if reference.Namespace != "" {
 			continue
 		}
-		if err := e.drop(ctx, named(reference)); isFatal(err) {
+		if err := e.deleteOwned(ctx, objectOf(reference)); isFatal(err) {
 			klog.ErrorS(err, "an object of a deleted instance is left", "instance", klog.KObj(instance))
 		} else {
 			all = append(all, err)
@@ -119,7 +120,8 @@ func (c *controller) removeUnowned(ctx context.Context, instance *api.Instance) 
 	return errors.Join(all...)
 }
 
-func named(reference api.AppliedObject) *unstructured.Unstructured {
+// objectOf returns an object with kind, namespace and name of a reference.
+func objectOf(reference api.AppliedObject) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion(reference.APIVersion)
 	object.SetKind(reference.Kind)
@@ -128,7 +130,8 @@ func named(reference api.AppliedObject) *unstructured.Unstructured {
 	return object
 }
 
-// identity tells objects apart; one may move to another version of its API.
+// identity returns a key for an object. The version of its API is not part of it, because
+// the same object can be applied with another version later.
 func identity(object *unstructured.Unstructured) string {
 	kind := object.GroupVersionKind().GroupKind()
 	return kind.String() + "/" + object.GetNamespace() + "/" + object.GetName()

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// ready says why an applied object is not ready, nil where its kind has no notion
-// of it. See api.WaitAnnotation for how a package decides otherwise.
+// ready returns an error while an applied object is not ready, nil if it is ready or if its
+// kind has no readiness. A package can change this with api.WaitAnnotation.
 func (e *execution) ready(object *unstructured.Unstructured) error {
 	wait := object.GetAnnotations()[api.WaitAnnotation]
 	if wait == "false" {
@@ -23,34 +23,35 @@ func (e *execution) ready(object *unstructured.Unstructured) error {
 	}
 	switch object.GroupVersionKind().GroupKind().String() {
 	case "Instance.kudo.dev":
-		return as(object, instanceReady)
+		return typedCheck(object, instanceReady)
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return established(object)
 	}
-	// Workloads are run by others, if anybody does.
+	// On a server without workload controllers, a workload would never become ready.
 	if e.unattended && wait != "true" && unobserved(object) {
 		return nil
 	}
 	switch object.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps":
-		return as(object, deploymentReady)
+		return typedCheck(object, deploymentReady)
 	case "StatefulSet.apps":
-		return as(object, statefulSetReady)
+		return typedCheck(object, statefulSetReady)
 	case "DaemonSet.apps":
-		return as(object, daemonSetReady)
+		return typedCheck(object, daemonSetReady)
 	case "ReplicaSet.apps":
-		return as(object, replicaSetReady)
+		return typedCheck(object, replicaSetReady)
 	case "Job.batch":
-		return as(object, jobReady)
+		return typedCheck(object, jobReady)
 	case "Pod":
-		return as(object, podReady)
+		return typedCheck(object, podReady)
 	case "PersistentVolumeClaim":
-		return as(object, claimReady)
+		return typedCheck(object, claimReady)
 	}
 	return nil
 }
 
-// unobserved says that nobody has looked after an object yet.
+// unobserved reports whether the status of an object has default values only, so that no
+// controller has acted on the object yet.
 func unobserved(object *unstructured.Unstructured) bool {
 	status, _ := object.Object["status"].(map[string]any)
 	for field, value := range status {
@@ -60,7 +61,7 @@ func unobserved(object *unstructured.Unstructured) bool {
 				return false
 			}
 		case string:
-			// Kubernetes' own default for what nobody has taken up.
+			// The API server itself sets phase Pending and the QoS class of a pod.
 			if field != "phase" && field != "qosClass" || field == "phase" && value != "Pending" {
 				return false
 			}
@@ -77,37 +78,42 @@ func unobserved(object *unstructured.Unstructured) bool {
 	return true
 }
 
-func as[T any](object *unstructured.Unstructured, judge func(*T) error) error {
+// typedCheck decodes an object to its Go type and calls check.
+func typedCheck[T any](object *unstructured.Unstructured, check func(*T) error) error {
 	read := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, read); err != nil {
 		return err
 	}
-	return judge(read)
+	return check(read)
 }
 
-func wanted(replicas *int32) int32 {
+// desired returns spec.replicas or its default, 1.
+func desired(replicas *int32) int32 {
 	if replicas == nil {
 		return 1
 	}
 	return *replicas
 }
 
-// counted waits until something is true of all replicas.
-func counted(what string, have, want int32) error {
+// checkCount returns a waitingError while fewer replicas than desired are in a state.
+func checkCount(what string, have, want int32) error {
 	if have < want {
 		return waiting("%d of %d are %s", have, want, what)
 	}
 	return nil
 }
 
-func seen(observed, generation int64) error {
+// checkObserved returns a waitingError while the controller of the object has not observed
+// the latest generation.
+func checkObserved(observed, generation int64) error {
 	if observed < generation {
 		return waiting("the last change is not taken up yet")
 	}
 	return nil
 }
 
-func first(all ...error) error {
+// firstError returns the first error that is not nil.
+func firstError(all ...error) error {
 	for _, err := range all {
 		if err != nil {
 			return err
@@ -122,33 +128,35 @@ func deploymentReady(d *appsv1.Deployment) error {
 			return fmt.Errorf("it does not get on: %s", condition.Message)
 		}
 	}
-	want := wanted(d.Spec.Replicas)
-	return first(seen(d.Status.ObservedGeneration, d.Generation),
-		counted("updated", d.Status.UpdatedReplicas, want), counted("available", d.Status.AvailableReplicas, want))
+	want := desired(d.Spec.Replicas)
+	return firstError(checkObserved(d.Status.ObservedGeneration, d.Generation),
+		checkCount("updated", d.Status.UpdatedReplicas, want), checkCount("available", d.Status.AvailableReplicas, want))
 }
 
 func statefulSetReady(s *appsv1.StatefulSet) error {
-	want := wanted(s.Spec.Replicas)
-	err := first(seen(s.Status.ObservedGeneration, s.Generation), counted("ready", s.Status.ReadyReplicas, want))
+	want := desired(s.Spec.Replicas)
+	err := firstError(checkObserved(s.Status.ObservedGeneration, s.Generation), checkCount("ready", s.Status.ReadyReplicas, want))
 	if err != nil || s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return err
 	}
 	if rolling := s.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
 		want -= *rolling.Partition
 	}
-	return counted("updated", s.Status.UpdatedReplicas, want)
+	return checkCount("updated", s.Status.UpdatedReplicas, want)
 }
 
 func daemonSetReady(d *appsv1.DaemonSet) error {
-	err := first(seen(d.Status.ObservedGeneration, d.Generation), counted("ready", d.Status.NumberReady, d.Status.DesiredNumberScheduled))
+	want := d.Status.DesiredNumberScheduled
+	err := firstError(checkObserved(d.Status.ObservedGeneration, d.Generation), checkCount("ready", d.Status.NumberReady, want))
 	if err != nil || d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		return err
 	}
-	return counted("updated", d.Status.UpdatedNumberScheduled, d.Status.DesiredNumberScheduled)
+	return checkCount("updated", d.Status.UpdatedNumberScheduled, want)
 }
 
 func replicaSetReady(r *appsv1.ReplicaSet) error {
-	return first(seen(r.Status.ObservedGeneration, r.Generation), counted("ready", r.Status.ReadyReplicas, wanted(r.Spec.Replicas)))
+	return firstError(checkObserved(r.Status.ObservedGeneration, r.Generation),
+		checkCount("ready", r.Status.ReadyReplicas, desired(r.Spec.Replicas)))
 }
 
 func jobReady(j *batchv1.Job) error {
@@ -178,8 +186,8 @@ func podReady(p *corev1.Pod) error {
 	return waiting("it is not ready")
 }
 
-// claimReady does not wait for a volume: many come with the first pod that uses
-// the claim, which a later step may bring.
+// claimReady does not wait until the claim is bound. Many volumes are only provisioned for
+// the first pod that uses the claim, and a later step may create that pod.
 func claimReady(c *corev1.PersistentVolumeClaim) error {
 	if c.Status.Phase == corev1.ClaimLost {
 		return fmt.Errorf("its volume is lost")
@@ -187,8 +195,8 @@ func claimReady(c *corev1.PersistentVolumeClaim) error {
 	return nil
 }
 
-// established reads only the conditions: a typed definition would have to know
-// every extension of its schema.
+// established checks the conditions of a CustomResourceDefinition. It does not decode the
+// whole object, because the Go type does not have all our schema extensions.
 func established(object *unstructured.Unstructured) error {
 	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
 	if err != nil {
@@ -203,8 +211,8 @@ func established(object *unstructured.Unstructured) error {
 	return waiting("it is not established")
 }
 
-// instanceReady trusts the condition only when no plan is asked for: admission
-// asks for one in the very write that needs it.
+// instanceReady uses the Ready condition only if no plan is running. Admission sets the plan
+// in the same write that requires it, so without a plan the condition is up to date.
 func instanceReady(i *api.Instance) error {
 	if plan := i.RunningPlan(); plan != "" {
 		if status := i.Status.PlanStatus[plan]; status.UID == i.Spec.PlanExecution.UID && status.Status == api.Error {

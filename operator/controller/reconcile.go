@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// reconcile gets an Instance on as far as it goes now. It says whether it got on
-// at all, and returns an error if it is to be called again.
+// reconcile continues the plan of an Instance as far as possible now. It reports whether
+// there was any progress. An error means that reconcile has to be called again.
 func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (progressed bool, err error) {
 	instance, err := c.instance(ctx, name)
 	if err != nil || instance == nil {
@@ -28,7 +28,7 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 	if err != nil {
 		return progressed, err
 	}
-	// The run has ended: the name makes room for the next.
+	// The run has ended. Without the name, another plan can be requested.
 	instance.Spec.PlanExecution.PlanName = ""
 	if instance, err = c.write(ctx, instance); err != nil {
 		return progressed, err
@@ -36,8 +36,8 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 	return progressed, c.observe(ctx, instance)
 }
 
-// observe says of an Instance that wants nothing that this is known: who waits
-// for its condition looks at the generation it is about.
+// observe updates observedGeneration in the Ready condition of an Instance that has no
+// plan to run. Clients that wait for the condition compare this generation.
 func (c *controller) observe(ctx context.Context, instance *api.Instance) error {
 	ready := meta.FindStatusCondition(instance.Status.Conditions, api.ReadyCondition)
 	if ready == nil || ready.ObservedGeneration == instance.Generation {
@@ -48,7 +48,8 @@ func (c *controller) observe(ctx context.Context, instance *api.Instance) error 
 	return err
 }
 
-// finalize runs the plan cleanup of an Instance that is deleted, and lets it go.
+// finalize runs the cleanup plan of an Instance that is being deleted, and then removes
+// the finalizer.
 func (c *controller) finalize(ctx context.Context, instance *api.Instance) (progressed bool, err error) {
 	if !slices.Contains(instance.Finalizers, api.CleanupFinalizer) {
 		return false, nil
@@ -57,7 +58,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 	if err != nil {
 		return false, err
 	}
-	// Without its version nobody knows what to clean up.
+	// If the OperatorVersion is gone, there is no cleanup plan to run.
 	if version != nil && hasCleanup(version) {
 		if instance.Spec.PlanExecution.PlanName != parameters.CleanupPlan {
 			instance.Spec.PlanExecution = api.PlanExecution{PlanName: parameters.CleanupPlan}
@@ -69,7 +70,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 			return progressed, err
 		}
 	}
-	if err := c.removeUnowned(ctx, instance); err != nil {
+	if err := c.deleteClusterScoped(ctx, instance); err != nil {
 		return progressed, err
 	}
 	instance.Finalizers = slices.DeleteFunc(instance.Finalizers, func(name string) bool { return name == api.CleanupFinalizer })
@@ -77,6 +78,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 	return progressed, err
 }
 
+// hasCleanup reports whether an OperatorVersion has a cleanup plan.
 func hasCleanup(version *api.OperatorVersion) bool {
 	_, found := version.Spec.Plans[parameters.CleanupPlan]
 	return found

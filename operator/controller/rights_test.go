@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
+// greedy is an operator that binds user eve to cluster-admin.
 const greedy = `
 templates:
   settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
@@ -32,7 +33,7 @@ plans:
       - {name: power, tasks: [power]}
 `
 
-// TestRights: a package can do what its installer can, and no more.
+// TestRights checks that a plan has exactly the rights of the user that requests it.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -40,37 +41,43 @@ func TestRights(t *testing.T) {
 	bind(t, c, rbacv1.UserKind, "eve", "edit")
 	eve := c.as(t, "eve")
 	servertest.Eventually(t, "eve may write instances", func() bool {
-		return eve.create(t, "instances", `{metadata: {name: mine, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}}, spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
+		return eve.create(t, "instances", `{metadata: {name: mine, annotations: {
+			holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+			spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
 	})
-	ready := c.ended(t, "mine")
-	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) || !strings.Contains(ready.Message, `"eve" cannot`) {
+	ready := c.awaitEnd(t, "mine")
+	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) ||
+		!strings.Contains(ready.Message, `"eve" cannot`) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
-	if c.get(t, "configmaps", "mine-settings") != nil || c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") != nil {
+	if c.get(t, "configmaps", "mine-settings") != nil ||
+		c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") != nil {
 		t.Error("something was created")
 	}
 	if err := eve.create(t, "operatorversions", `{metadata: {name: own-0.1.0}, spec: {operator: {name: own}, version: 0.1.0}}`); err == nil {
 		t.Error("edit creates operator versions")
 	}
 
-	// The same package, the same Instance, by somebody who may.
+	// The administrator requests the same plan and is allowed to make all its writes.
 	if err := c.change(t, "mine", func(i *api.Instance) { i.Spec.PlanExecution.PlanName = "deploy" }); err != nil {
 		t.Fatal(err)
 	}
-	c.complete(t, "mine")
+	c.awaitComplete(t, "mine")
 	if c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") == nil {
 		t.Fatal("an administrator's plan did not create the binding")
 	}
 
-	// What lives in no namespace goes with the Instance all the same.
+	// Cluster-scoped objects are deleted with the Instance too.
 	if err := c.kudo("instances").Delete(t.Context(), "mine", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "everything of the instance gone", func() bool {
-		return c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") == nil && c.get(t, "configmaps", "mine-settings") == nil
+		return c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") == nil &&
+			c.get(t, "configmaps", "mine-settings") == nil
 	})
 }
 
+// granting is an operator that grants rights which its installer does not have.
 const granting = `
 parameters: [{name: VERB, default: get}]
 templates:
@@ -95,7 +102,8 @@ plans:
     phases: [{name: main, steps: [{name: settings, tasks: [settings]}, {name: grant, tasks: [role, binding]}]}]
 `
 
-// TestEscalation: who may write roles cannot grant by a package what they do not have.
+// TestEscalation checks that a user who may write roles cannot use a plan to grant rights
+// that the user does not have.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -103,26 +111,30 @@ func TestEscalation(t *testing.T) {
 	bind(t, c, rbacv1.UserKind, "ada", "admin")
 	ada := c.as(t, "ada")
 	servertest.Eventually(t, "ada may write instances", func() bool {
-		return ada.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: granting-0.1.0}, parameters: {VERB: "*"}}}`) == nil
+		return ada.create(t, "instances",
+			`{metadata: {name: mine}, spec: {operatorVersion: {name: granting-0.1.0}, parameters: {VERB: "*"}}}`) == nil
 	})
-	ready := c.ended(t, "mine")
+	ready := c.awaitEnd(t, "mine")
 	if ready.Reason != string(api.FatalError) {
 		t.Fatalf("%s: %s", ready.Reason, ready.Message)
 	}
 	for _, want := range []string{
-		`Role mine: roles.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`, `RoleBinding mine: rolebindings.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`,
+		`Role mine: roles.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`,
+		`RoleBinding mine: rolebindings.rbac.authorization.k8s.io "mine" is forbidden: user "ada"`,
 		"is attempting to grant RBAC permissions not currently held",
 	} {
 		if !strings.Contains(ready.Message, want) {
 			t.Errorf("%q is not in: %s", want, ready.Message)
 		}
 	}
-	if c.get(t, "configmaps", "mine-settings") != nil || c.get(t, "rbac.authorization.k8s.io/roles", "mine") != nil || c.get(t, "rbac.authorization.k8s.io/rolebindings", "mine") != nil {
+	if c.get(t, "configmaps", "mine-settings") != nil || c.get(t, "rbac.authorization.k8s.io/roles", "mine") != nil ||
+		c.get(t, "rbac.authorization.k8s.io/rolebindings", "mine") != nil {
 		t.Error("something was created")
 	}
 }
 
-// TestRightsOfGroups: a plan has the rights that its requester has by a group.
+// TestRightsOfGroups checks that a plan has the rights that its requester has as a member
+// of a group.
 func TestRightsOfGroups(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -137,12 +149,13 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 	servertest.Eventually(t, "gil may write instances", func() bool {
 		return gil.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: plain-0.1.0}}}`) == nil
 	})
-	c.complete(t, "mine")
+	c.awaitComplete(t, "mine")
 	if c.get(t, "configmaps", "mine") == nil {
 		t.Error("nothing was created")
 	}
 }
 
+// bind binds a user or a group to a ClusterRole in the namespace.
 func bind(t *testing.T, c cluster, kind, name, role string) {
 	t.Helper()
 	_, err := c.typed.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{

@@ -21,7 +21,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// cluster is a server as one user sees one namespace of it.
+// cluster holds the clients of one user for one namespace of a server.
 type cluster struct {
 	server    *servertest.Server
 	config    *rest.Config
@@ -30,6 +30,7 @@ type cluster struct {
 	namespace string
 }
 
+// start starts a server and returns the clients of the administrator.
 func start(t *testing.T) cluster {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})
@@ -43,7 +44,7 @@ func newCluster(server *servertest.Server, config *rest.Config) cluster {
 	}
 }
 
-// as is the cluster for another user, of some groups.
+// as returns the clients of another user, who is in some groups.
 func (c cluster) as(t *testing.T, user string, groups ...string) cluster {
 	t.Helper()
 	other := newCluster(c.server, c.server.As(t, user, groups...))
@@ -51,11 +52,12 @@ func (c cluster) as(t *testing.T, user string, groups ...string) cluster {
 	return other
 }
 
+// kudo returns a client for a resource of kudo.dev.
 func (c cluster) kudo(resource string) dynamic.ResourceInterface {
 	return c.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.namespace)
 }
 
-// create writes an object of kudo.dev given as YAML or as Go value.
+// create creates an object of kudo.dev, which is YAML text or a Go value.
 func (c cluster) create(t *testing.T, resource string, object any) error {
 	t.Helper()
 	content := map[string]any{}
@@ -83,7 +85,7 @@ func (c cluster) mustCreate(t *testing.T, resource string, object any) {
 	}
 }
 
-// operator creates an OperatorVersion NAME-VERSION; the rest of its spec is YAML.
+// operator creates the OperatorVersion NAME-VERSION. The rest of its spec is YAML.
 func (c cluster) operator(t *testing.T, name, version, spec string) {
 	t.Helper()
 	object := &api.OperatorVersion{}
@@ -116,7 +118,7 @@ func (c cluster) instance(t *testing.T, name string) *api.Instance {
 	return instance
 }
 
-// change updates an Instance as a client does that reads, changes and writes.
+// change reads an Instance, changes and updates it, and retries conflicts.
 func (c cluster) change(t *testing.T, name string, change func(*api.Instance)) error {
 	t.Helper()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -131,8 +133,8 @@ func (c cluster) change(t *testing.T, name string, change func(*api.Instance)) e
 	})
 }
 
-// ended waits until no plan of an Instance runs and returns how the last went.
-func (c cluster) ended(t *testing.T, name string) metav1.Condition {
+// awaitEnd waits until no plan of an Instance is running and returns the Ready condition.
+func (c cluster) awaitEnd(t *testing.T, name string) metav1.Condition {
 	t.Helper()
 	var ready metav1.Condition
 	servertest.Eventually(t, "plan of "+name+" ended", func() bool {
@@ -145,16 +147,17 @@ func (c cluster) ended(t *testing.T, name string) metav1.Condition {
 	return ready
 }
 
-// complete waits until the plan of an Instance is through.
-func (c cluster) complete(t *testing.T, name string) {
+// awaitComplete waits until the plan of an Instance has ended and fails the test if it is
+// not complete.
+func (c cluster) awaitComplete(t *testing.T, name string) {
 	t.Helper()
-	if ready := c.ended(t, name); ready.Reason != string(api.Complete) {
+	if ready := c.awaitEnd(t, name); ready.Reason != string(api.Complete) {
 		t.Fatalf("%s: %s: %s", name, ready.Reason, ready.Message)
 	}
 }
 
-// says waits until the Instance says something about its plan.
-func (c cluster) says(t *testing.T, name, message string) {
+// awaitMessage waits until a condition of an Instance contains a message.
+func (c cluster) awaitMessage(t *testing.T, name, message string) {
 	t.Helper()
 	servertest.Eventually(t, name+" says "+message, func() bool {
 		for _, condition := range c.instance(t, name).Status.Conditions {
@@ -166,6 +169,7 @@ func (c cluster) says(t *testing.T, name, message string) {
 	})
 }
 
+// resource returns a client for a resource of a built-in kind, given as group/resource.
 func (c cluster) resource(resource string) dynamic.ResourceInterface {
 	group, name, found := strings.Cut(resource, "/")
 	if !found {
@@ -177,6 +181,7 @@ func (c cluster) resource(resource string) dynamic.ResourceInterface {
 	return c.dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}).Namespace(c.namespace)
 }
 
+// get returns an object of a built-in kind, nil if there is none.
 func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstructured {
 	t.Helper()
 	found, err := c.resource(resource).Get(t.Context(), name, metav1.GetOptions{})
@@ -189,8 +194,8 @@ func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstruct
 	return found
 }
 
-// exists waits until there is an object.
-func (c cluster) exists(t *testing.T, resource, name string) {
+// awaitObject waits until an object exists.
+func (c cluster) awaitObject(t *testing.T, resource, name string) {
 	t.Helper()
 	servertest.Eventually(t, resource+" "+name, func() bool { return c.get(t, resource, name) != nil })
 }

@@ -15,12 +15,13 @@ import (
 	"holdfast.dev/holdfast/operator/plan"
 )
 
-// store keeps how far the run is, if that is news.
-func (e *execution) store(ctx context.Context, status api.PlanStatus) error {
-	return e.storeAll(ctx, status, e.instance.Status.Objects)
+// storeStatus stores the progress of the run in the status of the Instance, if it changed.
+func (e *execution) storeStatus(ctx context.Context, status api.PlanStatus) error {
+	return e.storeWithObjects(ctx, status, e.instance.Status.Objects)
 }
 
-func (e *execution) storeAll(ctx context.Context, status api.PlanStatus, objects []api.AppliedObject) error {
+// storeWithObjects stores the progress of the run and the list of applied objects.
+func (e *execution) storeWithObjects(ctx context.Context, status api.PlanStatus, objects []api.AppliedObject) error {
 	e.status = status
 	changed := e.instance.DeepCopy()
 	changed.Status.Objects = objects
@@ -31,7 +32,7 @@ func (e *execution) storeAll(ctx context.Context, status api.PlanStatus, objects
 		changed.Status.PlanStatus = map[string]api.PlanStatus{}
 	}
 	changed.Status.PlanStatus[status.Name] = status
-	meta.SetStatusCondition(&changed.Status.Conditions, ready(status, changed.Generation))
+	meta.SetStatusCondition(&changed.Status.Conditions, readyCondition(status, changed.Generation))
 	if apiequality.Semantic.DeepEqual(changed.Status, e.instance.Status) {
 		return nil
 	}
@@ -43,8 +44,8 @@ func (e *execution) storeAll(ctx context.Context, status api.PlanStatus, objects
 	return nil
 }
 
-// ready is the condition that says how the last run went.
-func ready(status api.PlanStatus, generation int64) metav1.Condition {
+// readyCondition returns the Ready condition for the status of the last run.
+func readyCondition(status api.PlanStatus, generation int64) metav1.Condition {
 	condition := metav1.Condition{
 		Type: api.ReadyCondition, Status: metav1.ConditionFalse, Reason: string(status.Status),
 		Message: fmt.Sprintf("plan %s", status.Name), ObservedGeneration: generation,
@@ -58,15 +59,16 @@ func ready(status api.PlanStatus, generation int64) metav1.Condition {
 	return condition
 }
 
-// record writes down what is about to be applied, before it is: what is applied
-// and not written down would never be found again. An Instance that has more to
-// do than to let its objects be collected gets the finalizer.
+// record adds objects to the list in the status before they are applied. An object that
+// was applied but is not in the list would never be pruned. If garbage collection is not
+// enough when the Instance is deleted, because it has a cleanup plan or cluster-scoped
+// objects, the Instance gets the finalizer.
 func (e *execution) record(ctx context.Context, objects []*unstructured.Unstructured) error {
 	known := slices.Clone(e.instance.Status.Objects)
 	finalize := hasCleanup(e.version)
 	for _, object := range objects {
 		finalize = finalize || object.GetNamespace() == ""
-		known = noted(known, object, e.instance.Spec.PlanExecution.UID)
+		known = withReference(known, object, e.instance.Spec.PlanExecution.UID)
 	}
 	if finalize && e.instance.DeletionTimestamp == nil && !slices.Contains(e.instance.Finalizers, api.CleanupFinalizer) {
 		e.instance.Finalizers = append(e.instance.Finalizers, api.CleanupFinalizer)
@@ -76,11 +78,11 @@ func (e *execution) record(ctx context.Context, objects []*unstructured.Unstruct
 		}
 		e.instance = stored
 	}
-	return e.storeAll(ctx, e.status, known)
+	return e.storeWithObjects(ctx, e.status, known)
 }
 
-// noted are references with that of an object which a run applies among them.
-func noted(known []api.AppliedObject, object *unstructured.Unstructured, run types.UID) []api.AppliedObject {
+// withReference adds an object that a run applies to the list, or updates its entry.
+func withReference(known []api.AppliedObject, object *unstructured.Unstructured, run types.UID) []api.AppliedObject {
 	reference := api.AppliedObject{
 		APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Run: run,
 	}

@@ -18,8 +18,8 @@ var (
 	versions  = api.GroupVersion.WithResource("operatorversions")
 )
 
-// instance reads an Instance as it is now, nil if there is none: what a watch
-// showed may be older than our own last write.
+// instance reads an Instance from the server, nil if there is none. The watch cache is not
+// used, because it may be older than the controller's own last write.
 func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.Instance, error) {
 	found, err := c.own.Resource(instances).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -31,6 +31,7 @@ func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.
 	return typed(found)
 }
 
+// typed converts an object to an Instance.
 func typed(found *unstructured.Unstructured) (*api.Instance, error) {
 	instance := &api.Instance{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, instance); err != nil {
@@ -39,7 +40,7 @@ func typed(found *unstructured.Unstructured) (*api.Instance, error) {
 	return instance, nil
 }
 
-// write stores the Instance, or a subresource of it, and returns it as stored.
+// write updates an Instance, or a subresource of it, and returns the stored Instance.
 func (c *controller) write(ctx context.Context, instance *api.Instance, subresources ...string) (*api.Instance, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(instance)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *controller) version(ctx context.Context, namespace, name string) (*api.
 	return version, nil
 }
 
-// newest is the name of the highest version that a task may mean.
+// newest returns the name of the highest OperatorVersion that matches a task.
 func (c *controller) newest(ctx context.Context, namespace string, wanted api.TaskSpec) (string, error) {
 	list, err := c.own.Resource(versions).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -5,13 +5,15 @@ import (
 	"testing"
 )
 
-// TestStrategies: steps and phases one after the other, or side by side. The first
-// waits for ever.
+// TestStrategies checks which steps run while the first step waits forever, with serial
+// and parallel phases and steps.
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	const steps = `
-templates: {a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-a'}}", b.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-b'}}"}
+templates:
+  a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-a'}}"
+  b.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-b'}}"
 tasks:
 - {name: wait, kind: Dummy}
 - {name: a, kind: Apply, spec: {resources: [a.yaml]}}
@@ -29,7 +31,7 @@ plans:
 		left          []string
 	}{
 		"serial":          {phases: "serial", steps: "serial", left: []string{"a", "b"}},
-		"unsaid":          {phases: "''", steps: "''", left: []string{"a", "b"}},
+		"default":         {phases: "''", steps: "''", left: []string{"a", "b"}},
 		"parallel-steps":  {phases: "serial", steps: "parallel", done: []string{"a"}, left: []string{"b"}},
 		"parallel-phases": {phases: "parallel", steps: "serial", done: []string{"b"}, left: []string{"a"}},
 		"parallel":        {phases: "parallel", steps: "parallel", done: []string{"a", "b"}},
@@ -38,9 +40,9 @@ plans:
 		t.Run(name, func(t *testing.T) {
 			c.operator(t, name, "0.1.0", strings.NewReplacer("PHASES", test.phases, "STEPS", test.steps).Replace(steps))
 			c.install(t, name, name+"-0.1.0", nil)
-			c.says(t, name, "first.wait: task wait: the task is meant to wait")
+			c.awaitMessage(t, name, "first.wait: task wait: the task is meant to wait")
 			for _, step := range test.done {
-				c.exists(t, "configmaps", name+"-"+step)
+				c.awaitObject(t, "configmaps", name+"-"+step)
 			}
 			for _, step := range test.left {
 				if c.get(t, "configmaps", name+"-"+step) != nil {
@@ -51,7 +53,7 @@ plans:
 	}
 }
 
-// TestTaskTwice: a task that a step has twice is done twice, in its place.
+// TestTaskTwice checks that a task which a step lists twice is executed twice.
 func TestTaskTwice(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -61,8 +63,8 @@ tasks: [{name: clean, kind: Delete, spec: {resources: [a.yaml]}}, {name: make, k
 plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [clean, make, clean]}]}]}}
 `)
 	c.install(t, "twice", "twice-0.1.0", nil)
-	c.complete(t, "twice")
+	c.awaitComplete(t, "twice")
 	if c.get(t, "configmaps", "twice") != nil {
-		t.Error("what the last task deletes is there")
+		t.Error("the object that the last task deletes exists")
 	}
 }

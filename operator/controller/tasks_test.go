@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// TestTasks: what a task comes to, and that nothing is done where it cannot end
-// well.
+// TestTasks checks the outcome of each kind of task. It also checks that the step before is
+// not executed if the dry run already shows that the plan cannot succeed.
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -27,33 +27,59 @@ func TestTasks(t *testing.T) {
 		message         string
 		created         bool
 	}{
-		"dummy":       {task: `{kind: Dummy, spec: {done: true}}`, state: api.Complete, created: true},
-		"dummy-error": {task: `{kind: Dummy, spec: {wantErr: true}}`, state: api.Error, message: "main.task: task task: the task is meant to fail", created: true},
+		"dummy": {task: `{kind: Dummy, spec: {done: true}}`, state: api.Complete, created: true},
+		"dummy-error": {
+			task:    `{kind: Dummy, spec: {wantErr: true}}`,
+			state:   api.Error,
+			message: "main.task: task task: the task is meant to fail",
+			created: true,
+		},
 		"dummy-fatal": {task: `{kind: Dummy, spec: {wantErr: true, fatal: true}}`, state: api.FatalError, message: "for good", created: true},
 		"dummy-wait":  {task: `{kind: Dummy}`, state: api.InProgress, message: "the task is meant to wait", created: true},
-		"pipe":        {task: `{kind: Pipe, spec: {pod: a.yaml}}`, state: api.FatalError, message: "tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here"},
+		"pipe": {
+			task:    `{kind: Pipe, spec: {pod: a.yaml}}`,
+			state:   api.FatalError,
+			message: "tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here",
+		},
 		"no-template": {task: `{kind: Apply, spec: {resources: [gone.yaml]}}`, state: api.FatalError, message: "has no template gone.yaml"},
-		"no-object":   {templates: "a.yaml: 'kind: ConfigMap'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.FatalError, message: "a.yaml: document 1: apiVersion: required"},
-		"broken":      {templates: "a.yaml: '{{ .Params.NOBODY }}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.FatalError, message: "NOBODY"},
-		"toggle":      {task: `{kind: Toggle, spec: {parameter: WHO, resources: []}}`, state: api.FatalError, message: "parameter 'WHO' decides whether objects are there and is neither true nor false but 'me'"},
+		"no-object": {
+			templates: "a.yaml: 'kind: ConfigMap'",
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state:     api.FatalError,
+			message:   "a.yaml: document 1: apiVersion: required",
+		},
+		"broken": {
+			templates: "a.yaml: '{{ .Params.MISSING }}'",
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state:     api.FatalError,
+			message:   "MISSING",
+		},
+		"toggle": {
+			task:    `{kind: Toggle, spec: {parameter: WHO, resources: []}}`,
+			state:   api.FatalError,
+			message: "parameter 'WHO' decides whether objects are there and is neither true nor false but 'me'",
+		},
 		"not-ours": {
 			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
 			state: api.FatalError, message: "ConfigMap taken exists and is not of instance not-ours",
 		},
 		"invalid": {
-			templates: "a.yaml: '{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: Nothing}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
-			state: api.FatalError, message: "Service a: ", created: true,
+			templates: "a.yaml: '{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: Nothing}}'",
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state:     api.FatalError, message: "Service a: ", created: true,
 		},
-		"unserved": {
-			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
-			state: api.Error, message: "no matches for kind", created: true,
+		"unknown-kind": {
+			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'",
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state:     api.Error, message: "no matches for kind", created: true,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c.operator(t, name, "0.1.0", `
 parameters: [{name: WHO, default: me}]
-templates: {first.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-first'}}", `+strings.TrimSuffix(test.templates, "\n")+`}
+templates: {first.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-first'}}", `+
+				strings.TrimSuffix(test.templates, "\n")+`}
 tasks: [{name: first, kind: Apply, spec: {resources: [first.yaml]}}, {name: task, `+strings.TrimPrefix(test.task, "{")+`]
 plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {name: task, tasks: [task]}]}]}}
 `)
@@ -61,20 +87,20 @@ plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {n
 			servertest.Eventually(t, name+" is "+string(test.state), func() bool {
 				return c.instance(t, name).Status.PlanStatus["deploy"].Status == test.state
 			})
-			c.says(t, name, test.message)
+			c.awaitMessage(t, name, test.message)
 			if created := c.get(t, "configmaps", name+"-first") != nil; created != test.created {
-				t.Errorf("the step before was done: %t", created)
+				t.Errorf("the step before was executed: %t", created)
 			}
 		})
 	}
 	if c.get(t, "configmaps", "taken").Object["data"].(map[string]any)["whose"] != "mine" {
-		t.Error("what is somebody else's was changed")
+		t.Error("an object that does not belong to the Instance was changed")
 	}
 }
 
-// TestWaits: a workload that somebody runs is waited for, one that nobody runs is
-// not.
-func TestWaits(t *testing.T) {
+// TestWaitsForDeployment checks that a plan does not wait for a Deployment without a
+// status, and waits for one whose status a controller has set.
+func TestWaitsForDeployment(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.operator(t, "web", "0.1.0", `
@@ -94,7 +120,7 @@ tasks:
 plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name: after, tasks: [after]}]}]}}
 `)
 	c.install(t, "web", "web-0.1.0", nil)
-	c.complete(t, "web")
+	c.awaitComplete(t, "web")
 
 	report := func(observed int64, replicas int32) {
 		t.Helper()
@@ -105,7 +131,8 @@ plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name:
 				t.Fatal(err)
 			}
 			web.Status.ObservedGeneration = observed
-			web.Status.Replicas, web.Status.UpdatedReplicas, web.Status.ReadyReplicas, web.Status.AvailableReplicas = 1, replicas, replicas, replicas
+			web.Status.Replicas, web.Status.UpdatedReplicas = 1, replicas
+			web.Status.ReadyReplicas, web.Status.AvailableReplicas = replicas, replicas
 			_, err = deployments.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
 			return err == nil
 		})
@@ -114,20 +141,21 @@ plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name:
 	if err := c.change(t, "web", func(i *api.Instance) { i.Spec.Parameters = map[string]string{"IMAGE": "b"} }); err != nil {
 		t.Fatal(err)
 	}
-	c.says(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")
+	c.awaitMessage(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")
 	report(2, 0)
-	c.says(t, "web", "0 of 1 are updated")
+	c.awaitMessage(t, "web", "0 of 1 are updated")
 	if c.get(t, "configmaps", "web-b") != nil {
 		t.Error("the next step did not wait")
 	}
 	report(2, 1)
-	c.complete(t, "web")
+	c.awaitComplete(t, "web")
 	if c.get(t, "configmaps", "web-b") == nil || c.get(t, "configmaps", "web-a") != nil {
 		t.Error("the ConfigMaps are not those of the new value")
 	}
 }
 
-// TestDependency: an operator brings another, which goes with it.
+// TestDependency checks that a task installs the Instance of another operator, and that
+// this Instance is deleted together with its owner.
 func TestDependency(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -144,20 +172,20 @@ tasks: [{name: child, kind: KudoOperator, spec: {package: child, instanceName: '
 plans: {deploy: {phases: [{name: main, steps: [{name: child, tasks: [child]}]}]}}
 `)
 	c.install(t, "top", "parent-0.1.0", nil)
-	c.complete(t, "top")
+	c.awaitComplete(t, "top")
 	if size := c.get(t, "configmaps", "top-child").Object["data"].(map[string]any)["size"]; size != "7" {
 		t.Errorf("size %v", size)
 	}
-	// What is immutable in the other holds for this one too.
+	// An immutable parameter of the dependency cannot be changed through its owner.
 	if err := c.change(t, "top", func(i *api.Instance) { i.Spec.Parameters = map[string]string{"SIZE": "8"} }); err != nil {
 		t.Fatal(err)
 	}
-	if ready := c.ended(t, "top"); ready.Reason != string(api.FatalError) ||
+	if ready := c.awaitEnd(t, "top"); ready.Reason != string(api.FatalError) ||
 		!strings.Contains(ready.Message, "parameter 'SIZE' is immutable but was changed from '7' to '8'") {
 		t.Errorf("%s: %s", ready.Reason, ready.Message)
 	}
 	if err := c.kudo("instances").Delete(t.Context(), "top", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the other gone with it", func() bool { return c.get(t, "configmaps", "top-child") == nil })
+	servertest.Eventually(t, "the dependency deleted", func() bool { return c.get(t, "configmaps", "top-child") == nil })
 }

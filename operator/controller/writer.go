@@ -16,23 +16,24 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// writer reads and writes with the rights of somebody else.
+// writer reads and writes objects with the rights of another user.
 type writer struct {
-	client dynamic.Interface
-	kinds  func(schema.GroupVersionKind) (*meta.RESTMapping, error)
+	client  dynamic.Interface
+	mapping func(schema.GroupVersionKind) (*meta.RESTMapping, error)
 }
 
-// as has the rights of the user who asked for what an Instance is doing.
-func (c *controller) as(instance *api.Instance) (*writer, error) {
+// impersonate returns a writer with the rights of the user that requested the current run
+// of an Instance.
+func (c *controller) impersonate(instance *api.Instance) (*writer, error) {
 	requester, found, err := api.RequestedBy(instance)
 	if err != nil {
 		return nil, fatalError{err}
 	}
-	// A request that names nobody would be made with our own rights.
+	// Without a user name, the request would have the rights of the controller itself.
 	if !found || requester.Username == "" {
 		return nil, fatalf("nobody is written down whose rights the plan has: trigger it again")
 	}
-	// All users share our connections.
+	// All users share the connections of the controller.
 	impersonating := transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{
 		UserName: requester.Username, UID: requester.UID, Groups: requester.Groups, Extra: requester.Extra,
 	}, c.http.Transport)
@@ -40,11 +41,12 @@ func (c *controller) as(instance *api.Instance) (*writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of user %s: %w", requester.Username, err)
 	}
-	return &writer{client: client, kinds: c.kind}, nil
+	return &writer{client: client, mapping: c.mapping}, nil
 }
 
-// kind finds out how a kind is served. One that is not may be a moment later.
-func (c *controller) kind(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
+// mapping returns the REST mapping of a kind. If the kind is unknown it reads the discovery
+// documents again, because the kind may have been defined since.
+func (c *controller) mapping(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	mapping, err := c.kinds.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		c.kinds.Reset()
@@ -53,16 +55,18 @@ func (c *controller) kind(kind schema.GroupVersionKind) (*meta.RESTMapping, erro
 	return mapping, err
 }
 
+// namespaced reports whether a kind is namespaced.
 func (c *controller) namespaced(kind schema.GroupVersionKind) (bool, error) {
-	mapping, err := c.kind(kind)
+	mapping, err := c.mapping(kind)
 	if err != nil {
 		return false, err
 	}
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }
 
+// resource returns the client for the resource of an object.
 func (w *writer) resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	mapping, err := w.kinds(object.GroupVersionKind())
+	mapping, err := w.mapping(object.GroupVersionKind())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title(object), err)
 	}
@@ -72,7 +76,7 @@ func (w *writer) resource(object *unstructured.Unstructured) (dynamic.ResourceIn
 	return w.client.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
 }
 
-// get is the object as it is stored, nil if there is none.
+// get returns the stored object, nil if there is none.
 func (w *writer) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	resource, err := w.resource(object)
 	if err != nil {
@@ -83,22 +87,23 @@ func (w *writer) get(ctx context.Context, object *unstructured.Unstructured) (*u
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", title(object), judged(err))
+		return nil, fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
 	}
 	return found, nil
 }
 
-// apply makes the fields of the object what a package says.
+// apply applies the object with server-side apply and returns the stored object.
 func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
 	resource, err := w.resource(object)
 	if err != nil {
 		return nil, err
 	}
-	// A plan has the last word on what it renders, whoever changed it since.
-	return resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: dryRun})
+	// With force, a plan overwrites changes of its fields by other managers.
+	options := metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: dryRun}
+	return resource.Apply(ctx, object.GetName(), object, options)
 }
 
-// delete deletes exactly the object that was found, with what it owns.
+// delete deletes exactly the given object, by its UID, and its dependents.
 func (w *writer) delete(ctx context.Context, found *unstructured.Unstructured, dryRun ...string) error {
 	resource, err := w.resource(found)
 	if err != nil {
@@ -114,7 +119,7 @@ func (w *writer) delete(ctx context.Context, found *unstructured.Unstructured, d
 	return err
 }
 
-// title is how messages call an object.
+// title returns kind and name of an object, for messages.
 func title(object *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
 }

@@ -10,18 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// rehearse goes through all tasks of the plan without doing any. What cannot be
-// rendered, what the user may not do and what is somebody else's is known before
-// the first write, all at once. Anything else that a dry run is refused for may
-// be different when the steps before it are done.
-func (e *execution) rehearse(ctx context.Context) error {
+// dryRun renders all tasks of the plan and sends their writes as dry runs. It returns all
+// permanent problems at once, before the first write: templates that cannot be rendered,
+// requests that the user is not allowed to make, and objects that do not belong to the
+// Instance. Other errors of a dry run are ignored, because the request may succeed after
+// the steps before it.
+func (e *execution) dryRun(ctx context.Context) error {
 	var refused []error
 	var applied []*unstructured.Unstructured
 	for at, task := range tasks(e.status.Name, e.definition) {
-		work, err := e.work(ctx, at, task)
+		actions, err := e.actions(ctx, at, task)
 		switch {
 		case meta.IsNoMatchError(err):
-			// A step before this one may define the kind.
+			// An earlier step may create the definition of the kind.
 			continue
 		case isFatal(err):
 			refused = append(refused, fmt.Errorf("%s.%s: task %s: %w", at.phase, at.step, task, err))
@@ -29,21 +30,21 @@ func (e *execution) rehearse(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		for _, object := range work.apply {
-			err := e.rehearseApply(ctx, object)
+		for _, object := range actions.apply {
+			err := e.dryRunApply(ctx, object)
 			if err != nil && !isFatal(err) {
 				return err
 			}
 			refused = append(refused, err)
 		}
-		for _, object := range work.remove {
-			err := e.rehearseRemove(ctx, object)
+		for _, object := range actions.remove {
+			err := e.dryRunRemove(ctx, object)
 			if err != nil && !isFatal(err) {
 				return err
 			}
 			refused = append(refused, err)
 		}
-		applied = append(applied, work.apply...)
+		applied = append(applied, actions.apply...)
 	}
 	if err := errors.Join(refused...); err != nil {
 		return fatalError{err}
@@ -51,10 +52,11 @@ func (e *execution) rehearse(ctx context.Context) error {
 	return e.record(ctx, applied)
 }
 
-func (e *execution) rehearseApply(ctx context.Context, object *unstructured.Unstructured) error {
-	err := e.free(ctx, object)
-	var going waitingError
-	if errors.As(err, &going) {
+// dryRunApply returns a fatal error if the object cannot be applied for a permanent reason.
+func (e *execution) dryRunApply(ctx context.Context, object *unstructured.Unstructured) error {
+	err := e.checkWritable(ctx, object)
+	var terminating waitingError
+	if errors.As(err, &terminating) {
 		return nil
 	}
 	if err != nil {
@@ -66,7 +68,8 @@ func (e *execution) rehearseApply(ctx context.Context, object *unstructured.Unst
 	return nil
 }
 
-func (e *execution) rehearseRemove(ctx context.Context, object *unstructured.Unstructured) error {
+// dryRunRemove returns a fatal error if the user is not allowed to delete the object.
+func (e *execution) dryRunRemove(ctx context.Context, object *unstructured.Unstructured) error {
 	found, err := e.user.get(ctx, object)
 	if err != nil || found == nil {
 		return err

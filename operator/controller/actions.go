@@ -13,58 +13,62 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
-// place is where in a plan a task is done.
+// place identifies the step of a plan that a task belongs to.
 type place struct{ plan, phase, step string }
 
-// work is what a task comes to.
-type work struct {
+// actions are the writes that a task makes.
+type actions struct {
+	// apply and remove are the objects to apply and to delete.
 	apply, remove []*unstructured.Unstructured
-	// outcome is that of a task that does nothing.
+	// outcome is the outcome of a Dummy task, which has no objects.
 	outcome error
 }
 
-// work finds out what a task comes to at a place, without doing it.
-func (e *execution) work(ctx context.Context, at place, name string) (work, error) {
+// actions determines what a task does at a place, without doing it.
+func (e *execution) actions(ctx context.Context, at place, name string) (actions, error) {
 	task := e.version.Spec.Task(name)
 	if task == nil {
-		return work{}, fatalf("operator version %s has no such task", e.version.Name)
+		return actions{}, fatalf("operator version %s has no such task", e.version.Name)
 	}
 	switch task.Kind {
 	case api.ApplyTask:
 		objects, err := e.rendered(ctx, at, task)
-		return work{apply: objects}, err
+		return actions{apply: objects}, err
 	case api.DeleteTask:
 		objects, err := e.rendered(ctx, at, task)
-		return work{remove: objects}, err
+		return actions{remove: objects}, err
 	case api.ToggleTask:
 		return e.toggle(ctx, at, task)
 	case api.KudoOperatorTask:
 		object, err := e.dependency(ctx, at, task)
 		if err != nil {
-			return work{}, err
+			return actions{}, err
 		}
-		return work{apply: []*unstructured.Unstructured{object}}, nil
+		return actions{apply: []*unstructured.Unstructured{object}}, nil
 	case api.DummyTask:
-		return work{outcome: dummy(task.Spec)}, nil
+		return actions{outcome: dummy(task.Spec)}, nil
 	case api.PipeTask:
-		return work{}, fatalf("tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here")
+		return actions{}, fatalf("tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here")
 	}
-	return work{}, fatalf("there is no kind of task %q", task.Kind)
+	return actions{}, fatalf("there is no kind of task %q", task.Kind)
 }
 
-func (e *execution) toggle(ctx context.Context, at place, task *api.Task) (work, error) {
+// toggle applies or deletes the objects of a task, as its parameter says.
+func (e *execution) toggle(ctx context.Context, at place, task *api.Task) (actions, error) {
 	text := fmt.Sprint(e.params[task.Spec.Parameter])
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return work{}, fatalf("parameter '%s' decides whether objects are there and is neither true nor false but '%s'", task.Spec.Parameter, text)
+		return actions{}, fatalf("parameter '%s' decides whether objects are there and is neither true nor false but '%s'",
+			task.Spec.Parameter, text)
 	}
 	objects, err := e.rendered(ctx, at, task)
 	if on {
-		return work{apply: objects}, err
+		return actions{apply: objects}, err
 	}
-	return work{remove: objects}, err
+	return actions{remove: objects}, err
 }
 
+// dummy returns the outcome that the spec of a Dummy task asks for.
 func dummy(spec api.TaskSpec) error {
 	switch {
 	case spec.WantErr && spec.Fatal:
@@ -77,7 +81,7 @@ func dummy(spec api.TaskSpec) error {
 	return nil
 }
 
-// rendered are the objects of the templates of a task.
+// rendered renders the templates of a task and marks the objects as owned.
 func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, name := range task.Spec.Resources {
@@ -90,7 +94,7 @@ func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*
 			return nil, fatalf("%s: %w", name, err)
 		}
 		for _, object := range objects {
-			if err := e.mark(at, object); err != nil {
+			if err := e.markOwned(at, object); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -99,6 +103,7 @@ func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*
 	return all, nil
 }
 
+// template renders one template of the OperatorVersion.
 func (e *execution) template(ctx context.Context, at place, name string) (string, error) {
 	source, found := e.version.Spec.Templates[name]
 	if !found {
@@ -111,7 +116,7 @@ func (e *execution) template(ctx context.Context, at place, name string) (string
 	return text, nil
 }
 
-// values are what templates see at a place.
+// values returns the data of the templates of a step.
 func (e *execution) values(at place) render.Values {
 	spec := e.version.Spec
 	return render.Values{
@@ -121,8 +126,10 @@ func (e *execution) values(at place) render.Values {
 	}
 }
 
-// mark makes an object the Instance's.
-func (e *execution) mark(at place, object *unstructured.Unstructured) error {
+// markOwned sets labels, annotations and the owner of an object. The owner of a
+// namespaced object is an owner reference; the owner of a cluster-scoped one is an
+// annotation.
+func (e *execution) markOwned(at place, object *unstructured.Unstructured) error {
 	err := render.Label([]*unstructured.Unstructured{object}, render.Meta{
 		Operator: e.version.Spec.Operator.Name, Instance: e.instance.Name, Namespace: e.instance.Namespace,
 		Plan: at.plan, Phase: at.phase, Step: at.step,
@@ -130,7 +137,7 @@ func (e *execution) mark(at place, object *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	mapping, err := e.kind(object.GroupVersionKind())
+	mapping, err := e.mapping(object.GroupVersionKind())
 	if err != nil {
 		return err
 	}
@@ -148,7 +155,7 @@ func (e *execution) mark(at place, object *unstructured.Unstructured) error {
 	return nil
 }
 
-// owns says whether a stored object is the Instance's.
+// owns reports whether a stored object belongs to the Instance.
 func owns(instance *api.Instance, found *unstructured.Unstructured) bool {
 	if found.GetNamespace() == "" {
 		return found.GetAnnotations()[api.OwnerAnnotation] == string(instance.UID)

@@ -4,11 +4,12 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// bound refuses to use an OperatorVersion with the rights of a requester who asked
-// for another one: somebody else may have deleted the one that was judged, and
-// put other templates under its name.
-func bound(instance *api.Instance, version *api.OperatorVersion) error {
-	judged, found, err := api.BoundTo(instance)
+// checkBinding returns a fatal error if an OperatorVersion has other content than the one
+// that the run of the Instance is bound to. Another user may have deleted the
+// OperatorVersion and created one of the same name with other templates; these must not be
+// applied with the rights of the requester.
+func checkBinding(instance *api.Instance, version *api.OperatorVersion) error {
+	accepted, found, err := api.BoundTo(instance)
 	if err != nil {
 		return fatalError{err}
 	}
@@ -19,7 +20,7 @@ func bound(instance *api.Instance, version *api.OperatorVersion) error {
 	if err != nil {
 		return fatalError{err}
 	}
-	if now != judged {
+	if now != accepted {
 		return fatalf("operator version %s has other content than when the plan was asked for: it was deleted and created anew. "+
 			"Look at it, and trigger the plan again to run it as it is now", version.Name)
 	}
