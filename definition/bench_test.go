@@ -9,7 +9,7 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// large is a definition with about 200 properties, ten CEL rules and twenty
+// large returns a schema with about 200 properties, ten CEL rules and twenty
 // markers.
 func large() string {
 	var b strings.Builder
@@ -48,7 +48,7 @@ func BenchmarkCompile(b *testing.B) {
 	}), "held-in-use-B")
 }
 
-// held is how many bytes one compiled definition keeps once it was used.
+// held returns how many bytes of memory a compiled definition holds after use.
 func held(b *testing.B, crd *definition.CustomResourceDefinition, use func(*definition.Compiled)) float64 {
 	b.Helper()
 	const many = 50
@@ -88,7 +88,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// What an update of a custom resource costs in the second step of validation.
+// BenchmarkCompiledValidate measures the validation of an update of a custom
+// resource, after decoding, pruning and defaulting.
 func BenchmarkCompiledValidate(b *testing.B) {
 	c := compiled(b, store(b, widgets(large())))
 	var text strings.Builder

@@ -18,46 +18,51 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// Compiled is what one version of a definition means for the objects of its
-// kind. It is made by Compile, never changes its answers, and is safe for
-// concurrent use.
+// Compiled is one version of a definition, compiled for handling the objects of
+// its kind. Compile makes it. It is immutable and safe for concurrent use.
 type Compiled struct {
-	// Kind is what objects of this version are.
+	// Kind is the group, version and kind of the objects.
 	Kind runtimeschema.GroupVersionKind
-	// Version is the version as it stands in the definition that was compiled,
-	// whose memory it shares.
+	// Version is the version of the definition that was compiled. It shares memory
+	// with that definition.
 	Version *CustomResourceDefinitionVersion
-	// Pruned says whether objects lose the fields that the schema does not
-	// specify.
+	// Pruned is true if the server drops the fields of objects that the schema does
+	// not specify.
 	Pruned bool
 	// Skeleton checks the types of objects, prunes and defaults them.
 	Skeleton *skeleton.Skeleton
-	// Policy finds changes of fields that are marked; nil without markers.
+	// Policy finds forbidden changes of fields with immutability markers. It is nil
+	// if the schema has no markers.
 	Policy *immutability.Policy
-	// Structural is the shape of objects as upstream's libraries take it, for
-	// server-side apply, embedded metadata and CEL. A set of objects is atomic
-	// in it, because neither of them can look inside.
+	// Structural is the schema in structural form, for upstream's libraries:
+	// server-side apply, embedded metadata and CEL. A set of objects is atomic in
+	// it, because these libraries cannot compare items that are objects.
 	Structural *structuralschema.Structural
 
-	// lists is Structural with the list types that were given.
+	// lists is Structural with the list types of the schema, sets of objects
+	// included.
 	lists  *structuralschema.Structural
 	schema apiservervalidation.SchemaValidator
-	// status is for .status alone. It is nil where there is no schema for it,
-	// and where logic at the root may tie the status to the rest.
+	// status validates .status alone. It is nil if the schema has no status, and
+	// if rootLogic is true.
 	status apiservervalidation.SchemaValidator
-	tied   bool
-	// shape makes Structural what an update is tied to the old object by, when it
-	// is first called.
-	shape func() common.Schema
-	// rules compiles the CEL rules when it is first called, because they take
-	// most of the time and memory, and many definitions never see a write. It is
-	// nil without rules.
+	// rootLogic is true if the root of the schema has allOf, anyOf, oneOf or not.
+	// These may relate the status to other fields, so a write of the status
+	// validates the whole object.
+	rootLogic bool
+	// correlation returns Structural in the form that correlate needs. The first
+	// call builds it.
+	correlation func() common.Schema
+	// rules returns the compiled CEL rules. The first call compiles them, because
+	// that takes most of the time and memory, and many definitions never get a
+	// write. It is nil if the schema has no rules.
 	rules func() *cel.Validator
 }
 
-// Compile compiles every version of a definition, served or not. It shares
-// memory with crd, which must not change afterwards. The error names a version
-// whose schema cannot be read; no definition that passed Validate has one.
+// Compile compiles every version of a definition, served or not, by name. The
+// result shares memory with crd, which must not change afterwards. It returns an
+// error if the schema of a version cannot be decoded. A definition that passed
+// Validate has no such schema.
 func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 	out := make(map[string]*Compiled, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
@@ -82,10 +87,10 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	if c.Policy, err = immutability.Compile(orEmpty(s)); err != nil {
 		return nil, err
 	}
-	if err := c.structure(standIn(s, c.Skeleton)); err != nil {
+	if err := c.setStructural(structuralForm(s, c.Skeleton)); err != nil {
 		return nil, err
 	}
-	c.shape = sync.OnceValue(func() common.Schema { return newShape(c.Structural) })
+	c.correlation = sync.OnceValue(func() common.Schema { return newCorrelationSchema(c.Structural) })
 	if hasRules(s) {
 		c.rules = sync.OnceValue(func() *cel.Validator {
 			return cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
@@ -95,30 +100,30 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 		return c, nil
 	}
 	var full *spec.Schema
-	if _, full, err = apiservervalidation.NewSchemaValidator(typing{undocumented: true}.of(withoutFalse(s))); err != nil {
+	if _, full, err = apiservervalidation.NewSchemaValidator(typing{omitDocs: true}.of(withoutAdditionalPropertiesFalse(s))); err != nil {
 		return nil, err
 	}
 	c.schema = valueValidator{full}
-	c.tied = len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil
-	if status, ok := full.Properties["status"]; ok && c.HasStatus() && !c.tied {
+	c.rootLogic = len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil
+	if status, ok := full.Properties["status"]; ok && c.HasStatus() && !c.rootLogic {
 		c.status = valueValidator{&status}
 	}
 	return c, nil
 }
 
-// structure makes the structural schemas from a stand-in. They are one and the
-// same unless there is a set of objects or lists.
-func (c *Compiled) structure(shape *schema.Schema) error {
+// setStructural sets Structural and lists from a schema in structural form. They
+// are the same unless the schema has a set of objects or of lists.
+func (c *Compiled) setStructural(structural *schema.Schema) error {
 	var err error
-	if c.lists, err = structuralschema.NewStructural(typing{undocumented: true}.of(shape)); err != nil {
+	if c.lists, err = structuralschema.NewStructural(typing{omitDocs: true}.of(structural)); err != nil {
 		return err
 	}
-	merge, changed := withAtomicSets(shape)
+	merge, changed := withAtomicSets(structural)
 	if !changed {
 		c.Structural = c.lists
 		return nil
 	}
-	c.Structural, err = structuralschema.NewStructural(typing{undocumented: true}.of(merge))
+	c.Structural, err = structuralschema.NewStructural(typing{omitDocs: true}.of(merge))
 	return err
 }
 
@@ -138,12 +143,13 @@ func orEmpty(s *schema.Schema) *schema.Schema {
 	return s
 }
 
-// HasStatus says whether the version has the status subresource.
+// HasStatus reports whether the version has the status subresource.
 func (c *Compiled) HasStatus() bool {
 	return c.Version.Subresources != nil && c.Version.Subresources.Status != nil
 }
 
-// Scale is where the scale subresource finds its values, nil without one.
+// Scale returns the paths of the scale subresource, or nil if the version has no
+// such subresource.
 func (c *Compiled) Scale() *apiextensionsv1.CustomResourceSubresourceScale {
 	if c.Version.Subresources == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateScale judges the values that the scale subresource reads.
+// validateScale validates the values that the scale subresource reads.
 func (c *Compiled) validateScale(obj map[string]any) field.ErrorList {
 	scale := c.Scale()
 	if scale == nil {
@@ -48,7 +48,7 @@ func validateReplicas(obj map[string]any, path string) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath(path), replicas, detail)}
 }
 
-// fieldsOf splits a simple JSON path: .spec.replicas.
+// fieldsOf splits a simple JSON path such as .spec.replicas into field names.
 func fieldsOf(path string) []string {
 	return strings.Split(strings.TrimPrefix(path, "."), ".")
 }

@@ -12,19 +12,23 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// Validate is the second step of validation: the full schema, the values of the
-// scale subresource, the metadata of embedded objects, the keys of lists of type
-// map and set, and the CEL rules. It returns every failing path. oldObj is nil
-// for a new object; otherwise what was wrong in it already and stands unchanged
-// is not reported, as upstream has it. Both objects are pruned and defaulted,
-// and neither is changed. The metadata of the object itself is not looked at.
+// Validate validates an object after it was decoded, pruned and defaulted: the
+// full schema, the values of the scale subresource, the metadata of embedded
+// objects, the keys of lists of type map and set, and the CEL rules. It returns
+// an error for every path that fails.
+//
+// oldObj is the stored object, or nil if newObj is created. As upstream does,
+// Validate does not report an invalid value that oldObj has too and that the
+// write leaves unchanged. It changes neither object, and it does not validate
+// the metadata of the object itself.
 func (c *Compiled) Validate(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	correlated := c.correlate(newObj, oldObj)
 	if oldObj == nil {
 		errs = apiservervalidation.ValidateCustomResource(nil, newObj, c.schema)
 	} else {
-		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, newObj, oldObj, c.schema, apiservervalidation.WithRatcheting(correlated))
+		ratcheting := apiservervalidation.WithRatcheting(correlated)
+		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, newObj, oldObj, c.schema, ratcheting)
 	}
 	errs = append(errs, c.validateScale(newObj)...)
 	errs = append(errs, objectmeta.Validate(ctx, nil, newObj, c.Structural, false)...)
@@ -32,33 +36,35 @@ func (c *Compiled) Validate(ctx context.Context, newObj, oldObj map[string]any) 
 	return c.validateRules(ctx, errs, correlated)
 }
 
-// ValidateStatus is Validate for a write of the status, which is not held to
-// what is wrong elsewhere in the object.
+// ValidateStatus validates a write of the status subresource. It does not report
+// invalid values outside of the status.
 func (c *Compiled) ValidateStatus(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList {
-	if c.tied {
+	if c.rootLogic {
 		return c.Validate(ctx, newObj, oldObj)
 	}
 	var errs field.ErrorList
 	correlated := c.correlate(newObj, oldObj)
 	if status, ok := newObj["status"]; ok {
-		ratcheting := apiservervalidation.WithRatcheting(correlated.Key("status"))
-		errs = apiservervalidation.ValidateCustomResourceUpdate(field.NewPath("status"), status, oldObj["status"], c.status, ratcheting)
+		path, ratcheting := field.NewPath("status"), apiservervalidation.WithRatcheting(correlated.Key("status"))
+		errs = apiservervalidation.ValidateCustomResourceUpdate(path, status, oldObj["status"], c.status, ratcheting)
 	}
 	errs = append(errs, c.validateScaleStatus(newObj)...)
 	errs = append(errs, c.validateLists(newObj, oldObj)...)
 	return c.validateRules(ctx, errs, correlated)
 }
 
-// correlate ties an object to its old self; without one it is nil.
+// correlate pairs the values of newObj with the values of oldObj that have the
+// same path or list key. The result has no old value if oldObj is nil.
 func (c *Compiled) correlate(newObj, oldObj map[string]any) *common.CorrelatedObject {
 	if oldObj == nil {
 		return common.NewCorrelatedObject(newObj, nil, nil)
 	}
-	return common.NewCorrelatedObject(newObj, oldObj, c.shape())
+	return common.NewCorrelatedObject(newObj, oldObj, c.correlation())
 }
 
-// validateLists looks for keys that a list of type map or set holds twice.
-// Objects that had one twice before may go on.
+// validateLists reports keys that occur twice in a list of type map or set. It
+// reports none if oldObj has such a key too, so that stored objects can still be
+// updated.
 func (c *Compiled) validateLists(newObj, oldObj map[string]any) field.ErrorList {
 	errs := listtype.ValidateListSetsAndMaps(nil, c.lists, newObj)
 	if len(errs) > 0 && oldObj != nil && len(listtype.ValidateListSetsAndMaps(nil, c.lists, oldObj)) > 0 {
@@ -67,33 +73,37 @@ func (c *Compiled) validateLists(newObj, oldObj map[string]any) field.ErrorList 
 	return errs
 }
 
-// validateRules adds what the CEL rules find to errs, and sorts them all.
+// validateRules appends the errors of the CEL rules to errs and sorts all of them.
 func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, correlated *common.CorrelatedObject) field.ErrorList {
 	if c.rules == nil {
 		sortErrors(errs)
 		return errs
 	}
-	if blocks(errs) {
+	if blockRules(errs) {
 		sortErrors(errs)
-		const detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+		const detail = "some validation rules were not checked because the object was invalid; " +
+			"correct the existing errors to complete validation"
 		return append(errs, field.Invalid(nil, nil, detail))
 	}
 	var options []cel.Option
 	if correlated.OldValue != nil {
 		options = append(options, cel.WithRatcheting(correlated))
 	}
-	found, _ := c.rules().Validate(ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
+	found, _ := c.rules().Validate(
+		ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
 	errs = append(errs, found...)
 	sortErrors(errs)
 	return errs
 }
 
-// blocks says whether an error leaves objects in a state that CEL rules, whose
-// types and costs assume a valid schema, must not meet.
-func blocks(errs field.ErrorList) bool {
+// blockRules reports whether the CEL rules must not run on an object with these
+// errors. The types and costs of the rules assume that the object has the types
+// and sizes that the schema gives.
+func blockRules(errs field.ErrorList) bool {
 	for _, err := range errs {
 		switch err.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+			field.ErrorTypeTypeInvalid:
 			return true
 		}
 	}

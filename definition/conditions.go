@@ -20,9 +20,11 @@ func condition(
 	return apiextensionsv1.CustomResourceDefinitionCondition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// FindCondition returns the condition of that type, which is part of crd, or
-// nil.
-func FindCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
+// FindCondition returns the condition of that type, or nil. The result points
+// into crd.
+func FindCondition(
+	crd *CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType,
+) *apiextensionsv1.CustomResourceDefinitionCondition {
 	for i := range crd.Status.Conditions {
 		if crd.Status.Conditions[i].Type == kind {
 			return &crd.Status.Conditions[i]
@@ -31,15 +33,15 @@ func FindCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomRes
 	return nil
 }
 
-// IsConditionTrue says whether the condition of that type is there and true.
+// IsConditionTrue reports whether crd has the condition and its status is True.
 func IsConditionTrue(crd *CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	c := FindCondition(crd, kind)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }
 
-// SetCondition sets a condition in the status of crd, which it changes, and says
-// whether that made a difference. The time of the transition is now if the
-// status of the condition changes, and stays otherwise.
+// SetCondition sets a condition in the status of crd and reports whether it
+// changed crd. It sets the transition time to now if the status of the condition
+// changes, and keeps it otherwise.
 func SetCondition(crd *CustomResourceDefinition, set apiextensionsv1.CustomResourceDefinitionCondition, now metav1.Time) bool {
 	set.LastTransitionTime = now
 	old := FindCondition(crd, set.Type)
@@ -57,8 +59,8 @@ func SetCondition(crd *CustomResourceDefinition, set apiextensionsv1.CustomResou
 	return true
 }
 
-// RemoveCondition removes the condition of that type from the status of crd,
-// which it changes, and says whether it was there.
+// RemoveCondition removes the condition of that type from the status of crd and
+// reports whether crd had it.
 func RemoveCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	var kept []apiextensionsv1.CustomResourceDefinitionCondition
 	for _, c := range crd.Status.Conditions {
@@ -71,10 +73,10 @@ func RemoveCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomR
 	return removed
 }
 
-// Establish is the condition Established of a definition whose names are
-// accepted and whose resource is being served. It is not true where the
-// certificates of the conversion webhook cannot be read. ok is false while the
-// names are not accepted, and when it is established already.
+// Establish returns the condition Established for a definition whose names are
+// accepted and whose resource the server serves. Its status is False if the CA
+// bundle of the conversion webhook is invalid. ok is false if the names are not
+// accepted, and if the definition is established already.
 func Establish(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceDefinitionCondition, ok bool) {
 	if !IsConditionTrue(crd, apiextensionsv1.NamesAccepted) || IsConditionTrue(crd, apiextensionsv1.Established) {
 		return c, false
@@ -82,18 +84,21 @@ func Establish(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceD
 	if conversion := crd.Spec.Conversion; conversion != nil && conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil {
 		bundle := conversion.Webhook.ClientConfig.CABundle
 		if len(bundle) > 0 && len(webhook.ValidateCABundle(nil, bundle)) > 0 {
-			return condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"), true
+			return condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse,
+				"InvalidCABundle", "The conversion webhook CABundle is invalid"), true
 		}
 	}
-	return condition(apiextensionsv1.Established, apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted"), true
+	return condition(apiextensionsv1.Established, apiextensionsv1.ConditionTrue,
+		"InitialNamesAccepted", "the initial names have been accepted"), true
 }
 
-// maxViolations bounds the message of NonStructuralSchema.
+// maxViolations is the number of violations that the message of the condition
+// NonStructuralSchema lists.
 const maxViolations = 20
 
-// NonStructural is the condition NonStructuralSchema, which here is information
-// and holds nothing back: ok is false for a definition that is pruned and whose
-// schemas are all structural, which has no such condition.
+// NonStructural returns the condition NonStructuralSchema. It informs the author
+// of the definition and has no other effect. ok is false, and the definition
+// gets no such condition, if objects are pruned and all schemas are structural.
 func NonStructural(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceDefinitionCondition, ok bool) {
 	var errs field.ErrorList
 	if len(crd.Spec.Versions) > 0 && !crd.Spec.PrunedAnywhere() {
@@ -114,18 +119,20 @@ func NonStructural(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResou
 	if len(errs) == 0 {
 		return c, false
 	}
-	var said []string
+	var violations []string
 	for _, err := range errs[:min(len(errs), maxViolations)] {
-		said = append(said, err.Error())
+		violations = append(violations, err.Error())
 	}
-	if more := len(errs) - len(said); more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
+	if more := len(errs) - len(violations); more > 0 {
+		violations = append(violations, fmt.Sprintf("and %d more", more))
 	}
-	return condition(apiextensionsv1.NonStructuralSchema, apiextensionsv1.ConditionTrue, "Violations", strings.Join(said, "; ")), true
+	message := strings.Join(violations, "; ")
+	return condition(apiextensionsv1.NonStructuralSchema, apiextensionsv1.ConditionTrue, "Violations", message), true
 }
 
-// APIApproval is the condition KubernetesAPIApprovalPolicyConformant; ok is
-// false for groups that are not the Kubernetes community's.
+// APIApproval returns the condition KubernetesAPIApprovalPolicyConformant. ok is
+// false if the group is not protected, that is, does not end in k8s.io or
+// kubernetes.io.
 func APIApproval(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceDefinitionCondition, ok bool) {
 	const kind = apiextensionsv1.KubernetesAPIApprovalPolicyConformant
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {

@@ -15,11 +15,23 @@ import (
 func TestNonStructural(t *testing.T) {
 	const at = "NonStructuralSchema=True Violations: spec.versions[0].schema.openAPIV3Schema"
 	tests := map[string]struct{ schema, want string }{
-		"structural":          {schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`},
-		"a missing type":      {schema: `{type: object, properties: {a: {}}}`, want: at + ".properties[a].type: Required value: must not be empty for specified object fields"},
-		"patternProperties":   {schema: `{type: object, properties: {x: {type: object, patternProperties: {a: {}}}}}`, want: at + ": Invalid value: OpenAPIV3Schema 'patternProperties' is not supported"},
-		"a type inside logic": {schema: `{type: object, allOf: [{type: object}]}`, want: at + ".allOf[0].type: Forbidden: must be empty to be structural"},
-		"text inside logic":   {schema: `{type: object, allOf: [{description: x}]}`, want: at + ".allOf[0].description: Forbidden: must be empty to be structural"},
+		"structural": {schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}`},
+		"a missing type": {
+			schema: `{type: object, properties: {a: {}}}`,
+			want:   at + ".properties[a].type: Required value: must not be empty for specified object fields",
+		},
+		"patternProperties": {
+			schema: `{type: object, properties: {x: {type: object, patternProperties: {a: {}}}}}`,
+			want:   at + ": Invalid value: OpenAPIV3Schema 'patternProperties' is not supported",
+		},
+		"a type inside logic": {
+			schema: `{type: object, allOf: [{type: object}]}`,
+			want:   at + ".allOf[0].type: Forbidden: must be empty to be structural",
+		},
+		"text inside logic": {
+			schema: `{type: object, allOf: [{description: x}]}`,
+			want:   at + ".allOf[0].description: Forbidden: must be empty to be structural",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,9 +72,12 @@ func TestEstablish(t *testing.T) {
 	definition.SetCondition(crd, namesAccepted, now)
 	definition.SetCondition(crd, established, now)
 
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
-		ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: []byte("no certificate")},
-	}}
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: []byte("no certificate")},
+		},
+	}
 	if c, ok := definition.Establish(crd); !ok || say(c) != "Established=False InvalidCABundle: The conversion webhook CABundle is invalid" {
 		t.Errorf("with a bad bundle: %v %s", ok, say(c))
 	}
@@ -93,9 +108,17 @@ func TestAPIApproval(t *testing.T) {
 	tests := map[string]struct{ group, annotation, want string }{
 		"another group": {group: "example.com"},
 		"missing":       {group: "x.k8s.io", want: "KubernetesAPIApprovalPolicyConformant=False MissingAnnotation"},
-		"approved":      {group: "x.k8s.io", annotation: "https://github.com/kubernetes/enhancements/pull/1111", want: "KubernetesAPIApprovalPolicyConformant=True ApprovedAnnotation"},
-		"bypassed":      {group: "x.kubernetes.io", annotation: "unapproved, an experiment", want: "KubernetesAPIApprovalPolicyConformant=False UnapprovedAnnotation"},
-		"invalid":       {group: "x.k8s.io", annotation: "yes", want: "KubernetesAPIApprovalPolicyConformant=False InvalidAnnotation"},
+		"approved": {
+			group:      "x.k8s.io",
+			annotation: "https://github.com/kubernetes/enhancements/pull/1111",
+			want:       "KubernetesAPIApprovalPolicyConformant=True ApprovedAnnotation",
+		},
+		"bypassed": {
+			group:      "x.kubernetes.io",
+			annotation: "unapproved, an experiment",
+			want:       "KubernetesAPIApprovalPolicyConformant=False UnapprovedAnnotation",
+		},
+		"invalid": {group: "x.k8s.io", annotation: "yes", want: "KubernetesAPIApprovalPolicyConformant=False InvalidAnnotation"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

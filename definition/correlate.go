@@ -6,31 +6,33 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// shape is a structural schema by which an object is tied to its old self.
-// Upstream's own makes all the children of a node each time it is asked for one.
-type shape struct {
+// correlationSchema is a structural schema in the form that upstream's
+// CorrelatedObject needs to pair values of an old and a new object. Upstream's
+// model.Structural builds all children of a node for every call that asks for
+// one of them; correlationSchema builds them once.
+type correlationSchema struct {
 	common.Schema
 	properties map[string]common.Schema
 	additional common.SchemaOrBool
 	items      common.Schema
 }
 
-func newShape(s *structuralschema.Structural) common.Schema {
-	out := &shape{Schema: &model.Structural{Structural: s}}
+func newCorrelationSchema(s *structuralschema.Structural) common.Schema {
+	out := &correlationSchema{Schema: &model.Structural{Structural: s}}
 	if len(s.Properties) > 0 {
 		out.properties = make(map[string]common.Schema, len(s.Properties))
 	}
 	for name := range s.Properties {
 		child := s.Properties[name]
-		out.properties[name] = newShape(&child)
+		out.properties[name] = newCorrelationSchema(&child)
 	}
 	if s.Items != nil {
-		out.items = newShape(s.Items)
+		out.items = newCorrelationSchema(s.Items)
 	}
 	if s.AdditionalProperties != nil {
-		values := &shapeOrBool{allows: s.AdditionalProperties.Bool}
+		values := &schemaOrBool{allows: s.AdditionalProperties.Bool}
 		if s.AdditionalProperties.Structural != nil {
-			values.shape = newShape(s.AdditionalProperties.Structural)
+			values.schema = newCorrelationSchema(s.AdditionalProperties.Structural)
 		}
 		out.additional = values
 	}
@@ -38,22 +40,22 @@ func newShape(s *structuralschema.Structural) common.Schema {
 }
 
 // Properties implements common.Schema.
-func (s *shape) Properties() map[string]common.Schema { return s.properties }
+func (s *correlationSchema) Properties() map[string]common.Schema { return s.properties }
 
 // AdditionalProperties implements common.Schema.
-func (s *shape) AdditionalProperties() common.SchemaOrBool { return s.additional }
+func (s *correlationSchema) AdditionalProperties() common.SchemaOrBool { return s.additional }
 
 // Items implements common.Schema.
-func (s *shape) Items() common.Schema { return s.items }
+func (s *correlationSchema) Items() common.Schema { return s.items }
 
-// shapeOrBool is what a schema says of further properties.
-type shapeOrBool struct {
-	shape  common.Schema
+// schemaOrBool is the value of additionalProperties.
+type schemaOrBool struct {
+	schema common.Schema
 	allows bool
 }
 
 // Schema implements common.SchemaOrBool.
-func (s *shapeOrBool) Schema() common.Schema { return s.shape }
+func (s *schemaOrBool) Schema() common.Schema { return s.schema }
 
 // Allows implements common.SchemaOrBool.
-func (s *shapeOrBool) Allows() bool { return s.allows }
+func (s *schemaOrBool) Allows() bool { return s.allows }

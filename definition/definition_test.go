@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/definition/v1beta1"
 )
 
-// widgets is a definition in v1 with one version, whose schema is given.
+// widgets returns a v1 definition with one version and the given schema.
 func widgets(schema string) string {
 	return `
 metadata: {name: widgets.example.com}
@@ -28,7 +28,7 @@ spec:
 ` + indent(schema, 8) + "\n"
 }
 
-// widgetsV1beta1 is the same in v1beta1.
+// widgetsV1beta1 returns a v1beta1 definition with the given fields of the spec.
 func widgetsV1beta1(spec string) string {
 	return `
 metadata: {name: widgets.example.com}
@@ -50,7 +50,7 @@ func indent(text string, by int) string {
 	return b.String()
 }
 
-// read reads a definition in v1 as a server does, defaults included.
+// read decodes a v1 definition and sets defaults, as the server does.
 func read(t testing.TB, text string) *definition.CustomResourceDefinition {
 	t.Helper()
 	crd := &definition.CustomResourceDefinition{}
@@ -62,7 +62,7 @@ func read(t testing.TB, text string) *definition.CustomResourceDefinition {
 	return crd
 }
 
-// readV1beta1 reads a definition in v1beta1 as a server does.
+// readV1beta1 decodes a v1beta1 definition, as the server does.
 func readV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition {
 	t.Helper()
 	crd := &v1beta1.CustomResourceDefinition{}
@@ -74,8 +74,8 @@ func readV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition
 	return crd.ToStored()
 }
 
-// store is a definition as it is stored when it is created through v1. It
-// fails the test if the definition is refused.
+// store returns the definition that the server stores when a client creates it
+// through v1. It fails the test if the definition is invalid.
 func store(t testing.TB, text string) *definition.CustomResourceDefinition {
 	t.Helper()
 	return accept(t, definition.Write{APIVersion: definition.V1}, read(t, text))
@@ -95,7 +95,7 @@ func accept(t testing.TB, w definition.Write, crd *definition.CustomResourceDefi
 	return crd
 }
 
-// refusals is what a write is refused for, one line each.
+// refusals returns the errors of a write, one line each.
 func refusals(t testing.TB, w definition.Write, crd *definition.CustomResourceDefinition) []string {
 	t.Helper()
 	w.Prepare(crd)

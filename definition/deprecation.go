@@ -6,9 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// DeprecationWarning is what every request for a deprecated version is answered
-// with, empty for a version that is not: the words of the definition, or
-// upstream's, which name the newest served version that is at least as stable.
+// DeprecationWarning returns the warning that the server adds to every response
+// for a deprecated version. It is empty if the version is not deprecated. The
+// definition may set the text. Otherwise it is upstream's text, which names the
+// served version with the highest priority if that is higher than this one's.
 func DeprecationWarning(crd *CustomResourceDefinition, name string) string {
 	v := crd.Spec.Version(name)
 	switch {

@@ -1,26 +1,28 @@
-// Package definition is everything about a CustomResourceDefinition that needs
-// neither a connection nor a store: its types, defaults, rules, warnings and
-// conditions, and what custom resources are handled with.
+// Package definition holds the part of CustomResourceDefinitions that needs no
+// network and no storage: their Go types, defaults, validation, warnings and
+// conditions, and the compiled form that the server uses to handle custom
+// resources.
 //
-// The stored form is [CustomResourceDefinition], which is the v1 form of
-// apiextensions.k8s.io: upstream's fields, with the schema kept as the bytes it
-// came in, so that no extension is lost, and with a flag per version that says
-// whether objects are pruned. Package v1beta1 has the older form and its
-// conversion. A write is a request that creates or changes a definition; it is
-// prepared, validated, and warned about. A compiled version is what one version
-// of a definition means for the objects of its kind.
+// The server stores [CustomResourceDefinition]. It has upstream's
+// apiextensions.k8s.io/v1 fields, with two differences: the schema is kept as
+// raw JSON, so that no extension is lost, and each version has a prune flag.
+// Package v1beta1 has the older API version and its conversion. A [Write] is a
+// request that creates or updates a definition. A [Compiled] is one version of a
+// definition, compiled for validating and pruning the objects of its kind.
+// "Upstream" is Kubernetes' own k8s.io/apiextensions-apiserver.
 //
-//	unknown := definition.DropUnknown(crd) // what fieldValidation is about
+//	unknown := definition.DropUnknown(crd) // the fields that fieldValidation reports
 //	w := definition.Write{APIVersion: "v1", Old: oldCRD}
 //	w.Prepare(crd)
 //	errs, warnings := w.Validate(ctx, crd), w.Warnings(crd)
 //	versions, err := definition.Compile(crd) // once per change of a definition
 //
-// A schema is judged twice. Package skeleton and package immutability judge it
-// as it stands. Upstream's own rules for definitions judge a stand-in, which is
-// a structural schema that describes the same shape: so non-structural schemas
-// are accepted, and names, versions, conversion, columns, list types, defaults
-// and CEL rules are refused in Kubernetes' words.
+// A schema is validated twice. Packages skeleton and immutability validate the
+// schema as the client wrote it. Upstream's rules accept only structural
+// schemas, so they validate the schema in structural form: a structural schema
+// that describes the same fields. So a definition may have a schema that is not
+// structural, and mistakes in names, versions, conversion, columns, list types,
+// defaults and CEL rules still get Kubernetes' error messages.
 //
 // Nothing here changes a definition that it is given, except Prepare and the
 // functions that say so. A [Compiled] is safe for concurrent use.

@@ -18,7 +18,11 @@ import (
 
 // filler makes random definitions.
 func filler(seed int64) *randfill.Filler {
-	schemas := []string{`{"type":"object"}`, `{"type":"object","x-kubernetes-no-prune":true}`, `{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}`}
+	schemas := []string{
+		`{"type":"object"}`,
+		`{"type":"object","x-kubernetes-no-prune":true}`,
+		`{"properties":{"a":{"type":"string","x-kubernetes-immutable":true}}}`,
+	}
 	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(1, 3).Funcs(
 		func(raw *json.RawMessage, c randfill.Continue) { *raw = json.RawMessage(schemas[c.Intn(len(schemas))]) },
 		func(errs *definition.ConversionErrors, _ randfill.Continue) { *errs = nil },
@@ -38,17 +42,17 @@ func filler(seed int64) *randfill.Filler {
 		},
 		func(w *apiextensionsv1.WebhookConversion, c randfill.Continue) {
 			c.FillNoCustom(w)
-			// An empty webhook says nothing that v1beta1 could repeat.
+			// v1beta1 has no field that tells an empty webhook from no webhook.
 			w.ConversionReviewVersions = append(w.ConversionReviewVersions, "v1")
 		},
 	)
 }
 
-// same leaves out what means nothing: empty and absent lists.
+// same makes empty and absent lists equal. They mean the same.
 var same = cmpopts.EquateEmpty()
 
-// Every stored definition is the same after it was read and written back through
-// v1beta1, and every one in v1beta1 is shown as it was written.
+// A stored definition does not change when a client reads it in v1beta1 and
+// writes it back, and a definition written in v1beta1 is read as it was written.
 func FuzzConversion(f *testing.F) {
 	for seed := range int64(50) {
 		f.Add(seed)
@@ -61,7 +65,7 @@ func FuzzConversion(f *testing.F) {
 		shown := v1beta1.FromStored(stored)
 		back := shown.ToStored()
 		if len(back.Spec.ConversionErrors) > 0 {
-			t.Errorf("what is shown has defects: %v", back.Spec.ConversionErrors)
+			t.Errorf("conversion errors after FromStored: %v", back.Spec.ConversionErrors)
 		}
 		definition.Write{APIVersion: definition.V1beta1, Old: stored}.Prepare(back)
 		if contradicts(stored) {
@@ -87,8 +91,8 @@ func FuzzConversion(f *testing.F) {
 	})
 }
 
-// contradicts says whether the flags were left unsettled because they are
-// refused.
+// contradicts reports whether Prepare left the pruning flags alone because
+// Validate refuses them.
 func contradicts(crd *definition.CustomResourceDefinition) bool {
 	if crd.Spec.Prune != nil || crd.Spec.PreserveUnknownFields != nil && !*crd.Spec.PreserveUnknownFields {
 		return true
@@ -171,15 +175,17 @@ func overwrite(v reflect.Value) {
 	}
 }
 
-// Whatever a schema is, the answer is an answer; and what is accepted compiles
-// and is published.
+// No schema makes validation panic, and a schema that is valid can be compiled
+// and published.
 func FuzzSchema(f *testing.F) {
 	for _, seed := range []string{
 		`[false]`, `null`, `{}`, `true`, `{"type":"object","properties":{"a":{"type":"string","default":1}}}`,
 		`{"properties":{"a":{"patternProperties":{"(":{}},"x-kubernetes-validations":[{"rule":"self"}]}}}`,
-		`{"type":"object","properties":{"metadata":{"properties":{"name":{"anyOf":[{"type":"string"}]}}}},"items":[{},{"items":[]}],"additionalItems":false}`,
+		`{"type":"object","properties":{"metadata":{"properties":{"name":{"anyOf":[{"type":"string"}]}}}},` +
+			`"items":[{},{"items":[]}],"additionalItems":false}`,
 		`{"type":"object","properties":{"a":{"type":"array","x-kubernetes-list-type":"set","items":{"x-kubernetes-embedded-resource":true}}}}`,
-		`{"allOf":[{"x-kubernetes-int-or-string":true,"not":{"properties":{"kind":{"enum":[null]}}}}],"maximum":1e400,"x-kubernetes-no-prune":true}`,
+		`{"allOf":[{"x-kubernetes-int-or-string":true,"not":{"properties":{"kind":{"enum":[null]}}}}],` +
+			`"maximum":1e400,"x-kubernetes-no-prune":true}`,
 	} {
 		f.Add([]byte(seed))
 	}

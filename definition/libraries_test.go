@@ -18,7 +18,7 @@ import (
 	"holdfast.dev/holdfast/definition/v1beta1"
 )
 
-// Server-side apply's types come from the typed copy.
+// Upstream's libraries build the types of server-side apply from Typed.
 func TestTypedForServerSideApply(t *testing.T) {
 	crd := store(t, widgets(`
 type: object
@@ -70,7 +70,7 @@ logic: {a: x}
 	}
 }
 
-func TestTypedOfGarbage(t *testing.T) {
+func TestTypedOfAnInvalidSchema(t *testing.T) {
 	if _, err := definition.Typed(read(t, widgets(`[false]`))); err == nil {
 		t.Error("no error")
 	}
@@ -87,8 +87,8 @@ func newScheme(t testing.TB) *runtime.Scheme {
 	return scheme
 }
 
-// A definition that comes in one API version is stored as v1 and read in the
-// other, with everything that our schemas can say.
+// A definition that is written in v1beta1 is stored as v1 and read again in
+// v1beta1, without the loss of a keyword of its schema.
 func TestScheme(t *testing.T) {
 	scheme := newScheme(t)
 	codecs := serializer.NewCodecFactory(scheme, serializer.EnableStrict)
@@ -108,8 +108,10 @@ func TestScheme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.com","generation":1},` +
-		`"spec":{"group":"example.com","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",` +
+	const want = `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1",` +
+		`"metadata":{"name":"widgets.example.com","generation":1},` +
+		`"spec":{"group":"example.com",` +
+		`"names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",` +
 		`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-no-prune":true}},` +
 		`"additionalPrinterColumns":[{"name":"A","type":"string","jsonPath":".a"}]}],"conversion":{"strategy":"None"}},` +
 		`"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":["v1"]}}` + "\n"
@@ -121,7 +123,8 @@ func TestScheme(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := again.(*v1beta1.CustomResourceDefinition)
-	if back.Spec.Validation == nil || back.Spec.Version != "v1" || *back.Spec.PreserveUnknownFields || back.Spec.AdditionalPrinterColumns[0].JSONPath != ".a" {
+	if back.Spec.Validation == nil || back.Spec.Version != "v1" || *back.Spec.PreserveUnknownFields ||
+		back.Spec.AdditionalPrinterColumns[0].JSONPath != ".a" {
 		t.Errorf("read as v1beta1: %+v", back.Spec)
 	}
 
@@ -146,7 +149,10 @@ func TestScheme(t *testing.T) {
 
 func TestOpenAPIDefinitions(t *testing.T) {
 	models := definition.OpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) })
-	for _, root := range []any{definition.CustomResourceDefinition{}, v1beta1.CustomResourceDefinition{}, definition.CustomResourceDefinitionList{}, v1beta1.CustomResourceDefinitionList{}} {
+	for _, root := range []any{
+		definition.CustomResourceDefinition{}, v1beta1.CustomResourceDefinition{},
+		definition.CustomResourceDefinitionList{}, v1beta1.CustomResourceDefinitionList{},
+	} {
 		if _, ok := models[util.GetCanonicalTypeName(root)]; !ok {
 			t.Errorf("%T is not described", root)
 		}
@@ -172,8 +178,11 @@ func TestOpenAPIDefinitions(t *testing.T) {
 	for name := range models {
 		for _, needed := range models[name].Dependencies {
 			if _, ok := models[needed]; !ok && !slices.Contains([]string{
-				"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta", "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-				"io.k8s.apimachinery.pkg.apis.meta.v1.Time", "io.k8s.apimachinery.pkg.runtime.RawExtension",
+				"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+				"io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
+				"io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+				"io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+				"io.k8s.apimachinery.pkg.runtime.RawExtension",
 			}, needed) {
 				t.Errorf("%s needs %s, which is not described", name, needed)
 			}

@@ -9,12 +9,14 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// AcceptNames decides which of the names that a definition asks for it gets.
-// Names that it has it keeps; others it gets if no definition of its group has
-// them. all may hold any definitions, crd itself included. It returns the names
-// to be set as status.acceptedNames, and the conditions NamesAccepted and
-// Established that follow, with upstream's reasons and messages; Established
-// becomes true later, when the resource is served, see Establish.
+// AcceptNames decides which names of spec.names the definition gets. It keeps
+// the names that it has in status.acceptedNames, and gets another name if no
+// definition of the same group has it. all may contain any definitions, crd
+// itself included.
+//
+// It returns the new status.acceptedNames and the conditions NamesAccepted and
+// Established, with upstream's reasons and messages. Established becomes True
+// later, when the server serves the resource, see Establish.
 func AcceptNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition) (
 	accepted apiextensionsv1.CustomResourceDefinitionNames,
 	namesAccepted, established apiextensionsv1.CustomResourceDefinitionCondition,
@@ -23,28 +25,32 @@ func AcceptNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition)
 	want, have := crd.Spec.Names, crd.Status.AcceptedNames
 	have.DeepCopyInto(&accepted)
 	namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionTrue, "NoConflicts", "no conflicts found")
-	take := func(reason, name string, held *string, taken map[string]bool) {
-		if err := conflicts([]string{name}, []string{*held}, taken); err != nil {
+	accept := func(reason, name string, current *string, taken map[string]bool) {
+		if err := conflicts([]string{name}, []string{*current}, taken); err != nil {
 			namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, reason, err.Error())
 			return
 		}
-		*held = name
+		*current = name
 	}
-	take("PluralConflict", want.Plural, &accepted.Plural, resources)
-	take("SingularConflict", want.Singular, &accepted.Singular, resources)
+	accept("PluralConflict", want.Plural, &accepted.Plural, resources)
+	accept("SingularConflict", want.Singular, &accepted.Singular, resources)
 	if err := conflicts(want.ShortNames, have.ShortNames, resources); err != nil {
 		namesAccepted = condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, "ShortNamesConflict", err.Error())
 	} else {
 		accepted.ShortNames = slices.Clone(want.ShortNames)
 	}
-	// Of several conflicts the last is told, as upstream does.
-	take("KindConflict", want.Kind, &accepted.Kind, kinds)
-	take("ListKindConflict", want.ListKind, &accepted.ListKind, kinds)
+	// The condition reports the last of several conflicts, as upstream's does.
+	accept("KindConflict", want.Kind, &accepted.Kind, kinds)
+	accept("ListKindConflict", want.ListKind, &accepted.ListKind, kinds)
 	accepted.Categories = slices.Clone(want.Categories)
 	return accepted, namesAccepted, establishedAfter(crd, namesAccepted)
 }
 
-func establishedAfter(crd *CustomResourceDefinition, namesAccepted apiextensionsv1.CustomResourceDefinitionCondition) apiextensionsv1.CustomResourceDefinitionCondition {
+// establishedAfter returns the condition Established that goes with the new
+// condition NamesAccepted. A definition that is established stays so.
+func establishedAfter(
+	crd *CustomResourceDefinition, namesAccepted apiextensionsv1.CustomResourceDefinitionCondition,
+) apiextensionsv1.CustomResourceDefinitionCondition {
 	out := condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "NotAccepted", "not all names are accepted")
 	if old := FindCondition(crd, apiextensionsv1.Established); old != nil {
 		out = *old
@@ -55,7 +61,7 @@ func establishedAfter(crd *CustomResourceDefinition, namesAccepted apiextensions
 	return out
 }
 
-// takenNames are the names that definitions of the same group have.
+// takenNames returns the accepted names of all definitions of the same group.
 func takenNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition) (resources, kinds map[string]bool) {
 	resources, kinds = map[string]bool{}, map[string]bool{}
 	for _, other := range all {
@@ -71,7 +77,8 @@ func takenNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition) 
 	return resources, kinds
 }
 
-// conflicts is an error for each name that is wanted, not had, and taken.
+// conflicts returns an error that lists each name in want that is taken and not
+// in have.
 func conflicts(want, have []string, taken map[string]bool) error {
 	var errs []error
 	for _, name := range want {
@@ -82,6 +89,6 @@ func conflicts(want, have []string, taken map[string]bool) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	// The message of several is upstream's.
+	// Upstream formats several errors with this aggregate.
 	return errors.New(utilerrors.NewAggregate(errs).Error())
 }

@@ -13,7 +13,10 @@ func TestAcceptNames(t *testing.T) {
 	type names = apiextensionsv1.CustomResourceDefinitionNames
 	const installing = "Established=False Installing: the initial names have been accepted"
 	const notAccepted = "Established=False NotAccepted: not all names are accepted"
-	full := names{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList", ShortNames: []string{"w", "wi"}, Categories: []string{"all"}}
+	full := names{
+		Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList",
+		ShortNames: []string{"w", "wi"}, Categories: []string{"all"},
+	}
 	established := []apiextensionsv1.CustomResourceDefinitionCondition{{
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, Reason: "InitialNamesAccepted",
 	}}
@@ -25,7 +28,7 @@ func TestAcceptNames(t *testing.T) {
 		want       names
 		says       []string
 	}{
-		"nobody else": {want: full, says: []string{"NamesAccepted=True NoConflicts: no conflicts found", installing}},
+		"no other definition": {want: full, says: []string{"NamesAccepted=True NoConflicts: no conflicts found", installing}},
 		"another group": {
 			group: "example.org", other: full, want: full,
 			says: []string{"NamesAccepted=True NoConflicts: no conflicts found", installing},
@@ -45,21 +48,24 @@ func TestAcceptNames(t *testing.T) {
 			want:  names{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList", Categories: []string{"all"}},
 			says:  []string{`NamesAccepted=False ShortNamesConflict: ["w" is already in use, "wi" is already in use]`, notAccepted},
 		},
-		"kind and list kind, the last is told": {
+		"kind and list kind, the last is reported": {
 			other: names{Kind: "WidgetList", ListKind: "Widget"},
 			want:  names{Plural: "widgets", Singular: "widget", ShortNames: []string{"w", "wi"}, Categories: []string{"all"}},
 			says:  []string{`NamesAccepted=False ListKindConflict: "WidgetList" is already in use`, notAccepted},
 		},
 		"the kind": {
 			other: names{Kind: "Widget"},
-			want:  names{Plural: "widgets", Singular: "widget", ListKind: "WidgetList", ShortNames: []string{"w", "wi"}, Categories: []string{"all"}},
-			says:  []string{`NamesAccepted=False KindConflict: "Widget" is already in use`, notAccepted},
+			want: names{
+				Plural: "widgets", Singular: "widget", ListKind: "WidgetList",
+				ShortNames: []string{"w", "wi"}, Categories: []string{"all"},
+			},
+			says: []string{`NamesAccepted=False KindConflict: "Widget" is already in use`, notAccepted},
 		},
-		"names that it has it keeps": {
+		"a definition keeps its names": {
 			other: full, have: full, want: full,
 			says: []string{"NamesAccepted=True NoConflicts: no conflicts found", installing},
 		},
-		"established stays, whatever happens to names": {
+		"established stays, despite a conflict": {
 			other: names{ShortNames: []string{"w"}}, have: names{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
 			conditions: established,
 			want:       names{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList", Categories: []string{"all"}},

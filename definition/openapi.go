@@ -12,20 +12,22 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// OpenAPIModelName has the type published under upstream's name.
+// OpenAPIModelName returns upstream's name, so that the type is published under
+// it.
 func (CustomResourceDefinition) OpenAPIModelName() string {
 	return apiextensionsv1.CustomResourceDefinition{}.OpenAPIModelName()
 }
 
-// OpenAPIModelName has the type published under upstream's name.
+// OpenAPIModelName returns upstream's name, so that the type is published under
+// it.
 func (CustomResourceDefinitionList) OpenAPIModelName() string {
 	return apiextensionsv1.CustomResourceDefinitionList{}.OpenAPIModelName()
 }
 
-// OpenAPIDefinitions describes definitions themselves, in both API versions:
-// upstream's description, with prune, status.skeletons and the keywords of a
-// schema that are ours, so that clients which check what they send by it, and
-// server-side apply, know them.
+// OpenAPIDefinitions returns the OpenAPI schemas of CustomResourceDefinitions in
+// both API versions: upstream's schemas, with prune, status.skeletons and our
+// schema keywords added. Clients validate with them, and server-side apply finds
+// the fields there.
 func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	const models = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."
 	out := map[string]common.OpenAPIDefinition{}
@@ -38,7 +40,8 @@ func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 		prefix := models + version + "."
 		declare(out, prefix+"JSONSchemaProps", keywords())
 		declare(out, prefix+"CustomResourceDefinitionSpec", map[string]spec.Schema{
-			"prune": flag("prune says for all versions whether objects lose the fields that the schema does not specify. It is the opposite of preserveUnknownFields."),
+			"prune": flag("prune says for all versions whether objects lose the fields that the schema does not specify. " +
+				"It is the opposite of preserveUnknownFields."),
 		})
 		declare(out, prefix+"CustomResourceDefinitionVersion", map[string]spec.Schema{
 			"prune": flag("prune says whether objects of this version lose the fields that the schema does not specify."),
@@ -48,7 +51,8 @@ func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 	return out
 }
 
-// declare adds properties to a model without changing what it shares.
+// declare adds properties to a model. It replaces the map of properties, because
+// upstream may share the existing one.
 func declare(models map[string]common.OpenAPIDefinition, name string, added map[string]spec.Schema) {
 	model, ok := models[name]
 	if !ok {
@@ -61,14 +65,16 @@ func declare(models map[string]common.OpenAPIDefinition, name string, added map[
 }
 
 func keywords() map[string]spec.Schema {
-	normalize := *spec.StringProperty().WithDescription("x-kubernetes-normalize: undefined makes null, [] and {} at this property the same as absent.")
+	normalize := *spec.StringProperty().WithDescription(
+		"x-kubernetes-normalize: undefined makes null, [] and {} at this property the same as absent.")
 	return map[string]spec.Schema{
-		schema.ImmutableKeyword:     flag("x-kubernetes-immutable keeps the whole value as it is, absence included."),
-		schema.ImmutableKeysKeyword: flag("x-kubernetes-immutable-keys keeps the set of keys of a map, or of a list of type map; the values may change."),
-		schema.AdditionOnlyKeyword:  flag("x-kubernetes-addition-only lets keys, or items of a list of type map or set, come and not go."),
-		schema.DeletionOnlyKeyword:  flag("x-kubernetes-deletion-only lets keys, or items of a list of type map or set, go and not come."),
-		schema.NoPruneKeyword:       flag("x-kubernetes-no-prune leaves the value alone, with every field at every depth."),
-		schema.NormalizeKeyword:     normalize,
+		schema.ImmutableKeyword: flag("x-kubernetes-immutable keeps the whole value as it is, absence included."),
+		schema.ImmutableKeysKeyword: flag(
+			"x-kubernetes-immutable-keys keeps the set of keys of a map, or of a list of type map; the values may change."),
+		schema.AdditionOnlyKeyword: flag("x-kubernetes-addition-only lets keys, or items of a list of type map or set, come and not go."),
+		schema.DeletionOnlyKeyword: flag("x-kubernetes-deletion-only lets keys, or items of a list of type map or set, go and not come."),
+		schema.NoPruneKeyword:      flag("x-kubernetes-no-prune leaves the value alone, with every field at every depth."),
+		schema.NormalizeKeyword:    normalize,
 	}
 }
 
@@ -83,9 +89,11 @@ func skeletonList() spec.Schema {
 	}}
 	shown.AddExtension(schema.PreserveUnknownFieldsKeyword, true)
 	item := spec.Schema{SchemaProps: spec.SchemaProps{
-		Type:       []string{"object"},
-		Required:   []string{"version", "schema"},
-		Properties: map[string]spec.Schema{"version": *spec.StringProperty().WithDescription("version is the name of the version."), "schema": shown},
+		Type:     []string{"object"},
+		Required: []string{"version", "schema"},
+		Properties: map[string]spec.Schema{
+			"version": *spec.StringProperty().WithDescription("version is the name of the version."), "schema": shown,
+		},
 	}}
 	out := *spec.ArrayProperty(&item).WithDescription(
 		"skeletons are the shapes that the schemas have, when the annotation " + ShowSkeletonAnnotation + ` is "true".`)

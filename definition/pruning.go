@@ -1,13 +1,16 @@
 package definition
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/schema"
 )
 
-// Pruned says whether objects of a version lose the fields that its schema does
-// not specify. It reads the stored form, as Prepare leaves it.
+// Pruned reports whether the server drops the fields of a version's objects that
+// the schema does not specify. It expects a definition that Prepare has
+// processed.
 func (s *CustomResourceDefinitionSpec) Pruned(version string) bool {
 	if v := s.Version(version); v != nil && v.Prune != nil {
 		return *v.Prune
@@ -15,7 +18,7 @@ func (s *CustomResourceDefinitionSpec) Pruned(version string) bool {
 	return !schema.IsTrue(s.PreserveUnknownFields) && (s.Prune == nil || *s.Prune)
 }
 
-// PrunedAnywhere says whether pruning is on in any version.
+// PrunedAnywhere reports whether pruning is on in any version.
 func (s *CustomResourceDefinitionSpec) PrunedAnywhere() bool {
 	for _, v := range s.Versions {
 		if s.Pruned(v.Name) {
@@ -25,7 +28,7 @@ func (s *CustomResourceDefinitionSpec) PrunedAnywhere() bool {
 	return false
 }
 
-// PrunedEverywhere says whether pruning is on in all versions.
+// PrunedEverywhere reports whether pruning is on in all versions.
 func (s *CustomResourceDefinitionSpec) PrunedEverywhere() bool {
 	for _, v := range s.Versions {
 		if !s.Pruned(v.Name) {
@@ -35,11 +38,12 @@ func (s *CustomResourceDefinitionSpec) PrunedEverywhere() bool {
 	return true
 }
 
-// settlePruning turns what a request says about pruning into the stored form:
-// one flag per version, of which v1 shows as little as possible. What the
-// request does not say stays as it was. A request that Validate refuses for its
-// flags is left as it is, so that the errors name what was written.
-func (w Write) settlePruning(crd *CustomResourceDefinition) {
+// setPruning replaces the pruning flags of a request with those of the stored
+// form: one decision per version, written with as few flags as possible. A
+// version keeps its stored flag if the request sets none for it. If Validate
+// refuses the flags, setPruning leaves them alone, so that the errors name the
+// fields that the client wrote.
+func (w Write) setPruning(crd *CustomResourceDefinition) {
 	if len(w.validatePruning(crd)) > 0 {
 		return
 	}
@@ -65,7 +69,7 @@ func (w Write) settlePruning(crd *CustomResourceDefinition) {
 	}
 }
 
-// pruned is the flag of a version after the write.
+// pruned reports whether the version is pruned after the write.
 func (w Write) pruned(spec *CustomResourceDefinitionSpec, v *CustomResourceDefinitionVersion) bool {
 	switch {
 	case v.Prune != nil:
@@ -77,17 +81,18 @@ func (w Write) pruned(spec *CustomResourceDefinitionSpec, v *CustomResourceDefin
 	case w.Old != nil && w.Old.Spec.Version(v.Name) != nil:
 		return w.Old.Spec.Pruned(v.Name)
 	}
-	// A version that nobody has said anything about.
+	// A new version without a flag: v1 prunes by default, v1beta1 does not unless all
+	// stored versions are pruned.
 	return w.APIVersion != V1beta1 || w.Old != nil && w.Old.Spec.PrunedEverywhere()
 }
 
-// validatePruning reports flags that contradict each other, and pruning that is
-// switched off where v1 does not allow it.
+// validatePruning reports flags that contradict each other, and flags that turn
+// pruning off where v1 does not allow it.
 func (w Write) validatePruning(crd *CustomResourceDefinition) field.ErrorList {
 	spec, path := &crd.Spec, field.NewPath("spec")
 	var errs field.ErrorList
-	contradiction := func(path *field.Path, value *bool, other string, said bool) {
-		errs = append(errs, field.Invalid(path, *value, "contradicts "+other+": "+text(said)))
+	contradiction := func(path *field.Path, value *bool, other string, otherValue bool) {
+		errs = append(errs, field.Invalid(path, *value, "contradicts "+other+": "+strconv.FormatBool(otherValue)))
 	}
 	if spec.Prune != nil && spec.PreserveUnknownFields != nil && *spec.Prune == *spec.PreserveUnknownFields {
 		contradiction(path.Child("prune"), spec.Prune, "spec.preserveUnknownFields", *spec.PreserveUnknownFields)
@@ -103,18 +108,18 @@ func (w Write) validatePruning(crd *CustomResourceDefinition) field.ErrorList {
 		}
 	}
 	if len(errs) == 0 && w.APIVersion != V1beta1 {
-		errs = w.refuseUnpruned(spec)
+		errs = w.forbidUnpruned(spec)
 	}
 	return errs
 }
 
-// refuseUnpruned refuses to switch pruning off, which only v1beta1 can.
-func (w Write) refuseUnpruned(spec *CustomResourceDefinitionSpec) field.ErrorList {
+// forbidUnpruned refuses flags that turn pruning off. Only v1beta1 can do that.
+func (w Write) forbidUnpruned(spec *CustomResourceDefinitionSpec) field.ErrorList {
 	const instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if w.Old != nil && len(w.Old.Spec.Versions) > 0 && !w.Old.Spec.PrunedAnywhere() {
-		// It is off as a whole and may stay so, new versions included.
+		// Pruning is off in all stored versions. It may stay off, in new versions too.
 		return nil
 	}
 	if schema.IsTrue(spec.PreserveUnknownFields) {
@@ -124,17 +129,11 @@ func (w Write) refuseUnpruned(spec *CustomResourceDefinitionSpec) field.ErrorLis
 		errs = append(errs, field.Invalid(path.Child("prune"), false, "cannot set to false, "+instead))
 	}
 	for i, v := range spec.Versions {
-		stays := w.Old != nil && w.Old.Spec.Version(v.Name) != nil && !w.Old.Spec.Pruned(v.Name)
-		if v.Prune != nil && !*v.Prune && !stays {
-			errs = append(errs, field.Invalid(path.Child("versions").Index(i).Child("prune"), false, "cannot set to false, "+instead))
+		offBefore := w.Old != nil && w.Old.Spec.Version(v.Name) != nil && !w.Old.Spec.Pruned(v.Name)
+		if v.Prune != nil && !*v.Prune && !offBefore {
+			at := path.Child("versions").Index(i).Child("prune")
+			errs = append(errs, field.Invalid(at, false, "cannot set to false, "+instead))
 		}
 	}
 	return errs
-}
-
-func text(flag bool) string {
-	if flag {
-		return "true"
-	}
-	return "false"
 }

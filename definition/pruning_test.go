@@ -12,8 +12,8 @@ import (
 )
 
 // Each row writes the flags of a definition with the versions v1 and v2. stored
-// is what was written before, through v1beta1; nothing means that the definition
-// is created.
+// are the flags of the stored definition, which was written through v1beta1. If
+// stored is empty, the row creates the definition.
 func TestPruning(t *testing.T) {
 	const instead = ", set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 	const (
@@ -29,36 +29,81 @@ func TestPruning(t *testing.T) {
 		beta    string // what v1beta1 shows afterwards
 		want    []string
 	}{
-		"v1, nothing said":               {through: "v1", v1: "", beta: on},
-		"v1, prune: true":                {through: "v1", write: "prune: true", v1: "", beta: on},
-		"v1, prune: true in a version":   {through: "v1", write: "versions: [{name: v1, prune: true}]", v1: "", beta: on},
-		"v1beta1, nothing said":          {through: "v1beta1", v1: off, beta: off},
-		"v1beta1, prune: true":           {through: "v1beta1", write: "prune: true", v1: "", beta: on},
-		"v1beta1, prune: false":          {through: "v1beta1", write: "prune: false", v1: off, beta: off},
-		"v1beta1, not preserved":         {through: "v1beta1", write: on, v1: "", beta: on},
-		"v1beta1, both, in agreement":    {through: "v1beta1", write: "prune: true\npreserveUnknownFields: false", v1: "", beta: on},
-		"v1beta1, one version":           {through: "v1beta1", write: "versions: [{name: v1, prune: true}, {name: v2, prune: false}]", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
-		"v1beta1, one version says":      {through: "v1beta1", write: "versions: [{name: v1, prune: true}, {name: v2}]", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
-		"v1 keeps on":                    {stored: on, through: "v1", v1: "", beta: on},
-		"v1 keeps off, nothing said":     {stored: off, through: "v1", v1: off, beta: off},
-		"v1 keeps off, said":             {stored: off, through: "v1", write: off, v1: off, beta: off},
-		"v1 keeps mixed, nothing said":   {stored: mixed, through: "v1", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
-		"v1 keeps mixed, said":           {stored: mixed, through: "v1", write: "versions: [{name: v1}, {name: v2, prune: false}]", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
-		"v1 turns it on":                 {stored: off, through: "v1", write: on, v1: "", beta: on},
-		"v1 turns mixed on":              {stored: mixed, through: "v1", write: on, v1: "", beta: on},
-		"v1 turns a version on":          {stored: mixed, through: "v1", write: "versions: [{name: v1}, {name: v2, prune: true}]", v1: "", beta: on},
-		"v1beta1 keeps on":               {stored: on, through: "v1beta1", v1: "", beta: on},
-		"v1beta1 keeps mixed":            {stored: mixed, through: "v1beta1", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
-		"v1beta1 turns it off":           {stored: on, through: "v1beta1", write: off, v1: off, beta: off},
-		"v1beta1 turns it on":            {stored: off, through: "v1beta1", write: "prune: true", v1: "", beta: on},
-		"v1 may not be created off":      {through: "v1", write: off, want: []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead}},
-		"v1 may not be created unpruned": {through: "v1", write: "prune: false", want: []string{`spec.prune: Invalid value: false: cannot set to false` + instead}},
+		"v1, no flag":                  {through: "v1", v1: "", beta: on},
+		"v1, prune: true":              {through: "v1", write: "prune: true", v1: "", beta: on},
+		"v1, prune: true in a version": {through: "v1", write: "versions: [{name: v1, prune: true}]", v1: "", beta: on},
+		"v1beta1, no flag":             {through: "v1beta1", v1: off, beta: off},
+		"v1beta1, prune: true":         {through: "v1beta1", write: "prune: true", v1: "", beta: on},
+		"v1beta1, prune: false":        {through: "v1beta1", write: "prune: false", v1: off, beta: off},
+		"v1beta1, not preserved":       {through: "v1beta1", write: on, v1: "", beta: on},
+		"v1beta1, both, in agreement":  {through: "v1beta1", write: "prune: true\npreserveUnknownFields: false", v1: "", beta: on},
+		"v1beta1, one version": {
+			through: "v1beta1",
+			write:   "versions: [{name: v1, prune: true}, {name: v2, prune: false}]",
+			v1:      "versions: [{name: v1}, {name: v2, prune: false}]",
+			beta:    mixed,
+		},
+		"v1beta1, a flag in one version": {
+			through: "v1beta1",
+			write:   "versions: [{name: v1, prune: true}, {name: v2}]",
+			v1:      "versions: [{name: v1}, {name: v2, prune: false}]",
+			beta:    mixed,
+		},
+		"v1 keeps on":                 {stored: on, through: "v1", v1: "", beta: on},
+		"v1 keeps off, no flag":       {stored: off, through: "v1", v1: off, beta: off},
+		"v1 keeps off, with the flag": {stored: off, through: "v1", write: off, v1: off, beta: off},
+		"v1 keeps mixed, no flag":     {stored: mixed, through: "v1", v1: "versions: [{name: v1}, {name: v2, prune: false}]", beta: mixed},
+		"v1 keeps mixed, with the flag": {
+			stored:  mixed,
+			through: "v1",
+			write:   "versions: [{name: v1}, {name: v2, prune: false}]",
+			v1:      "versions: [{name: v1}, {name: v2, prune: false}]",
+			beta:    mixed,
+		},
+		"v1 turns it on":    {stored: off, through: "v1", write: on, v1: "", beta: on},
+		"v1 turns mixed on": {stored: mixed, through: "v1", write: on, v1: "", beta: on},
+		"v1 turns a version on": {
+			stored:  mixed,
+			through: "v1",
+			write:   "versions: [{name: v1}, {name: v2, prune: true}]",
+			v1:      "",
+			beta:    on,
+		},
+		"v1beta1 keeps on": {stored: on, through: "v1beta1", v1: "", beta: on},
+		"v1beta1 keeps mixed": {
+			stored:  mixed,
+			through: "v1beta1",
+			v1:      "versions: [{name: v1}, {name: v2, prune: false}]",
+			beta:    mixed,
+		},
+		"v1beta1 turns it off": {stored: on, through: "v1beta1", write: off, v1: off, beta: off},
+		"v1beta1 turns it on":  {stored: off, through: "v1beta1", write: "prune: true", v1: "", beta: on},
+		"v1 may not be created off": {
+			through: "v1",
+			write:   off,
+			want:    []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead},
+		},
+		"v1 may not be created unpruned": {
+			through: "v1",
+			write:   "prune: false",
+			want:    []string{`spec.prune: Invalid value: false: cannot set to false` + instead},
+		},
 		"v1 may not be created with a version unpruned": {
 			through: "v1", write: "versions: [{name: v1}, {name: v2, prune: false}]",
 			want: []string{`spec.versions[1].prune: Invalid value: false: cannot set to false` + instead},
 		},
-		"v1 may not turn it off":    {stored: on, through: "v1", write: off, want: []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead}},
-		"v1 may not turn mixed off": {stored: mixed, through: "v1", write: off, want: []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead}},
+		"v1 may not turn it off": {
+			stored:  on,
+			through: "v1",
+			write:   off,
+			want:    []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead},
+		},
+		"v1 may not turn mixed off": {
+			stored:  mixed,
+			through: "v1",
+			write:   off,
+			want:    []string{`spec.preserveUnknownFields: Invalid value: true: cannot set to true` + instead},
+		},
 		"v1 may not turn another version off": {
 			stored: mixed, through: "v1", write: "versions: [{name: v1, prune: false}, {name: v2, prune: false}]",
 			want: []string{`spec.versions[0].prune: Invalid value: false: cannot set to false` + instead},
@@ -99,7 +144,7 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-// flagged is a definition with two versions and the flags given.
+// flagged returns a definition with two versions and the given flags.
 func flagged(t *testing.T, version, write string) *definition.CustomResourceDefinition {
 	t.Helper()
 	both := `
@@ -116,32 +161,32 @@ spec:
 	if version == "v1beta1" {
 		crd = readV1beta1(t, both)
 	}
-	var said definition.CustomResourceDefinitionSpec
-	if err := yaml.Unmarshal([]byte(write), &said); err != nil {
+	var given definition.CustomResourceDefinitionSpec
+	if err := yaml.Unmarshal([]byte(write), &given); err != nil {
 		t.Fatal(err)
 	}
-	crd.Spec.Prune, crd.Spec.PreserveUnknownFields = said.Prune, said.PreserveUnknownFields
-	for i, v := range said.Versions {
+	crd.Spec.Prune, crd.Spec.PreserveUnknownFields = given.Prune, given.PreserveUnknownFields
+	for i, v := range given.Versions {
 		crd.Spec.Versions[i].Prune = v.Prune
 	}
 	return crd
 }
 
-// flags is what a spec, or a definition, says about pruning.
+// flags returns the pruning flags of a spec or of a definition.
 func flags(t *testing.T, text []byte) map[string]any {
 	t.Helper()
-	var said struct {
+	var crd struct {
 		Spec map[string]any `json:"spec"`
 	}
 	var top map[string]any
-	if err := yaml.Unmarshal(text, &said); err != nil {
+	if err := yaml.Unmarshal(text, &crd); err != nil {
 		t.Fatal(err)
 	}
 	if err := yaml.Unmarshal(text, &top); err != nil {
 		t.Fatal(err)
 	}
-	if said.Spec != nil {
-		top = said.Spec
+	if crd.Spec != nil {
+		top = crd.Spec
 	}
 	out := map[string]any{}
 	for _, name := range []string{"prune", "preserveUnknownFields"} {
@@ -167,7 +212,7 @@ func asJSON(t testing.TB, value any) []byte {
 	return out
 }
 
-func TestWhatNeedsPruning(t *testing.T) {
+func TestFieldsThatNeedPruning(t *testing.T) {
 	const webhook = `
 conversion:
   strategy: Webhook
@@ -176,8 +221,10 @@ conversion:
 `
 	const twoVersions = `
 versions:
-- {name: v1, served: true, storage: true, prune: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: string, default: x}}}}}
-- {name: v2, served: true, storage: false, prune: false, schema: {openAPIV3Schema: {type: object, properties: {b: {type: string, default: x}}}}}
+- {name: v1, served: true, storage: true, prune: true, schema: {openAPIV3Schema: {type: object,
+    properties: {a: {type: string, default: x}}}}}
+- {name: v2, served: true, storage: false, prune: false, schema: {openAPIV3Schema: {type: object,
+    properties: {b: {type: string, default: x}}}}}
 `
 	tests := map[string]struct {
 		spec string
@@ -201,8 +248,12 @@ versions:
 		},
 		"no schema otherwise": {spec: `prune: false`},
 		"extensions in logic": {
-			spec: "prune: true\nvalidation: {openAPIV3Schema: {type: object, properties: {a: {anyOf: [{type: object, x-kubernetes-no-prune: true}]}}}}",
-			want: []string{`spec.validation.openAPIV3Schema.properties[a].anyOf[0].x-kubernetes-no-prune: Forbidden: must not be used inside allOf, anyOf, oneOf or not`},
+			spec: "prune: true\nvalidation: {openAPIV3Schema: {type: object, properties: {a: {anyOf: [{type: object, " +
+				"x-kubernetes-no-prune: true}]}}}}",
+			want: []string{
+				`spec.validation.openAPIV3Schema.properties[a].anyOf[0].x-kubernetes-no-prune: Forbidden: must not be used inside allOf, ` +
+					`anyOf, oneOf or not`,
+			},
 		},
 		"extensions in logic, not pruned": {
 			spec: `validation: {openAPIV3Schema: {type: object, properties: {a: {anyOf: [{type: object, x-kubernetes-no-prune: true}]}}}}`,

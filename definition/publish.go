@@ -23,20 +23,21 @@ const (
 	selectableExtension = "x-kubernetes-selectable-fields"
 )
 
-// Published is what one version of a definition tells clients about the objects
-// of its kind. It is made by Publish.
+// Published renders the OpenAPI schemas of one version of a definition, for
+// clients. Publish makes it.
 type Published struct {
 	kind       runtimeschema.GroupVersionKind
 	selectable []apiextensionsv1.SelectableField
-	// schema is nil where the version has none.
+	// schema is the schema in structural form, with logic. It is nil if the version
+	// has no schema.
 	schema *schema.Schema
-	// open says that objects may have fields that the schema does not specify.
+	// open is true if objects may have fields that the schema does not specify.
 	open bool
 }
 
-// Publish reads a version of a definition. The error names a version that the
-// definition does not have, or whose schema cannot be read; no served version of
-// a definition that passed Validate is such a one.
+// Publish reads a version of a definition. It returns an error if the definition
+// has no such version, or if its schema cannot be decoded. The served versions
+// of a definition that passed Validate have no such schema.
 func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	v := crd.Spec.Version(version)
 	if v == nil {
@@ -52,25 +53,26 @@ func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	}
 	if s != nil {
 		p.open = !crd.Spec.Pruned(version) || schema.IsTrue(s.PreserveUnknownFields) || schema.IsTrue(s.NoPrune)
-		p.schema = standInBuilder{published: true}.build(s, skeleton.Build(s))
+		p.schema = structuralBuilder{published: true}.build(s, skeleton.Build(s))
 	}
 	return p, nil
 }
 
-// OpenAPIV2 is the schema of the kind as /openapi/v2 publishes it: every place
-// of the skeleton, with our extensions and with descriptions that begin with
-// what may not change. Version 2 knows no logic, and kubectl no fields beside
-// unknown ones, so what lies below a nullable place or one that preserves
-// unknown fields is left out, as upstream leaves it out. It is made anew on each
-// call and belongs to the caller.
+// OpenAPIV2 returns the schema of the kind for /openapi/v2. It has every field
+// of the skeleton, with our extensions, and the description of a field with a
+// marker begins with a text such as "Immutable. ".
+//
+// As upstream does, it omits what OpenAPI v2 or kubectl cannot read: logic, and
+// everything below a field that is nullable or preserves unknown fields. Each
+// call makes a new schema, which belongs to the caller.
 func (p Published) OpenAPIV2() *spec.Schema {
 	return p.render(renderer{v2: true, objectMeta: objectMetaV2})
 }
 
-// OpenAPIV3 is the schema of the kind as /openapi/v3 publishes it, see
-// OpenAPIV2. Logic stays in it; patternProperties and items by position, which
-// OpenAPI does not know, are choices of what is given. It is made anew on each
-// call and belongs to the caller.
+// OpenAPIV3 returns the schema of the kind for /openapi/v3, see OpenAPIV2. It
+// includes logic. OpenAPI has no patternProperties and no items by position;
+// they become anyOf with the given schemas. Each call makes a new schema, which
+// belongs to the caller.
 func (p Published) OpenAPIV3() *spec.Schema { return p.render(renderer{objectMeta: objectMetaV3}) }
 
 func (p Published) render(r renderer) *spec.Schema {
@@ -88,10 +90,11 @@ func (p Published) render(r renderer) *spec.Schema {
 	return out
 }
 
-// body is what the definition says about objects, and what all objects have.
+// body returns the schema of the definition with the fields of every Kubernetes
+// object.
 func (p Published) body(r renderer) *spec.Schema {
 	if p.schema == nil || r.v2 && p.open {
-		// Properties here would have kubectl refuse all others.
+		// If the schema listed properties, kubectl would refuse all other fields.
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	}
 	out := r.render(p.schema)
@@ -100,18 +103,20 @@ func (p Published) body(r renderer) *spec.Schema {
 	return out
 }
 
-// addResourceFields adds what Kubernetes knows about every object.
+// addResourceFields adds apiVersion, kind and metadata.
 func (r renderer) addResourceFields(out *spec.Schema, apiVersion, kind string) {
 	out.SetProperty("apiVersion", *spec.StringProperty().WithDescription(apiVersion))
 	out.SetProperty("kind", *spec.StringProperty().WithDescription(kind))
-	out.SetProperty("metadata", *spec.RefSchema(r.objectMeta).WithDescription(metav1beta1.PartialObjectMetadata{}.SwaggerDoc()["metadata"]))
+	metadata := metav1beta1.PartialObjectMetadata{}.SwaggerDoc()["metadata"]
+	out.SetProperty("metadata", *spec.RefSchema(r.objectMeta).WithDescription(metadata))
 }
 
-// addEmbeddedFields adds the same to an object inside of another.
+// addEmbeddedFields adds apiVersion, kind and metadata to an embedded object.
 func (r renderer) addEmbeddedFields(out *spec.Schema) {
+	const conventions = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 	r.addResourceFields(out,
-		"apiVersion defines the versioned schema of this representation of an object. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-		"kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds")
+		"apiVersion defines the versioned schema of this representation of an object. "+conventions+"#resources",
+		"kind is a string value representing the type of this object. In CamelCase. "+conventions+"#types-kinds")
 	for _, name := range []string{"kind", "apiVersion"} {
 		if !slices.Contains(out.Required, name) {
 			out.Required = append(slices.Clone(out.Required), name)

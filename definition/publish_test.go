@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// What is the same in every published schema.
+// ownFields are the properties that every published schema has.
 const ownFields = `
   apiVersion: {type: string}
   kind: {type: string}
@@ -55,13 +55,16 @@ properties:` + ownFields + `
       a: {type: string, description: Immutable. About a., x-kubernetes-immutable: true}
       b: {type: object, description: "Keys are immutable. ", additionalProperties: {type: string}, x-kubernetes-immutable-keys: true}
       c: {type: object, description: Addition only. About c., additionalProperties: {type: string}, x-kubernetes-addition-only: true}
-      d: {type: object, description: "Deletion only. ", additionalProperties: {type: string}, x-kubernetes-deletion-only: true, x-kubernetes-normalize: undefined}
+      d: {type: object, description: "Deletion only. ", additionalProperties: {type: string}, x-kubernetes-deletion-only: true,
+          x-kubernetes-normalize: undefined}
 `,
 		},
 		"logic and its structure": {
-			schema: `{type: object, properties: {spec: {type: object, oneOf: [{properties: {a: {type: string}}}, {required: [b]}], properties: {b: {type: string}}}}}`,
-			v2:     `{type: object, properties: {` + flow + `, spec: {type: object, properties: {a: {}, b: {type: string}}}}}`,
-			v3:     `{type: object, properties: {` + flow + `, spec: {type: object, oneOf: [{properties: {a: {type: string}}}, {required: [b]}], properties: {a: {}, b: {type: string}}}}}`,
+			schema: `{type: object, properties: {spec: {type: object, oneOf: [{properties: {a: {type: string}}}, {required: [b]}], ` +
+				`properties: {b: {type: string}}}}}`,
+			v2: `{type: object, properties: {` + flow + `, spec: {type: object, properties: {a: {}, b: {type: string}}}}}`,
+			v3: `{type: object, properties: {` + flow + `, spec: {type: object, oneOf: [{properties: {a: {type: string}}}, ` +
+				`{required: [b]}], properties: {a: {}, b: {type: string}}}}}`,
 		},
 		"patterns and positions": {
 			schema: `
@@ -82,11 +85,13 @@ properties:` + ownFields + `
 type: object
 properties:` + ownFields + `
   one: {type: object, additionalProperties: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}
-  many: {type: object, additionalProperties: {anyOf: [{type: string, description: "Immutable. ", x-kubernetes-immutable: true}, {type: integer}]}}
-  tuple: {type: array, items: {anyOf: [{type: string, description: "Immutable. ", x-kubernetes-immutable: true}, {x-kubernetes-preserve-unknown-fields: true}]}}
+  many: {type: object, additionalProperties: {anyOf: [{type: string, description: "Immutable. ", x-kubernetes-immutable: true},
+      {type: integer}]}}
+  tuple: {type: array, items: {anyOf: [{type: string, description: "Immutable. ", x-kubernetes-immutable: true},
+      {x-kubernetes-preserve-unknown-fields: true}]}}
 `,
 		},
-		"what lies below a nullable or open place": {
+		"below a nullable field and below one that preserves unknown fields": {
 			schema: `
 type: object
 required: [none]
@@ -109,8 +114,10 @@ type: object
 required: [none]
 properties:` + ownFields + `
   none: {type: object, nullable: true, properties: {a: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}}
-  o: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}}
-  p: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-no-prune: true, properties: {a: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}}
+  o: {type: object, x-kubernetes-preserve-unknown-fields: true,
+      properties: {a: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}}
+  p: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-no-prune: true,
+      properties: {a: {type: string, description: "Immutable. ", x-kubernetes-immutable: true}}}
   q: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
 `,
 		},
@@ -126,7 +133,8 @@ properties:
     type: array
     x-kubernetes-list-type: map
     x-kubernetes-list-map-keys: [a]
-    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}}, x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
+    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}},
+        x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
     maxItems: 3
 `,
 			v2: `
@@ -140,7 +148,8 @@ properties:` + ownFields + `
     type: array
     x-kubernetes-list-type: map
     x-kubernetes-list-map-keys: [a]
-    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}}, x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
+    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}},
+        x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
     maxItems: 3
 `,
 			v3: `
@@ -154,11 +163,12 @@ properties:` + ownFields + `
     type: array
     x-kubernetes-list-type: map
     x-kubernetes-list-map-keys: [a]
-    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}}, x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
+    items: {type: object, required: [a], properties: {a: {type: string, maxLength: 5}},
+        x-kubernetes-validations: [{rule: self.a != ''}], x-kubernetes-map-type: granular}
     maxItems: 3
 `,
 		},
-		"an open root": {
+		"a root that preserves unknown fields": {
 			schema: `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}`,
 			v2:     `{type: object}`,
 			v3:     `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {` + flow + `, a: {type: string}}}`,
@@ -209,8 +219,8 @@ func TestPublishedWithoutSchema(t *testing.T) {
 
 const flow = `apiVersion: {type: string}, kind: {type: string}, metadata: {$ref: ObjectMeta}`
 
-// plain is a published schema without its kind and without the words that
-// Kubernetes has for its own fields.
+// plain decodes a published schema and removes its kind and the descriptions of
+// Kubernetes' own fields.
 func plain(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -243,8 +253,8 @@ func strip(value any) {
 	}
 }
 
-// encodable holds that a document with the schemas can be served as protobuf,
-// whose encoding knows the words of OpenAPI and no others.
+// encodable asserts that a document with the schemas can be encoded as protobuf,
+// which has the keywords of OpenAPI and no others.
 func encodable(t *testing.T, v2, v3 *spec.Schema) {
 	t.Helper()
 	info := map[string]any{"title": "x", "version": "1"}
@@ -255,9 +265,12 @@ func encodable(t *testing.T, v2, v3 *spec.Schema) {
 	if _, err := openapiv2.ParseDocument(doc); err != nil {
 		t.Errorf("OpenAPI v2: %v", err)
 	}
-	doc = asJSON(t, map[string]any{"openapi": "3.0.0", "info": info, "paths": map[string]any{}, "components": map[string]any{"schemas": map[string]any{
+	schemas := map[string]any{
 		"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": meta, "x": json.RawMessage(asJSON(t, v3)),
-	}}})
+	}
+	doc = asJSON(t, map[string]any{
+		"openapi": "3.0.0", "info": info, "paths": map[string]any{}, "components": map[string]any{"schemas": schemas},
+	})
 	if _, err := openapiv3.ParseDocument(doc); err != nil {
 		t.Errorf("OpenAPI v3: %v", err)
 	}

@@ -10,12 +10,12 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// schemaPath is where the schema of the version at an index stands.
+// schemaPath returns the path of the schema of the version at an index.
 func schemaPath(version int) *field.Path {
 	return field.NewPath("spec", "versions").Index(version).Child("schema", "openAPIV3Schema")
 }
 
-// below is a path inside of the schema that stands at root.
+// below returns the path of a node in the schema whose path is root.
 func below(root *field.Path, path *schema.Path) *field.Path {
 	if path == nil {
 		return root
@@ -23,7 +23,7 @@ func below(root *field.Path, path *schema.Path) *field.Path {
 	return root.Child(path.String())
 }
 
-// HasSchema says whether the version has a schema at all.
+// HasSchema reports whether the version has a schema.
 func (v *CustomResourceDefinitionVersion) HasSchema() bool {
 	return v.Schema != nil && !isNull(v.Schema.OpenAPIV3Schema)
 }
@@ -33,9 +33,9 @@ func isNull(raw json.RawMessage) bool {
 	return len(trimmed) == 0 || bytes.Equal(trimmed, []byte("null"))
 }
 
-// DecodeSchema reads the schema of the version, and the paths in it that are no
-// keywords. A version without a schema has nil. The error is schema.Errors, or
-// says that the bytes are no JSON.
+// DecodeSchema decodes the schema of the version. It also returns the paths of
+// keys that are not schema keywords. s is nil if the version has no schema. The
+// error is a schema.Errors, or a JSON error.
 func (v *CustomResourceDefinitionVersion) DecodeSchema() (s *schema.Schema, unknown []*schema.Path, err error) {
 	if !v.HasSchema() {
 		return nil, nil, nil
@@ -47,8 +47,8 @@ func (v *CustomResourceDefinitionVersion) DecodeSchema() (s *schema.Schema, unkn
 	return schema.Decode(value)
 }
 
-// canonicalize writes the schema in one way, so that two that say the same are
-// equal as bytes.
+// canonicalize encodes the schema with sorted keys and without spaces, so that
+// equal schemas have equal bytes.
 func (in *CustomResourceValidation) canonicalize() {
 	if in == nil {
 		return
@@ -66,9 +66,10 @@ func (in *CustomResourceValidation) canonicalize() {
 	}
 }
 
-// DropUnknown takes the keys that are no keywords out of the schemas of crd,
-// which it changes, and returns their paths: what fieldValidation is about. A
-// schema that cannot be read is left to Validate.
+// DropUnknown removes the keys that are not schema keywords from the schemas of
+// crd. It returns their paths, which the query parameter fieldValidation turns
+// into warnings or errors. It skips a schema that cannot be decoded; Validate
+// reports that.
 func DropUnknown(crd *CustomResourceDefinition) []string {
 	var dropped []string
 	for i := range crd.Spec.Versions {

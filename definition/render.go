@@ -9,13 +9,14 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// renderer writes schemas as OpenAPI.
+// renderer converts schemas to OpenAPI.
 type renderer struct {
 	v2         bool
-	objectMeta string // where ObjectMeta is described
+	objectMeta string // the reference to the schema of ObjectMeta
 }
 
-// prefixes are what the description of a marked field begins with.
+// prefixes are the texts that the description of a field with a marker begins
+// with.
 var prefixes = map[immutability.Marker]string{
 	immutability.Immutable:     "Immutable. ",
 	immutability.ImmutableKeys: "Keys are immutable. ",
@@ -57,7 +58,7 @@ func (r renderer) render(s *schema.Schema) *spec.Schema {
 	} else {
 		r.logic(out, s)
 	}
-	if s.EmbeddedResource && !(r.v2 && keepsUnknown(s)) {
+	if s.EmbeddedResource && !(r.v2 && preservesUnknown(s)) {
 		r.addEmbeddedFields(out)
 	}
 	return out
@@ -73,13 +74,14 @@ func (r renderer) children(out *spec.Schema, s *schema.Schema) {
 	if a := s.AdditionalProperties; a != nil && a.Allows {
 		out.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: r.render(a.Schema)}
 	}
-	// Logic may hold items by position, which OpenAPI has no word for.
+	// Items by position, which only logic can still contain here, are omitted:
+	// OpenAPI has no keyword for them.
 	if s.Items != nil {
 		out.Items = &spec.SchemaOrArray{Schema: r.render(s.Items)}
 	}
 }
 
-// logic adds what only version 3 can say.
+// logic adds the keywords that only OpenAPI v3 has.
 func (r renderer) logic(out *spec.Schema, s *schema.Schema) {
 	each := func(in []*schema.Schema) []spec.Schema {
 		var all []spec.Schema
@@ -89,10 +91,10 @@ func (r renderer) logic(out *spec.Schema, s *schema.Schema) {
 		return all
 	}
 	out.AllOf, out.AnyOf, out.OneOf, out.Not = each(s.AllOf), each(s.AnyOf), each(s.OneOf), r.render(s.Not)
-	if !s.IntOrString || saysIntOrString(s.AnyOf) || len(s.AllOf) > 0 && saysIntOrString(s.AllOf[0].AnyOf) {
+	if !s.IntOrString || isIntOrString(s.AnyOf) || len(s.AllOf) > 0 && isIntOrString(s.AllOf[0].AnyOf) {
 		return
 	}
-	// Upstream spells out what the extension means.
+	// As upstream does, add the meaning of the extension in standard keywords.
 	choice := []spec.Schema{*spec.Int64Property(), *spec.StringProperty()}
 	choice[0].Format = ""
 	if out.AnyOf == nil {
@@ -102,14 +104,14 @@ func (r renderer) logic(out *spec.Schema, s *schema.Schema) {
 	}
 }
 
-func saysIntOrString(branches []*schema.Schema) bool {
+func isIntOrString(branches []*schema.Schema) bool {
 	return len(branches) == 2 && branches[0].Type == "integer" && branches[1].Type == "string"
 }
 
-func keepsUnknown(s *schema.Schema) bool { return schema.IsTrue(s.PreserveUnknownFields) }
+func preservesUnknown(s *schema.Schema) bool { return schema.IsTrue(s.PreserveUnknownFields) }
 
-// simplify leaves out what version 2 does not know and what kubectl cannot read
-// in it, as upstream does.
+// simplify omits what OpenAPI v2 does not have and what kubectl cannot read in
+// it, as upstream does.
 func simplify(out *spec.Schema, s *schema.Schema) {
 	for name, child := range s.Properties {
 		if child.Nullable {
@@ -120,10 +122,10 @@ func simplify(out *spec.Schema, s *schema.Schema) {
 		out.Required = nil
 	}
 	out.Nullable = false
-	if s.Nullable || keepsUnknown(s) {
+	if s.Nullable || preservesUnknown(s) {
 		out.Items, out.Properties = nil, nil
 	}
-	if s.Nullable || keepsUnknown(s) && s.Type == "object" || out.Items == nil && s.Type == "array" {
+	if s.Nullable || preservesUnknown(s) && s.Type == "object" || out.Items == nil && s.Type == "array" {
 		out.Type = nil
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// extend adds the extensions of a node, ours and upstream's.
+// extend adds the extensions of a node, both upstream's and ours.
 func extend(out *spec.Schema, s *schema.Schema) {
 	for _, flag := range []struct {
 		name string
@@ -18,7 +18,7 @@ func extend(out *spec.Schema, s *schema.Schema) {
 		{schema.AdditionOnlyKeyword, schema.IsTrue(s.AdditionOnly)},
 		{schema.DeletionOnlyKeyword, schema.IsTrue(s.DeletionOnly)},
 		{schema.NoPruneKeyword, schema.IsTrue(s.NoPrune)},
-		{schema.PreserveUnknownFieldsKeyword, keepsUnknown(s)},
+		{schema.PreserveUnknownFieldsKeyword, preservesUnknown(s)},
 		{schema.EmbeddedResourceKeyword, s.EmbeddedResource},
 		{schema.IntOrStringKeyword, s.IntOrString},
 	} {
@@ -47,7 +47,8 @@ func extend(out *spec.Schema, s *schema.Schema) {
 		for i, rule := range s.Validations {
 			published[i] = apiextensionsv1.ValidationRule{
 				Rule: rule.Rule, Message: rule.Message, MessageExpression: rule.MessageExpression,
-				Reason: (*apiextensionsv1.FieldValueErrorReason)(rule.Reason), FieldPath: rule.FieldPath, OptionalOldSelf: rule.OptionalOldSelf,
+				Reason:    (*apiextensionsv1.FieldValueErrorReason)(rule.Reason),
+				FieldPath: rule.FieldPath, OptionalOldSelf: rule.OptionalOldSelf,
 			}
 		}
 		out.AddExtension(schema.ValidationsKeyword, published)

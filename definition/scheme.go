@@ -9,18 +9,18 @@ import (
 // GroupName is the API group of definitions.
 const GroupName = "apiextensions.k8s.io"
 
-// The API versions that a definition can be written through.
+// The API versions of CustomResourceDefinitions.
 const (
 	V1      = "v1"
 	V1beta1 = "v1beta1"
 )
 
-// Kind is that of definitions, as they are stored.
+// Kind is the group, version and kind of stored definitions.
 var Kind = schema.GroupVersionKind{Group: GroupName, Version: V1, Kind: "CustomResourceDefinition"}
 
-// AddToScheme registers the stored form as apiextensions.k8s.io/v1 and as the
-// internal version, so that conversions between the two copy nothing, and its
-// defaults. Package v1beta1 registers the older form.
+// AddToScheme registers the stored form and its defaults. The same Go type is
+// apiextensions.k8s.io/v1 and the internal version, so a conversion between the
+// two copies nothing. Package v1beta1 registers the older API version.
 func AddToScheme(scheme *runtime.Scheme) error {
 	v1 := schema.GroupVersion{Group: GroupName, Version: V1}
 	for _, gv := range []schema.GroupVersion{v1, {Group: GroupName, Version: runtime.APIVersionInternal}} {

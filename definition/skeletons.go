@@ -6,13 +6,12 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// ShowSkeletonAnnotation is the annotation that, set to "true" on a definition,
-// has the server write the shapes of its schemas into status.skeletons.
+// ShowSkeletonAnnotation is an annotation of a definition. If it is "true", the
+// server writes the skeletons of the schemas to status.skeletons.
 const ShowSkeletonAnnotation = "holdfast.dev/show-skeleton"
 
-// Skeletons is what status.skeletons is to hold: nothing without
-// ShowSkeletonAnnotation, otherwise the skeleton of each version that has a
-// schema.
+// Skeletons returns the value of status.skeletons: the skeleton of each version
+// that has a schema, or nil without ShowSkeletonAnnotation.
 func Skeletons(crd *CustomResourceDefinition) []VersionSkeleton {
 	if crd.Annotations[ShowSkeletonAnnotation] != "true" {
 		return nil

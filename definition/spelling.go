@@ -12,15 +12,17 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// isAboutIdenticalVersions finds a rule of upstream's internal form: that what
-// is the same in all versions stands at the top.
+// isAboutIdenticalVersions reports whether err comes from a rule of upstream's
+// internal form: a field with the same value in all versions must be at the top
+// of the spec.
 func isAboutIdenticalVersions(err *field.Error) bool {
 	return strings.Contains(err.Detail, "may not all be set to identical values")
 }
 
-// spellV1 is an error of upstream's, which is about the internal form and about
-// stand-ins, as one about a definition in v1.
-func spellV1(crd *CustomResourceDefinition, versions []readVersion, err *field.Error) *field.Error {
+// inV1 translates an error of upstream's rules. Upstream validates its internal
+// form, with the schemas in structural form. The result has the path and the
+// value that the field has in v1.
+func inV1(crd *CustomResourceDefinition, versions []readVersion, err *field.Error) *field.Error {
 	out := *err
 	if out.Field == "spec.versions" {
 		names := make([]string, len(crd.Spec.Versions))
@@ -33,41 +35,46 @@ func spellV1(crd *CustomResourceDefinition, versions []readVersion, err *field.E
 	case apiextensions.ValidationRule:
 		out.BadValue = value.Rule
 	case apiextensions.JSONSchemaProps:
-		// A whole schema tells nobody anything.
+		// A whole schema is too long for a message.
 		out.BadValue = field.OmitValueType{}
 	}
 	out.Field = replacePrefix(out.Field, "spec.conversion.webhookClientConfig", "spec.conversion.webhook.clientConfig")
-	out.Field = replacePrefix(out.Field, "spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions")
+	out.Field = replacePrefix(out.Field,
+		"spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions")
 	if column, ok := strings.CutSuffix(out.Field, "].JSONPath"); ok {
 		out.Field = column + "].jsonPath"
 	}
 	for i := range versions {
 		root := schemaPath(i)
 		if strings.HasPrefix(out.Field, root.String()) {
-			out.Field = spellPatterns(out.Field, root, versions[i].schema)
+			out.Field = inPatternProperties(out.Field, root, versions[i].schema)
 		}
 	}
 	return &out
 }
 
-// spellPatterns names patternProperties where a stand-in has
-// additionalProperties in place of the only pattern.
-func spellPatterns(at string, root *field.Path, s *schema.Schema) string {
+// inPatternProperties translates a path of the schema in structural form to the
+// schema that the client wrote. If a node has exactly one pattern, its structural
+// form has additionalProperties in place of patternProperties.
+func inPatternProperties(at string, root *field.Path, s *schema.Schema) string {
 	schema.Walk(s, func(v *schema.Visit) bool {
 		if v.InLogic || len(v.Schema.PatternProperties) != 1 || v.Schema.AdditionalProperties != nil {
 			return !v.InLogic
 		}
 		for pattern := range v.Schema.PatternProperties {
-			at = replacePrefix(at, below(root, v.Path.Child("additionalProperties")).String(), below(root, v.Path.Child("patternProperties").Key(pattern)).String())
+			from := below(root, v.Path.Child("additionalProperties"))
+			to := below(root, v.Path.Child("patternProperties").Key(pattern))
+			at = replacePrefix(at, from.String(), to.String())
 		}
 		return true
 	})
 	return at
 }
 
-// spellV1beta1 names the top of the spec where v1beta1 states once what is the
-// same in all versions, and the older names.
-func spellV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorList {
+// inV1beta1 translates errors with v1 paths to v1beta1. Fields with the same
+// value in all versions are at the top of the spec there, and some fields have
+// other names.
+func inV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorList {
 	type moved struct{ from, to string }
 	var moves []moved
 	same := func(from, to string, equal func(a, b *CustomResourceDefinitionVersion) bool) {
@@ -78,7 +85,9 @@ func spellV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.Err
 		}
 		moves = append(moves, moved{from, "spec." + to})
 	}
-	same("schema", "validation", func(a, b *CustomResourceDefinitionVersion) bool { return sameSchema(a.Schema, b.Schema) })
+	same("schema", "validation", func(a, b *CustomResourceDefinitionVersion) bool {
+		return sameSchema(a.Schema, b.Schema)
+	})
 	same("subresources", "subresources", func(a, b *CustomResourceDefinitionVersion) bool {
 		return apiequality.Semantic.DeepEqual(a.Subresources, b.Subresources)
 	})
@@ -98,8 +107,10 @@ func spellV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.Err
 				copied.Field = replacePrefix(copied.Field, fmt.Sprintf("spec.versions[%d].%s", i, m.from), m.to)
 			}
 		}
-		copied.Field = replacePrefix(copied.Field, "spec.conversion.webhook.clientConfig", "spec.conversion.webhookClientConfig")
-		copied.Field = replacePrefix(copied.Field, "spec.conversion.webhook.conversionReviewVersions", "spec.conversion.conversionReviewVersions")
+		copied.Field = replacePrefix(copied.Field,
+			"spec.conversion.webhook.clientConfig", "spec.conversion.webhookClientConfig")
+		copied.Field = replacePrefix(copied.Field,
+			"spec.conversion.webhook.conversionReviewVersions", "spec.conversion.conversionReviewVersions")
 		if column, ok := strings.CutSuffix(copied.Field, "].jsonPath"); ok && strings.Contains(column, "additionalPrinterColumns[") {
 			copied.Field = column + "].JSONPath"
 		}

@@ -8,14 +8,14 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// typing turns schemas into upstream's typed ones, which know no extensions of
-// ours.
+// typing converts schemas to upstream's Go type, which has no fields for our
+// extensions.
 type typing struct {
-	// undocumented leaves out what is for people only.
-	undocumented bool
+	// omitDocs omits descriptions, titles, examples and external documentation.
+	omitDocs bool
 }
 
-// of is s as upstream types it. It shares defaults, enums and examples with s.
+// of converts s. The result shares defaults, enums and examples with s.
 func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 	if s == nil {
 		return nil
@@ -55,8 +55,8 @@ func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 		XEmbeddedResource:      s.EmbeddedResource,
 		XIntOrString:           s.IntOrString,
 		XListMapKeys:           s.ListMapKeys,
-		XListType:              given(s.ListType),
-		XMapType:               given(s.MapType),
+		XListType:              nonEmpty(s.ListType),
+		XMapType:               nonEmpty(s.MapType),
 		XValidations:           rules(s.Validations),
 	}
 	if s.Items != nil || s.Tuple != nil {
@@ -71,7 +71,7 @@ func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 		}
 		out.Dependencies[name] = apiextensions.JSONSchemaPropsOrStringArray{Schema: t.of(d.Schema), Property: d.Property}
 	}
-	if !t.undocumented {
+	if !t.omitDocs {
 		out.Description, out.Title, out.Example = s.Description, s.Title, value(s.Example)
 		if s.ExternalDocs != nil {
 			out.ExternalDocs = &apiextensions.ExternalDocumentation{Description: s.ExternalDocs.Description, URL: s.ExternalDocs.URL}
@@ -132,7 +132,7 @@ func value(v any) *apiextensions.JSON {
 	return &out
 }
 
-// number is nil for one that is absent, and for one beyond what a float holds.
+// number returns nil if n is absent, or too large for a float64.
 func number(n json.Number) *float64 {
 	if n == "" {
 		return nil
@@ -144,7 +144,7 @@ func number(n json.Number) *float64 {
 	return &f
 }
 
-func given(s string) *string {
+func nonEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

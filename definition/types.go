@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// CustomResourceDefinition says which custom resources are served, and how.
+// CustomResourceDefinition defines a custom resource that the server serves.
 //
 // +kubebuilder:object:root=true
 type CustomResourceDefinition struct {
@@ -29,7 +29,8 @@ type CustomResourceDefinitionList struct {
 	Items []CustomResourceDefinition `json:"items"`
 }
 
-// CustomResourceDefinitionSpec is what the author of a definition wants.
+// CustomResourceDefinitionSpec is the part of a definition that its author
+// writes.
 //
 // +kubebuilder:object:generate=true
 type CustomResourceDefinitionSpec struct {
@@ -39,11 +40,11 @@ type CustomResourceDefinitionSpec struct {
 	Versions   []CustomResourceDefinitionVersion             `json:"versions"`
 	Conversion *apiextensionsv1.CustomResourceConversion     `json:"conversion,omitempty"`
 
-	// Prune is a request for all versions at once. It is never stored: Prepare
-	// takes it over into the flags of the versions.
+	// Prune is a request to turn pruning on or off in all versions. It is never
+	// stored: Prepare moves it to the flags of the versions.
 	Prune *bool `json:"prune,omitempty"`
-	// PreserveUnknownFields is true, once stored, when pruning is off in all
-	// versions, and nil otherwise. In a request false turns pruning on.
+	// PreserveUnknownFields in a stored definition is true if pruning is off in all
+	// versions, and nil otherwise. In a request, false turns pruning on.
 	PreserveUnknownFields *bool `json:"preserveUnknownFields,omitempty"`
 
 	// ConversionErrors are set by the conversion from another API version, for
@@ -80,8 +81,8 @@ type CustomResourceDefinitionVersion struct {
 	DeprecationWarning *string                   `json:"deprecationWarning,omitempty"`
 	Schema             *CustomResourceValidation `json:"schema,omitempty"`
 
-	// Prune is false, once stored, when pruning is off in this version and on in
-	// another, and nil otherwise. In a request true turns pruning on.
+	// Prune in a stored definition is false if pruning is off in this version and
+	// on in another, and nil otherwise. In a request, true turns pruning on.
 	Prune *bool `json:"prune,omitempty"`
 
 	Subresources             *apiextensionsv1.CustomResourceSubresources      `json:"subresources,omitempty"`
@@ -93,11 +94,13 @@ type CustomResourceDefinitionVersion struct {
 //
 // +kubebuilder:object:generate=true
 type CustomResourceValidation struct {
-	// OpenAPIV3Schema is the schema as JSON, with every extension it came with.
+	// OpenAPIV3Schema is the schema as JSON, with every extension that the client
+	// sent.
 	OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema,omitempty"`
 }
 
-// CustomResourceDefinitionStatus is what became of the definition.
+// CustomResourceDefinitionStatus is the part of a definition that the server
+// writes.
 //
 // +kubebuilder:object:generate=true
 type CustomResourceDefinitionStatus struct {
@@ -106,11 +109,11 @@ type CustomResourceDefinitionStatus struct {
 	StoredVersions     []string                                            `json:"storedVersions"`
 	ObservedGeneration int64                                               `json:"observedGeneration,omitempty"`
 
-	// Skeletons are the shapes that the schemas have, see ShowSkeletonAnnotation.
+	// Skeletons are the skeletons of the schemas, see ShowSkeletonAnnotation.
 	Skeletons []VersionSkeleton `json:"skeletons,omitempty"`
 }
 
-// VersionSkeleton is the shape of one version's schema.
+// VersionSkeleton is the skeleton of one version's schema, see package skeleton.
 //
 // +kubebuilder:object:generate=true
 type VersionSkeleton struct {
@@ -118,7 +121,7 @@ type VersionSkeleton struct {
 	Schema  json.RawMessage `json:"schema"`
 }
 
-// Version returns the version of that name, nil if there is none.
+// Version returns the version with that name, or nil.
 func (s *CustomResourceDefinitionSpec) Version(name string) *CustomResourceDefinitionVersion {
 	for i := range s.Versions {
 		if s.Versions[i].Name == name {
@@ -128,8 +131,8 @@ func (s *CustomResourceDefinitionSpec) Version(name string) *CustomResourceDefin
 	return nil
 }
 
-// StorageVersion is the name of the version that objects are stored in, empty
-// if there is none.
+// StorageVersion returns the name of the version that objects are stored in. It
+// is empty if no version has the flag.
 func (s *CustomResourceDefinitionSpec) StorageVersion() string {
 	for _, v := range s.Versions {
 		if v.Storage {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// valueValidator holds values to a schema, with upstream's validator. What an
-// update leaves as it was is passed over: upstream would look at it and then
-// forget what it found, which for most updates is nearly all of the work.
+// valueValidator validates values against a schema with upstream's validator. It
+// skips values that an update does not change. Upstream validates them too and
+// then drops their errors, which is most of the work of most updates.
 type valueValidator struct{ schema *spec.Schema }
 
 var _ apiservervalidation.SchemaValidator = valueValidator{}
@@ -22,19 +22,19 @@ func (v valueValidator) Validate(value any, _ ...apiservervalidation.ValidationO
 	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default).Validate(value)
 }
 
-// ValidateUpdate implements apiservervalidation.SchemaValidator. The old value is
-// the one that the options tie to the new one.
+// ValidateUpdate implements apiservervalidation.SchemaValidator. It finds the old
+// value in the options, not in the arguments.
 func (v valueValidator) ValidateUpdate(newValue, _ any, options ...apiservervalidation.ValidationOption) *validate.Result {
-	tied := apiservervalidation.NewValidationOptions(options...).CorrelatedObject
-	if tied == nil {
+	pair := apiservervalidation.NewValidationOptions(options...).CorrelatedObject
+	if pair == nil {
 		return v.Validate(newValue)
 	}
-	return place{tied: tied, schema: v.schema, formats: strfmt.Default}.Validate(newValue)
+	return updateValidator{pair: pair, schema: v.schema, formats: strfmt.Default}.Validate(newValue)
 }
 
-// place is somewhere in an object that is being updated.
-type place struct {
-	tied    *common.CorrelatedObject
+// updateValidator validates one value of an object that is being updated.
+type updateValidator struct {
+	pair    *common.CorrelatedObject // the old and the new value
 	schema  *spec.Schema
 	root    any
 	path    string
@@ -43,56 +43,61 @@ type place struct {
 }
 
 var (
-	_ validate.ValueValidator = place{}
+	_ validate.ValueValidator = updateValidator{}
 	_ validate.ValueValidator = unchanged{}
 )
 
 // Validate implements validate.ValueValidator.
-func (p place) Validate(any) *validate.Result {
-	follow := func(options *validate.SchemaValidatorOptions) {
+func (p updateValidator) Validate(any) *validate.Result {
+	children := func(options *validate.SchemaValidatorOptions) {
 		options.NewValidatorForField, options.NewValidatorForIndex = p.field, p.index
 	}
-	options := append([]validate.Option{follow}, p.options...)
-	result := validate.NewSchemaValidator(p.schema, p.root, p.path, p.formats, options...).Validate(p.tied.Value)
-	if !result.IsValid() && p.tied.CachedDeepEqual() {
-		// Equal by the keys of its lists, if not in their order.
+	options := append([]validate.Option{children}, p.options...)
+	result := validate.NewSchemaValidator(p.schema, p.root, p.path, p.formats, options...).Validate(p.pair.Value)
+	if !result.IsValid() && p.pair.CachedDeepEqual() {
+		// The values differ only in the order of lists of type map or set.
 		return &validate.Result{}
 	}
 	return result
 }
 
-// field is called for each field of the place. The apiVersion and kind of the
-// object itself are judged whatever they were.
-func (p place) field(name string, schema *spec.Schema, root any, path string, formats strfmt.Registry, options ...validate.Option) validate.ValueValidator {
+// field returns the validator of a field. It never skips the apiVersion and kind
+// of the object itself.
+func (p updateValidator) field(
+	name string, schema *spec.Schema, root any, path string, formats strfmt.Registry, options ...validate.Option,
+) validate.ValueValidator {
 	if p.path == "" && (name == "apiVersion" || name == "kind") {
 		return validate.NewSchemaValidator(schema, root, path, formats, options...)
 	}
-	return place{tied: p.tied.Key(name), schema: schema, root: root, path: path, formats: formats, options: options}.validator()
+	return updateValidator{pair: p.pair.Key(name), schema: schema, root: root, path: path, formats: formats, options: options}.validator()
 }
 
-// index is field for the items of a list.
-func (p place) index(i int, schema *spec.Schema, root any, path string, formats strfmt.Registry, options ...validate.Option) validate.ValueValidator {
-	return place{tied: p.tied.Index(i), schema: schema, root: root, path: path, formats: formats, options: options}.validator()
+// index returns the validator of an item of a list.
+func (p updateValidator) index(
+	i int, schema *spec.Schema, root any, path string, formats strfmt.Registry, options ...validate.Option,
+) validate.ValueValidator {
+	return updateValidator{pair: p.pair.Index(i), schema: schema, root: root, path: path, formats: formats, options: options}.validator()
 }
 
-// validator is what judges the place: nobody if it is as it was.
-func (p place) validator() validate.ValueValidator {
+// validator returns unchanged if the old and the new value are equal.
+func (p updateValidator) validator() validate.ValueValidator {
 	switch {
-	case p.tied == nil:
+	case p.pair == nil:
 		return validate.NewSchemaValidator(p.schema, p.root, p.path, p.formats, p.options...)
-	case equal(p.tied.OldValue, p.tied.Value):
+	case equal(p.pair.OldValue, p.pair.Value):
 		return unchanged{}
 	}
 	return p
 }
 
-// SetPath implements validate.ValueValidator, where nobody calls it.
-func (place) SetPath(string) {}
+// SetPath implements validate.ValueValidator. Upstream does not call it.
+func (updateValidator) SetPath(string) {}
 
 // Applies implements validate.ValueValidator.
-func (place) Applies(any, reflect.Kind) bool { return true }
+func (updateValidator) Applies(any, reflect.Kind) bool { return true }
 
-// unchanged finds nothing.
+// unchanged is the validator of a value that the update does not change. It
+// reports no errors.
 type unchanged struct{}
 
 // Validate implements validate.ValueValidator.

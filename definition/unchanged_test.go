@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What is passed over because it did not change is what upstream's ratcheting
-// forgets: both find the same.
+// Validate skips values that did not change. Upstream validates them and then
+// drops their errors (ratcheting). Both return the same errors.
 func TestUnchangedAsUpstream(t *testing.T) {
 	const schema = `
 type: object
@@ -46,18 +46,30 @@ properties:
         anyOf: [{properties: {a: {maximum: 5}}}, {properties: {b: {maximum: 5}}}]
 `
 	cases := map[string]struct{ oldObj, newObj string }{
-		"nothing was wrong":            {`spec: {must: a, num: 1}`, `spec: {must: a, num: 2}`},
-		"wrong before, unchanged":      {`spec: {must: a, num: 9}`, `spec: {must: b, num: 9}`},
-		"wrong before, still wrong":    {`spec: {must: a, num: 9}`, `spec: {must: a, num: 8}`},
-		"wrong now":                    {`spec: {must: a, num: 1}`, `spec: {must: a, num: 9}`},
-		"required, never there":        {`spec: {num: 1, deep: {y: a}}`, `spec: {num: 1, deep: {y: b}}`},
-		"required, parent unchanged":   {`spec: {must: a, deep: {y: a}}`, `spec: {must: b, deep: {y: a}}`},
-		"required, gone":               {`spec: {must: a, num: 1, deep: {x: a}}`, `spec: {num: 1, deep: {}}`},
-		"an object that is new":        {`spec: {must: a, num: 1}`, `spec: {must: a, num: 1, deep: {y: long}}`},
-		"keyed, in another order":      {`spec: {must: a, keyed: [{name: a, size: 9}, {name: b}]}`, `spec: {must: a, keyed: [{name: b}, {name: a, size: 9}]}`},
-		"keyed, too many as before":    {`spec: {must: a, keyed: [{name: a}, {name: b}, {name: c}]}`, `spec: {must: a, keyed: [{name: c}, {name: b}, {name: a}]}`},
-		"keyed, one changed":           {`spec: {must: a, keyed: [{name: a, size: 9}, {name: b, size: 9}]}`, `spec: {must: a, keyed: [{name: a, size: 8}, {name: b, size: 9}]}`},
-		"keyed, one more":              {`spec: {must: a, keyed: [{name: a, size: 9}]}`, `spec: {must: a, keyed: [{name: a, size: 9}, {name: c, size: 9}]}`},
+		"nothing was wrong":          {`spec: {must: a, num: 1}`, `spec: {must: a, num: 2}`},
+		"wrong before, unchanged":    {`spec: {must: a, num: 9}`, `spec: {must: b, num: 9}`},
+		"wrong before, still wrong":  {`spec: {must: a, num: 9}`, `spec: {must: a, num: 8}`},
+		"wrong now":                  {`spec: {must: a, num: 1}`, `spec: {must: a, num: 9}`},
+		"required, never there":      {`spec: {num: 1, deep: {y: a}}`, `spec: {num: 1, deep: {y: b}}`},
+		"required, parent unchanged": {`spec: {must: a, deep: {y: a}}`, `spec: {must: b, deep: {y: a}}`},
+		"required, gone":             {`spec: {must: a, num: 1, deep: {x: a}}`, `spec: {num: 1, deep: {}}`},
+		"an object that is new":      {`spec: {must: a, num: 1}`, `spec: {must: a, num: 1, deep: {y: long}}`},
+		"keyed, in another order": {
+			`spec: {must: a, keyed: [{name: a, size: 9}, {name: b}]}`,
+			`spec: {must: a, keyed: [{name: b}, {name: a, size: 9}]}`,
+		},
+		"keyed, too many as before": {
+			`spec: {must: a, keyed: [{name: a}, {name: b}, {name: c}]}`,
+			`spec: {must: a, keyed: [{name: c}, {name: b}, {name: a}]}`,
+		},
+		"keyed, one changed": {
+			`spec: {must: a, keyed: [{name: a, size: 9}, {name: b, size: 9}]}`,
+			`spec: {must: a, keyed: [{name: a, size: 8}, {name: b, size: 9}]}`,
+		},
+		"keyed, one more": {
+			`spec: {must: a, keyed: [{name: a, size: 9}]}`,
+			`spec: {must: a, keyed: [{name: a, size: 9}, {name: c, size: 9}]}`,
+		},
 		"plain, changed elsewhere":     {`spec: {must: a, plain: [9, 1]}`, `spec: {must: a, plain: [9, 2]}`},
 		"plain, as it was":             {`spec: {must: a, plain: [9, 1]}`, `spec: {must: b, plain: [9, 1]}`},
 		"values":                       {`spec: {must: a, values: {a: long, b: long}}`, `spec: {must: a, values: {a: long, b: longer, c: long}}`},
@@ -94,7 +106,7 @@ properties:
 	}
 }
 
-// messages are errors as people read them, in order.
+// messages returns the sorted texts of errors.
 func messages(errs field.ErrorList) []string {
 	var out []string
 	for _, err := range errs {

@@ -60,16 +60,27 @@ spec:
     subresources: {scale: {specReplicasPath: .status.a, statusReplicasPath: ""}}
 `,
 			want: []string{
-				`spec.names.kind: Invalid value: "-": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.kind: Invalid value: "-": may have mixed case, ` +
+					`but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', ` +
+					`start with an alphabetic character, and end with an alphanumeric character (e.g. ` +
+					`'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
 				`spec.names.listKind: Invalid value: "-": kind and listKind may not be the same`,
-				`spec.names.listKind: Invalid value: "-": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
-				`spec.names.shortNames[0]: Invalid value: "W": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
-				`spec.names.singular: Invalid value: "-": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.listKind: Invalid value: "-": may have mixed case, ` +
+					`but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', ` +
+					`start with an alphabetic character, and end with an alphanumeric character (e.g. ` +
+					`'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.shortNames[0]: Invalid value: "W": ` +
+					`a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, ` +
+					`and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.names.singular: Invalid value: "-": a DNS-1035 label must consist of lower case alphanumeric characters or '-', ` +
+					`start with an alphabetic character, and end with an alphanumeric character (e.g. ` +
+					`'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
 				`spec.scope: Unsupported value: "Elsewhere": supported values: "Cluster", "Namespaced"`,
 				`spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "spec": must be a simple json path starting with .`,
 				`spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "thing": must be one of boolean,date,integer,number,string`,
 				`spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions`,
-				`spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.a": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`,
+				`spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.a": must point to a field of type string, ` +
+					`boolean or integer. Enum string fields and strings with formats are allowed.`,
 				`spec.versions[0].selectableFields[2].jsonPath: Invalid value: ".spec.c": is an invalid path: does not refer to a valid field`,
 				`spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.a": should be a json path under .spec`,
 				`spec.versions[0].subresources.scale.statusReplicasPath: Required value`,
@@ -101,13 +112,19 @@ spec:
     webhook: {clientConfig: {url: "http://example.com"}, conversionReviewVersions: [v7]}
 `,
 			want: []string{
-				`spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]`,
+				`spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; ` +
+					`desired format: https://host[/path]`,
 				`spec.conversion.webhook.conversionReviewVersions: Invalid value: ["v7"]: must include at least one of v1, v1beta1`,
 			},
 		},
-		"what may not stand at the root beside a status": {
-			crd:  widgets(`{type: object, maxProperties: 3}`) + "    subresources: {status: {}}\n",
-			want: []string{`spec.versions[0].schema.openAPIV3Schema: Invalid value: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`},
+		"keywords that are forbidden at the root beside a status": {
+			crd: widgets(`{type: object, maxProperties: 3}`) + "    subresources: {status: {}}\n",
+			want: []string{
+				`spec.versions[0].schema.openAPIV3Schema: Invalid value: ` +
+					`only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern ` +
+					`MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields ` +
+					`XValidations] fields are allowed at the root of the schema if the status subresource is enabled`,
+			},
 		},
 		"logic at the root beside a status": {
 			crd: widgets(`{type: object, anyOf: [{required: [spec]}], properties: {spec: {type: object}}}`) + "    subresources: {status: {}}\n",
@@ -133,7 +150,11 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `,
-			want: []string{`metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111`},
+			want: []string{
+				`metadata.annotations[api-approved.kubernetes.io]: Required value: ` +
+					`protected groups must have approval annotation "api-approved.kubernetes.io", ` +
+					`see https://github.com/kubernetes/enhancements/pull/1111`,
+			},
 		},
 	}
 	for name, test := range tests {
@@ -147,14 +168,15 @@ spec:
 }
 
 func TestUpdates(t *testing.T) {
-	const lax = `{type: object, properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], items: {type: object, required: [a], properties: {a: {type: string}}}}}}`
+	const lax = `{type: object, properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], ` +
+		`items: {type: object, required: [a], properties: {a: {type: string}}}}}}`
 	tests := map[string]struct {
 		old, new string
 		edit     func(oldCRD *definition.CustomResourceDefinition)
 		want     []string
 	}{
 		"nothing changes": {old: widgets(lax), new: widgets(lax)},
-		"what does not change": {
+		"fields that are immutable once the definition is established": {
 			old: widgets(`{type: object}`),
 			new: `
 metadata: {name: widgets.example.com}
@@ -166,7 +188,9 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `,
 			edit: func(oldCRD *definition.CustomResourceDefinition) {
-				oldCRD.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+				oldCRD.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+					{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
+				}
 			},
 			want: []string{
 				`spec.group: Invalid value: "example.org": field is immutable`,
@@ -198,9 +222,14 @@ spec:
   versions:
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `,
-			want: []string{`status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions`},
+			want: []string{
+				`status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; ` +
+					`v1 was previously a storage version, ` +
+					`and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from ` +
+					`status.storedVersions`,
+			},
 		},
-		"a schema that would be refused stays": {
+		"an invalid schema that the update does not change": {
 			old: widgets(`{type: object}`), new: widgets(`{type: object, $ref: "#/x"}`),
 			edit: func(oldCRD *definition.CustomResourceDefinition) {
 				oldCRD.Spec.Versions[0].Schema.OpenAPIV3Schema = []byte(`{"$ref":"#/x","type":"object"}`)
@@ -230,7 +259,8 @@ spec:
   scope: Namespaced
   versions: [{name: v1, served: true, storage: true}]
 `
-	if diff := cmp.Diff([]string{inSchema(": Required value")}, refusals(t, definition.Write{APIVersion: definition.V1}, read(t, bare))); diff != "" {
+	created := refusals(t, definition.Write{APIVersion: definition.V1}, read(t, bare))
+	if diff := cmp.Diff([]string{inSchema(": Required value")}, created); diff != "" {
 		t.Errorf("created through v1 (-want +got):\n%s", diff)
 	}
 	stored := storeV1beta1(t, widgetsV1beta1("prune: false"))
@@ -242,31 +272,34 @@ spec:
 	if diff := cmp.Diff(want, refusals(t, w, read(t, bare+"  preserveUnknownFields: false\n"))); diff != "" {
 		t.Errorf("pruning turned on through v1 (-want +got):\n%s", diff)
 	}
-	community := strings.NewReplacer("widgets.example.com", "widgets.things.k8s.io", "example.com", "things.k8s.io").Replace(widgetsV1beta1("prune: false"))
+	community := strings.ReplaceAll(widgetsV1beta1("prune: false"), "example.com", "things.k8s.io")
 	if got := refusals(t, definition.Write{APIVersion: definition.V1beta1}, readV1beta1(t, community)); len(got) > 0 {
 		t.Errorf("an API of the community through v1beta1: %v", got)
 	}
 }
 
-// inSchema is a line about the schema of the first version.
+// inSchema returns an error message about the schema of the first version.
 func inSchema(line string) string { return "spec.versions[0].schema.openAPIV3Schema" + line }
 
-// updated is a definition as a client sends it for an update.
+// updated sets the resourceVersion, as a client does for an update.
 func updated(crd *definition.CustomResourceDefinition) *definition.CustomResourceDefinition {
 	crd.ResourceVersion = "1"
 	return crd
 }
 
-// Markers come through v1 only.
+// Markers can be added through v1 only.
 func TestMarkersThroughV1beta1(t *testing.T) {
 	const (
-		plain  = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}`
-		marked = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, b: {type: string}}}}}}`
-		moved  = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string, x-kubernetes-immutable: true}}}}}}`
+		plain = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, ` +
+			`b: {type: string}}}}}}`
+		marked = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, ` +
+			`x-kubernetes-immutable: true}, b: {type: string}}}}}}`
+		moved = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, ` +
+			`b: {type: string, x-kubernetes-immutable: true}}}}}}`
 	)
 	const refusal = "Forbidden: may not be added through apiextensions.k8s.io/v1beta1: use apiextensions.k8s.io/v1"
 	stored := storeV1beta1(t, widgetsV1beta1(plain))
-	// The same definition with a marker, which came through v1.
+	// The same definition with a marker that was added through v1.
 	v1 := readV1beta1(t, widgetsV1beta1(marked))
 	v1.ResourceVersion = "1"
 	withMarker := accept(t, definition.Write{APIVersion: definition.V1, Old: stored}, v1)
@@ -312,7 +345,7 @@ func TestMarkersThroughV1beta1(t *testing.T) {
 	}
 }
 
-func TestV1beta1Defects(t *testing.T) {
+func TestV1beta1ConversionErrors(t *testing.T) {
 	got := refusals(t, definition.Write{APIVersion: definition.V1beta1}, readV1beta1(t, widgetsV1beta1(`
 validation: {openAPIV3Schema: {type: object}}
 subresources: {status: {}}
@@ -341,6 +374,6 @@ versions:
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 	if errs := v1beta1.FromStored(storeV1beta1(t, widgetsV1beta1(`prune: false`))).ToStored().Spec.ConversionErrors; len(errs) > 0 {
-		t.Errorf("what is shown has defects: %v", errs)
+		t.Errorf("conversion errors after FromStored: %v", errs)
 	}
 }

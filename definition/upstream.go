@@ -5,8 +5,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// The parts of a definition in upstream's internal form. It has the same fields
-// under other names, so most of this only says which is which.
+// This file converts definitions to upstream's Go types. They have the same
+// fields, some with other names.
 
 func upstreamConversion(in *apiextensionsv1.CustomResourceConversion) *apiextensions.CustomResourceConversion {
 	if in == nil {
@@ -54,7 +54,7 @@ func (r *readVersion) upstream(v *CustomResourceDefinitionVersion) apiextensions
 	out := apiextensions.CustomResourceDefinitionVersion{
 		Name: v.Name, Served: v.Served, Storage: v.Storage,
 		Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
-		Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: typing{undocumented: true}.of(r.standIn)},
+		Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: typing{omitDocs: true}.of(r.structural)},
 	}
 	if s := v.Subresources; s != nil {
 		out.Subresources = &apiextensions.CustomResourceSubresources{Status: (*apiextensions.CustomResourceSubresourceStatus)(s.Status)}
@@ -66,7 +66,7 @@ func (r *readVersion) upstream(v *CustomResourceDefinitionVersion) apiextensions
 		out.AdditionalPrinterColumns = append(out.AdditionalPrinterColumns, apiextensions.CustomResourceColumnDefinition(c))
 	}
 	if r.schema == nil {
-		// Nothing to select by; that there is no schema is an error of its own.
+		// Without a schema, validateVersion reports the selectable fields.
 		return out
 	}
 	for _, f := range v.SelectableFields {
@@ -75,11 +75,11 @@ func (r *readVersion) upstream(v *CustomResourceDefinitionVersion) apiextensions
 	return out
 }
 
-// Typed is the definition as upstream's libraries take it: in upstream's v1
-// form, with structural stand-ins for the schemas. They describe the same shape,
-// and sets of objects are atomic in them. It is for building server-side
-// apply's types and the frame of OpenAPI documents, never for an answer. The
-// error is that of Compile.
+// Typed returns the definition as upstream's v1 Go type, with the schemas in
+// structural form and sets of objects atomic. Upstream's libraries build the
+// types of server-side apply and the paths of OpenAPI documents from it. It is
+// not for responses to clients. It returns an error if a schema cannot be
+// decoded, see Compile.
 func Typed(crd *CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	out := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: crd.ObjectMeta,
@@ -97,9 +97,9 @@ func Typed(crd *CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefini
 		if versions[i].err != nil {
 			return nil, versions[i].err
 		}
-		merged, _ := withAtomicSets(versions[i].standIn)
-		props := &apiextensionsv1.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(typing{undocumented: true}.of(merged), props, nil); err != nil {
+		merged, _ := withAtomicSets(versions[i].structural)
+		internal, props := typing{omitDocs: true}.of(merged), &apiextensionsv1.JSONSchemaProps{}
+		if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(internal, props, nil); err != nil {
 			return nil, err
 		}
 		out.Spec.Versions = append(out.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate finds everything that the definition is refused for, each with its
-// path as the API version of the write spells it, sorted. crd is as Prepare
-// leaves it. Rules about a schema that is stored already and stays as it is are
-// not applied again.
+// Validate returns every error of the definition, sorted by path. A path is that
+// of the API version of the write. Prepare must have processed crd. A schema
+// that the write does not change is not validated again, so that a definition
+// stored under earlier rules can still be updated.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
 	errs := field.ErrorList(slices.Clone(crd.Spec.ConversionErrors))
 	errs = append(errs, w.validatePruning(crd)...)
@@ -25,46 +25,47 @@ func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) fiel
 	errs = append(errs, validateUnpruned(crd, versions)...)
 	errs = append(errs, w.validateUpstream(ctx, crd, versions)...)
 	for i := range versions {
-		if w.changes(crd, i) {
+		if w.changesSchema(crd, i) {
 			errs = append(errs, validateDefaults(&versions[i], errs)...)
 		}
 	}
 	if w.APIVersion == V1beta1 {
-		errs = spellV1beta1(crd, errs)
+		errs = inV1beta1(crd, errs)
 	}
 	sortErrors(errs)
 	return errs
 }
 
-// ValidateStatus finds everything that a write of the status is refused for.
+// ValidateStatus returns every error of a write of the status subresource.
 func (w Write) ValidateStatus(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
 	errs := validation.ValidateUpdateCustomResourceDefinitionStatus(ctx, upstream(crd, nil), upstream(w.Old, nil))
 	sortErrors(errs)
 	return errs
 }
 
-// validateUpstream asks upstream's rules, which get stand-ins for the schemas.
+// validateUpstream applies upstream's rules, with the schemas in structural form.
 func (w Write) validateUpstream(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
-	asked := upstream(crd, versions)
+	internal := upstream(crd, versions)
 	var found field.ErrorList
 	if w.Old == nil {
-		found = validation.ValidateCustomResourceDefinition(ctx, asked)
+		found = validation.ValidateCustomResourceDefinition(ctx, internal)
 	} else {
-		found = validation.ValidateCustomResourceDefinitionUpdate(ctx, asked, upstream(w.Old, readVersions(w.Old)))
+		found = validation.ValidateCustomResourceDefinitionUpdate(ctx, internal, upstream(w.Old, readVersions(w.Old)))
 	}
 	var errs field.ErrorList
 	for _, err := range found {
-		if w.concerns(err) {
-			errs = append(errs, spellV1(crd, versions, err))
+		if w.applies(err) {
+			errs = append(errs, inV1(crd, versions, err))
 		}
 	}
 	return errs
 }
 
-// concerns says whether an error of upstream's is one in this form. Upstream
-// judges its internal form, in which what is the same in all versions stands at
-// the top; and only v1 demands that an API of the community is approved.
-func (w Write) concerns(err *field.Error) bool {
+// applies reports whether an error of upstream's rules holds for this write.
+// Two rules do not: in upstream's internal form a field with the same value in
+// all versions must be at the top of the spec, and v1beta1 does not require the
+// approval annotation of protected groups.
+func (w Write) applies(err *field.Error) bool {
 	switch err.Field {
 	case "spec.versions":
 		return !isAboutIdenticalVersions(err)
@@ -74,7 +75,8 @@ func (w Write) concerns(err *field.Error) bool {
 	return true
 }
 
-// validateUnpruned reports what needs pruning and does not have it.
+// validateUnpruned reports defaults and conversion webhooks in a definition that
+// does not prune. Both need pruning.
 func validateUnpruned(crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	spec, path := &crd.Spec, field.NewPath("spec")
 	if spec.PrunedEverywhere() {
@@ -87,19 +89,23 @@ func validateUnpruned(crd *CustomResourceDefinition, versions []readVersion) fie
 			continue
 		}
 		if nowhere {
-			errs = append(errs, field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+			errs = append(errs, field.Invalid(path.Child("preserveUnknownFields"), true,
+				"must be false in order to use defaults in the schema"))
 			break
 		}
-		errs = append(errs, field.Invalid(path.Child("versions").Index(i).Child("prune"), false, "must be true in order to use defaults in the schema"))
+		errs = append(errs, field.Invalid(path.Child("versions").Index(i).Child("prune"), false,
+			"must be true in order to use defaults in the schema"))
 	}
 	if c := spec.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter {
-		errs = append(errs, field.Invalid(path.Child("conversion", "strategy"), c.Strategy, "must be None if spec.preserveUnknownFields is true"))
+		errs = append(errs, field.Invalid(path.Child("conversion", "strategy"), c.Strategy,
+			"must be None if spec.preserveUnknownFields is true"))
 	}
 	return errs
 }
 
-// changes says whether the write changes what the schema of a version means.
-func (w Write) changes(crd *CustomResourceDefinition, version int) bool {
+// changesSchema reports whether the write changes the schema of a version, or
+// whether the version is pruned.
+func (w Write) changesSchema(crd *CustomResourceDefinition, version int) bool {
 	if w.Old == nil {
 		return true
 	}
@@ -114,8 +120,9 @@ func sortErrors(errs field.ErrorList) {
 	})
 }
 
-// upstream is the definition in upstream's internal form, with stand-ins for
-// the schemas; without versions it has none.
+// upstream returns the definition in upstream's internal form, with the schemas
+// in structural form. The result has the given versions only; ValidateStatus
+// needs none.
 func upstream(crd *CustomResourceDefinition, versions []readVersion) *apiextensions.CustomResourceDefinition {
 	out := &apiextensions.CustomResourceDefinition{
 		ObjectMeta: crd.ObjectMeta,

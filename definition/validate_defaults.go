@@ -20,10 +20,10 @@ func hasDefaults(s *schema.Schema) bool {
 	return found
 }
 
-// validateDefaults judges defaults by what stand-ins leave out: logic, patterns,
-// and places without a type. Where something is reported already it is silent,
-// and like upstream it does not look below additionalProperties or inside of
-// the metadata of objects.
+// validateDefaults validates defaults against what the structural form of a
+// schema omits: logic, patterns, and fields without a type. It skips a default
+// that has an error in reported already. Like upstream, it does not validate
+// below additionalProperties or in the metadata of objects.
 func validateDefaults(r *readVersion, reported field.ErrorList) field.ErrorList {
 	var errs field.ErrorList
 	schema.Walk(r.schema, func(v *schema.Visit) bool {
@@ -45,22 +45,22 @@ func validateDefaults(r *readVersion, reported field.ErrorList) field.ErrorList 
 func validateDefault(v *schema.Visit, path *field.Path) field.ErrorList {
 	fallback := v.Schema.Default
 	var errs field.ErrorList
-	if !isVerbatim(v) {
+	if !isUnpruned(v) {
 		holder := skeleton.Build(&schema.Schema{Properties: map[string]*schema.Schema{"default": v.Schema}})
 		pruned := map[string]any{"default": runtime.DeepCopyJSONValue(fallback)}
 		if len(holder.PrunePaths(pruned)) > 0 {
 			errs = append(errs, field.Invalid(path, fallback, "must not have unknown fields"))
 		}
 	}
-	validator, _, err := apiservervalidation.NewSchemaValidator(typing{undocumented: true}.of(dropFalse(v.Schema)))
+	validator, _, err := apiservervalidation.NewSchemaValidator(typing{omitDocs: true}.of(dropFalse(v.Schema)))
 	if err != nil {
 		return append(errs, field.Invalid(path, fallback, err.Error()))
 	}
 	return append(errs, apiservervalidation.ValidateCustomResource(path, fallback, validator)...)
 }
 
-// isVerbatim says whether pruning leaves the place alone.
-func isVerbatim(v *schema.Visit) bool {
+// isUnpruned reports whether a node is below x-kubernetes-no-prune or has it.
+func isUnpruned(v *schema.Visit) bool {
 	for ; v != nil; v = v.Parent {
 		if schema.IsTrue(v.Schema.NoPrune) {
 			return true
@@ -69,8 +69,8 @@ func isVerbatim(v *schema.Visit) bool {
 	return false
 }
 
-// isObjectMeta says whether a node is one of the fields that every object has,
-// which upstream judges as a whole.
+// isObjectMeta reports whether a node is the apiVersion, kind or metadata of a
+// Kubernetes object. Upstream validates these as a whole.
 func isObjectMeta(v *schema.Visit) bool {
 	if v.Edge != schema.Property || v.Parent.Parent != nil && !v.Parent.Schema.EmbeddedResource {
 		return false

@@ -33,11 +33,16 @@ properties:
         items: {type: object, required: [name], properties: {name: {type: string}}}
     oneOf: [{required: [port]}, {required: [labels]}]
 `},
-		"patternProperties":           {schema: `{type: object, properties: {spec: {type: object, patternProperties: {"^a": {type: string}}}}}`},
-		"items by position":           {schema: `{type: object, properties: {spec: {type: array, items: [{type: string}, {type: integer}], additionalItems: {type: boolean}}}}`},
-		"a list without items":        {schema: `{type: object, properties: {spec: {type: array}}}`},
-		"additionalProperties: false": {schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string}}, additionalProperties: false}}, additionalProperties: false}`},
-		"missing types":               {schema: `{properties: {metadata: {}, kind: {}, spec: {properties: {a: {}, b: {items: {}}}}}}`},
+		"patternProperties": {schema: `{type: object, properties: {spec: {type: object, patternProperties: {"^a": {type: string}}}}}`},
+		"items by position": {
+			schema: `{type: object, properties: {spec: {type: array, items: [{type: string}, {type: integer}], additionalItems: {type: boolean}}}}`,
+		},
+		"a list without items": {schema: `{type: object, properties: {spec: {type: array}}}`},
+		"additionalProperties: false": {
+			schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string}}, additionalProperties: false}}, ` +
+				`additionalProperties: false}`,
+		},
+		"missing types": {schema: `{properties: {metadata: {}, kind: {}, spec: {properties: {a: {}, b: {items: {}}}}}}`},
 		"logic without a structural twin": {schema: `
 type: object
 properties:
@@ -55,12 +60,15 @@ allOf: [{properties: {status: {type: object}, metadata: {properties: {name: {pat
 		"a default below no-prune": {schema: `
 type: object
 properties:
-  spec: {type: object, x-kubernetes-no-prune: true, properties: {a: {type: object, properties: {known: {type: string}}, default: {other: 1}}}}
+  spec: {type: object, x-kubernetes-no-prune: true, properties: {a: {type: object, properties: {known: {type: string}},
+      default: {other: 1}}}}
 `},
 
-		"Restriction 1": {
-			schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string}}, anyOf: [{additionalProperties: {type: integer}}]}}}`,
-			want: []string{".properties[spec].additionalProperties: Forbidden: must not be used beside properties: an object has either known fields or free keys; " +
+		"additionalProperties in logic beside properties": {
+			schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string}}, ` +
+				`anyOf: [{additionalProperties: {type: integer}}]}}}`,
+			want: []string{".properties[spec].additionalProperties: Forbidden: must not be used beside properties: " +
+				"an object has either known fields or free keys; " +
 				"to keep unknown fields beside known ones use x-kubernetes-preserve-unknown-fields: true"},
 		},
 		"every unsupported keyword, with its path": {
@@ -84,14 +92,15 @@ properties:
 				".properties[spec].properties[a].$ref: Forbidden: is not supported",
 				".properties[spec].properties[b].id: Forbidden: is not supported",
 				".properties[spec].properties[c].type: Forbidden: must not be null, use nullable: true beside the type",
-				".properties[spec].properties[d].uniqueItems: Forbidden: must not be true, because the check would take quadratic time; use x-kubernetes-list-type: set",
+				".properties[spec].properties[d].uniqueItems: Forbidden: must not be true, because the check would take quadratic time; " +
+					"use x-kubernetes-list-type: set",
 				".properties[spec].properties[e].definitions: Forbidden: is not supported",
 				".properties[spec].properties[e].dependencies: Forbidden: is not supported",
 				`.properties[spec].properties[f].type: Forbidden: must be object, array, string, boolean, integer or number, not "strange"`,
 				".properties[spec].properties[g].pattern: Forbidden: must be a regular expression: error parsing regexp: missing closing ): `(`",
 			},
 		},
-		"garbage": {
+		"keywords with values of the wrong type": {
 			schema: `{type: [object], properties: [n], required: [1], maxLength: 1.5}`,
 			want: []string{
 				".maxLength: Invalid value: must be an integer, not the number 1.5",
@@ -109,7 +118,8 @@ properties:
 			want:   []string{".type: Forbidden: must be object at the root, not string"},
 		},
 		"default and rules inside of logic": {
-			schema: `{type: object, properties: {spec: {type: object, allOf: [{properties: {a: {default: 1, x-kubernetes-validations: [{rule: "true"}]}}}]}}}`,
+			schema: `{type: object, properties: {spec: {type: object, allOf: [{properties: {a: {default: 1, ` +
+				`x-kubernetes-validations: [{rule: "true"}]}}}]}}}`,
 			want: []string{
 				".properties[spec].allOf[0].properties[a].default: Forbidden: must not be used inside allOf, anyOf, oneOf or not",
 				".properties[spec].allOf[0].properties[a].x-kubernetes-validations: Forbidden: must not be used inside allOf, anyOf, oneOf or not",
@@ -134,7 +144,8 @@ properties:
 				".properties[spec].anyOf[0].properties[a].x-kubernetes-immutable: Forbidden: may not stand inside of allOf, anyOf, oneOf or not",
 				".properties[spec].properties[a].x-kubernetes-immutable: Forbidden: must be true or absent: false cannot undo a marker around it",
 				".properties[spec].properties[b].x-kubernetes-immutable-keys: Forbidden: needs keys: this is a scalar",
-				".properties[spec].properties[c].x-kubernetes-addition-only: Forbidden: only one marker may stand on a node, and x-kubernetes-immutable-keys does already",
+				".properties[spec].properties[c].x-kubernetes-addition-only: Forbidden: only one marker may stand on a node, " +
+					"and x-kubernetes-immutable-keys does already",
 				".x-kubernetes-immutable: Forbidden: may not stand at the root of the schema",
 			},
 		},
@@ -148,8 +159,10 @@ properties:
 `,
 			want: []string{
 				".properties[a].x-kubernetes-no-prune: Forbidden: must be true or left out",
-				".properties[b].properties[c].x-kubernetes-no-prune: Forbidden: must not be used below another one, which leaves everything below it alone already",
-				".properties[d].x-kubernetes-no-prune: Forbidden: must not be used together with x-kubernetes-preserve-unknown-fields: choose the one that is meant",
+				".properties[b].properties[c].x-kubernetes-no-prune: Forbidden: must not be used below another one, " +
+					"which leaves everything below it alone already",
+				".properties[d].x-kubernetes-no-prune: Forbidden: must not be used together with x-kubernetes-preserve-unknown-fields: " +
+					"choose the one that is meant",
 			},
 		},
 		"normalize": {
@@ -190,7 +203,8 @@ properties:
 `,
 			want: []string{
 				".properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
-				".properties[c].items.properties[d].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+				".properties[c].items.properties[d].default: Required value: this property is in x-kubernetes-list-map-keys, " +
+					"so it must have a default or be a required property",
 				".properties[e].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set",
 				`.properties[g].type: Invalid value: "string": must be array if x-kubernetes-list-type is specified`,
 			},
@@ -209,14 +223,18 @@ properties:
 `,
 			want: []string{
 				".properties[a].x-kubernetes-validations[0].rule: Invalid value: \"self.size()\": cel expression must evaluate to a bool",
-				".properties[b].x-kubernetes-validations: Forbidden: needs a type: CEL knows only values whose type is named on the node itself, through allOf, or by every branch of anyOf or oneOf",
-				".properties[c].properties[d].x-kubernetes-validations: Forbidden: needs a type: CEL knows only values whose type is named on the node itself, through allOf, or by every branch of anyOf or oneOf",
+				".properties[b].x-kubernetes-validations: Forbidden: needs a type: " +
+					"CEL knows only values whose type is named on the node itself, through allOf, or by every branch of anyOf or oneOf",
+				".properties[c].properties[d].x-kubernetes-validations: Forbidden: needs a type: " +
+					"CEL knows only values whose type is named on the node itself, through allOf, or by every branch of anyOf or oneOf",
 				".properties[e].items[0].x-kubernetes-validations: Forbidden: must not be used below items by position, which CEL has no type for",
-				".properties[f].patternProperties[x].x-kubernetes-validations: Forbidden: must not be used below several patternProperties, which CEL has no type for",
+				".properties[f].patternProperties[x].x-kubernetes-validations: Forbidden: " +
+					"must not be used below several patternProperties, which CEL has no type for",
 				`.properties[g].patternProperties[x].x-kubernetes-validations[0].rule: Invalid value: "self == 1": compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_' applied to '(string, int)'
  | self == 1
  | .....^`,
-				`.properties[h].items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within spec.versions[0].schema.openAPIV3Schema.properties[h]`,
+				`.properties[h].items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": ` +
+					`oldSelf cannot be used on the uncorrelatable portion of the schema within spec.versions[0].schema.openAPIV3Schema.properties[h]`,
 			},
 		},
 		"a rule that costs too much": {
@@ -226,9 +244,14 @@ properties:
   a: {type: array, items: {type: array, items: {type: string}, x-kubernetes-validations: [{rule: "self.all(x, self.all(y, x == y))"}]}}
 `,
 			want: []string{
-				": Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)",
-				".properties[a].items.x-kubernetes-validations[0].rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
-				".properties[a].items.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)",
+				": Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of " +
+					"more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, " +
+					"and strings are declared)",
+				".properties[a].items.x-kubernetes-validations[0].rule: Forbidden: " +
+					"contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+				".properties[a].items.x-kubernetes-validations[0].rule: Forbidden: " +
+					"estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, " +
+					"maxProperties, and maxLength where arrays, maps, and strings are declared)",
 			},
 		},
 		"metadata": {
@@ -239,10 +262,13 @@ properties:
 			},
 		},
 		"embedded": {
-			schema: `{type: object, properties: {a: {type: object, x-kubernetes-embedded-resource: true}, b: {type: string, x-kubernetes-embedded-resource: true}}}`,
+			schema: `{type: object, properties: {a: {type: object, x-kubernetes-embedded-resource: true}, b: {type: string, ` +
+				`x-kubernetes-embedded-resource: true}}}`,
 			want: []string{
-				".properties[a].properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
-				".properties[b].properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+				".properties[a].properties: Required value: " +
+					"must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+				".properties[b].properties: Required value: " +
+					"must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
 				`.properties[b].type: Invalid value: "string": must be object if x-kubernetes-embedded-resource is true`,
 			},
 		},

@@ -11,17 +11,17 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// readVersion is a version with its schema read.
+// readVersion is a version with its schema decoded.
 type readVersion struct {
-	index   int
-	name    string
-	schema  *schema.Schema // nil without one, and when err is set
-	err     error
-	standIn *schema.Schema
+	index      int
+	name       string
+	schema     *schema.Schema // nil if the version has none, and if err is set
+	err        error
+	structural *schema.Schema // the schema in structural form, never nil
 }
 
-// readVersions reads the schemas of all versions. One that is missing or cannot
-// be read has a stand-in that may hold anything.
+// readVersions decodes the schemas of all versions. If a schema is missing or
+// cannot be decoded, its structural form accepts any object.
 func readVersions(crd *CustomResourceDefinition) []readVersion {
 	out := make([]readVersion, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
@@ -29,17 +29,17 @@ func readVersions(crd *CustomResourceDefinition) []readVersion {
 		r := &out[i]
 		r.index, r.name = i, v.Name
 		r.schema, _, r.err = v.DecodeSchema()
-		r.standIn = standIn(r.schema, skeleton.Build(r.schema))
+		r.structural = structuralForm(r.schema, skeleton.Build(r.schema))
 	}
 	return out
 }
 
-// validateVersion judges a version by what upstream does not: its schema as it
-// stands, and whether it has to have one.
+// validateVersion applies the rules that are not upstream's: those for the schema
+// as the client wrote it, and whether the version needs a schema.
 func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) field.ErrorList {
 	v, path := &crd.Spec.Versions[r.index], schemaPath(r.index)
 	if r.err != nil {
-		return unreadable(path, r.err)
+		return decodeErrors(path, r.err)
 	}
 	if r.schema == nil {
 		errs := w.validateMissing(crd, v, path)
@@ -50,29 +50,31 @@ func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) fi
 		return errs
 	}
 	var errs field.ErrorList
-	if w.changes(crd, r.index) {
-		errs = append(errs, refused(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
-		errs = append(errs, refused(path, immutability.Validate(r.schema))...)
-		errs = append(errs, refused(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
+	if w.changesSchema(crd, r.index) {
+		errs = append(errs, forbidden(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
+		errs = append(errs, forbidden(path, immutability.Validate(r.schema))...)
+		errs = append(errs, forbidden(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
 	}
 	if w.APIVersion == V1beta1 {
-		errs = append(errs, refused(path, immutability.ValidateV1beta1(w.oldSchema(v.Name), r.schema))...)
+		errs = append(errs, forbidden(path, immutability.ValidateV1beta1(w.oldSchema(v.Name), r.schema))...)
 	}
 	return errs
 }
 
-// validateMissing refuses a version without a schema where v1 demands one, and
-// where it would lose all fields.
-func (w Write) validateMissing(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
-	demanded := w.APIVersion != V1beta1
+// validateMissing reports a version without a schema if v1 requires one, and if
+// pruning would drop all fields.
+func (w Write) validateMissing(
+	crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion, path *field.Path,
+) field.ErrorList {
+	required := w.APIVersion != V1beta1
 	if w.Old != nil {
 		for i := range w.Old.Spec.Versions {
-			// What is stored without a schema may stay without.
-			demanded = demanded && w.Old.Spec.Versions[i].HasSchema()
+			// A definition with a stored version without a schema may stay without.
+			required = required && w.Old.Spec.Versions[i].HasSchema()
 		}
 	}
 	switch {
-	case demanded:
+	case required:
 		return field.ErrorList{field.Required(path, "")}
 	case v.Served && crd.Spec.Pruned(v.Name):
 		return field.ErrorList{field.Required(path, "because otherwise all fields are pruned")}
@@ -80,7 +82,7 @@ func (w Write) validateMissing(crd *CustomResourceDefinition, v *CustomResourceD
 	return nil
 }
 
-// oldSchema is the stored schema of a version, nil for none.
+// oldSchema returns the stored schema of a version, or nil.
 func (w Write) oldSchema(version string) *schema.Schema {
 	if w.Old == nil {
 		return nil
@@ -96,8 +98,8 @@ func (w Write) oldSchema(version string) *schema.Schema {
 	return s
 }
 
-// unreadable is the answer to bytes that are no schema.
-func unreadable(path *field.Path, err error) field.ErrorList {
+// decodeErrors returns the errors for a schema that cannot be decoded.
+func decodeErrors(path *field.Path, err error) field.ErrorList {
 	var found schema.Errors
 	if !errors.As(err, &found) {
 		return field.ErrorList{field.TypeInvalid(path, field.OmitValueType{}, err.Error())}
@@ -109,7 +111,7 @@ func unreadable(path *field.Path, err error) field.ErrorList {
 	return errs
 }
 
-func refused(path *field.Path, found schema.Errors) field.ErrorList {
+func forbidden(path *field.Path, found schema.Errors) field.ErrorList {
 	var errs field.ErrorList
 	for _, e := range found {
 		errs = append(errs, field.Forbidden(below(path, e.Path), e.Detail))

@@ -12,12 +12,12 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// Warnings are what the author of a definition that is accepted should know,
-// the most important first: markers that the write takes away or weakens, paths
-// that served versions mark differently, markers that can be got around, fields
-// of the status that cannot be set later, and formats that nobody checks. What
-// the stored definition was warned about already is not repeated. Each is one
-// line, fit for a Warning header.
+// Warnings returns the warnings for a valid definition, the most important
+// first: markers that the write removes or weakens, paths with different markers
+// in served versions, markers that clients can get around, fields of the status
+// that cannot be set later, and formats that the server does not validate. It
+// omits warnings that the stored definition got already. Each warning is one
+// line, for a Warning header.
 func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	versions := readVersions(crd)
 	var found []string
@@ -29,11 +29,11 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	}
 	var known []string
 	if w.Old != nil {
-		known = remarks(w.Old, readVersions(w.Old))
+		known = schemaWarnings(w.Old, readVersions(w.Old))
 	}
-	for _, remark := range remarks(crd, versions) {
-		if !slices.Contains(known, remark) {
-			found = append(found, remark)
+	for _, warning := range schemaWarnings(crd, versions) {
+		if !slices.Contains(known, warning) {
+			found = append(found, warning)
 		}
 	}
 	var out []string
@@ -45,8 +45,9 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	return out
 }
 
-// remarks are the warnings that need no look at what was stored before.
-func remarks(crd *CustomResourceDefinition, versions []readVersion) []string {
+// schemaWarnings returns the warnings that do not depend on the stored
+// definition.
+func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []string {
 	var served []immutability.Version
 	for i := range versions {
 		if r := &versions[i]; r.schema != nil && crd.Spec.Versions[i].Served {
@@ -63,8 +64,8 @@ func remarks(crd *CustomResourceDefinition, versions []readVersion) []string {
 			continue
 		}
 		for _, escape := range immutability.Escapes(r.schema) {
-			// Rules are upstream's own, and keys and items that come and go are
-			// what the author of an unmarked map or list wants.
+			// CEL rules get no warnings, as upstream gives none. In a map or a list
+			// without a marker, the author wants keys and items to come and go.
 			if escape.Rule == "" && escape.Hole <= immutability.UntypedField {
 				found = append(found, inVersion(crd, r.name, escape.String()))
 			}
@@ -81,7 +82,8 @@ func remarks(crd *CustomResourceDefinition, versions []readVersion) []string {
 	return found
 }
 
-// inVersion names the version where there is more than one.
+// inVersion adds the name of the version to a warning if the definition has more
+// than one.
 func inVersion(crd *CustomResourceDefinition, version, warning string) string {
 	if len(crd.Spec.Versions) < 2 {
 		return warning

@@ -48,49 +48,63 @@ spec:
   names: {plural: widgets, kind: Widget}
   scope: Namespaced
   versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}}}}}
-  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}}
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object,
+      properties: {spec: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object,
+      properties: {spec: {type: object, properties: {a: {type: string}}}}}}}
   - {name: v3, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}
 `
 		trapping = `
 type: object
 properties: {status: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}}
 `
-		escape = "spec.optional.a: immutable, but spec.optional is optional: it can be removed and then set again with another value; x-kubernetes-immutable on spec.optional closes this, and so does making it required"
+		escape = "spec.optional.a: immutable, but spec.optional is optional: " +
+			"it can be removed and then set again with another value; x-kubernetes-immutable on spec.optional closes this, " +
+			"and so does making it required"
 	)
 	withStatus := widgets(trapping) + "    subresources: {status: {}}\n"
 	tests := map[string]struct {
 		old, new string
 		want     []string
 	}{
-		"nothing to say":    {new: widgets(`{type: object}`)},
+		"no warning":        {new: widgets(`{type: object}`)},
 		"markers are there": {new: widgets(marked)},
 		"markers are weakened": {old: widgets(marked), new: widgets(weakened), want: []string{
 			"spec.a: x-kubernetes-immutable is gone, so it may change from now on",
 			"spec.m: x-kubernetes-immutable became x-kubernetes-addition-only, which promises less",
 		}},
-		"a marked field goes as a whole": {old: widgets(marked), new: widgets(`{type: object, required: [spec], properties: {spec: {type: object}}}`)},
-		"an escape":                      {new: widgets(escaping), want: []string{escape}},
-		"an escape that was there":       {old: widgets(escaping), new: widgets(escaping)},
-		"an escape that comes":           {old: widgets(marked), new: widgets(escaping), want: []string{escape}},
+		"a marked field goes as a whole": {
+			old: widgets(marked),
+			new: widgets(`{type: object, required: [spec], properties: {spec: {type: object}}}`),
+		},
+		"an escape":                {new: widgets(escaping), want: []string{escape}},
+		"an escape that was there": {old: widgets(escaping), new: widgets(escaping)},
+		"an escape that comes":     {old: widgets(marked), new: widgets(escaping), want: []string{escape}},
 		"versions that differ": {new: twoVersions, want: []string{
 			"spec.a: immutable in v1, free in v2; the strictest holds in every version",
-			"version v1: spec.a: immutable, but spec is optional: it can be removed and then set again with another value; x-kubernetes-immutable on spec closes this, and so does making it required",
+			"version v1: spec.a: immutable, but spec is optional: it can be removed and then set again with another value; " +
+				"x-kubernetes-immutable on spec closes this, and so does making it required",
 		}},
 		"a field of the status": {new: withStatus, want: []string{
-			"status.a: immutable, but status is optional: it can be removed and then set again with another value; x-kubernetes-immutable on status closes this, and so does making it required",
+			"status.a: immutable, but status is optional: it can be removed and then set again with another value; " +
+				"x-kubernetes-immutable on status closes this, and so does making it required",
 			"status.a: immutable under status: it can only be set by the write that sets the status for the first time",
 		}},
 		"a field of the status, without the subresource": {new: widgets(trapping), want: []string{
-			"status.a: immutable, but status is optional: it can be removed and then set again with another value; x-kubernetes-immutable on status closes this, and so does making it required",
+			"status.a: immutable, but status is optional: it can be removed and then set again with another value; " +
+				"x-kubernetes-immutable on status closes this, and so does making it required",
 		}},
-		"a format that nobody checks": {
-			new:  widgets(`{type: object, properties: {a: {type: string, format: smell}, b: {type: string, format: smell}, c: {type: string, format: date}}}`),
+		"a format that the server does not validate": {
+			new: widgets(`{type: object, properties: {a: {type: string, format: smell}, b: {type: string, format: smell}, ` +
+				`c: {type: string, format: date}}}`),
 			want: []string{`unrecognized format "smell"`},
 		},
 		"a name with a control character": {
-			new:  widgets(`{type: object, properties: {"a\nb": {type: object, properties: {c: {type: string, x-kubernetes-immutable: true}}}}}`),
-			want: []string{`["a\nb"].c: immutable, but ["a\nb"] is optional: it can be removed and then set again with another value; x-kubernetes-immutable on ["a\nb"] closes this, and so does making it required`},
+			new: widgets(`{type: object, properties: {"a\nb": {type: object, properties: {c: {type: string, x-kubernetes-immutable: true}}}}}`),
+			want: []string{
+				`["a\nb"].c: immutable, but ["a\nb"] is optional: it can be removed and then set again with another value; ` +
+					`x-kubernetes-immutable on ["a\nb"] closes this, and so does making it required`,
+			},
 		},
 	}
 	for name, test := range tests {

@@ -6,23 +6,23 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Write is a request that creates or changes a definition.
+// Write is a request that creates or updates a definition.
 type Write struct {
 	// APIVersion is the version of the request, V1 or V1beta1.
 	APIVersion string
-	// Old is the definition as it is stored, nil when it is created.
+	// Old is the stored definition, or nil if the request creates one.
 	Old *CustomResourceDefinition
 }
 
-// Prepare makes a definition that came in a request the one to be stored: the
-// status and the generation are the server's, storedVersions holds the storage
-// version, schemas are written in one way, and the pruning flags are settled.
-// It changes crd. Validate comes after it.
+// Prepare changes the definition of a request to the one that the server stores.
+// It keeps the stored status, sets the generation, adds the storage version to
+// storedVersions, encodes the schemas in one way, and sets the pruning flags of
+// the stored form. Call it before Validate.
 func (w Write) Prepare(crd *CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		crd.Spec.Versions[i].Schema.canonicalize()
 	}
-	w.settlePruning(crd)
+	w.setPruning(crd)
 	if w.Old == nil {
 		crd.Status = CustomResourceDefinitionStatus{}
 		crd.Generation = 1
@@ -33,22 +33,21 @@ func (w Write) Prepare(crd *CustomResourceDefinition) {
 			crd.Generation++
 		}
 	}
-	noteStorageVersion(crd)
+	recordStorageVersion(crd)
 	crd.Status.Skeletons = Skeletons(crd)
 }
 
-// PrepareStatus makes crd, which came in a request for the status, the
-// definition to be stored. The spec stays, and with it the skeletons, which
-// follow from it; metadata may change, as upstream lets it. It changes crd.
+// PrepareStatus changes the definition of a request for the status subresource to
+// the one that the server stores. It keeps the stored spec and the skeletons,
+// which follow from the spec. As upstream does, it lets metadata change.
 func (w Write) PrepareStatus(crd *CustomResourceDefinition) {
 	w.Old.Spec.DeepCopyInto(&crd.Spec)
 	crd.Generation = w.Old.Generation
 	crd.Status.Skeletons = w.Old.Status.DeepCopy().Skeletons
 }
 
-// noteStorageVersion adds the storage version to those that objects may be
-// stored in.
-func noteStorageVersion(crd *CustomResourceDefinition) {
+// recordStorageVersion adds the storage version to status.storedVersions.
+func recordStorageVersion(crd *CustomResourceDefinition) {
 	name := crd.Spec.StorageVersion()
 	if name != "" && !slices.Contains(crd.Status.StoredVersions, name) {
 		crd.Status.StoredVersions = append(crd.Status.StoredVersions, name)

@@ -21,7 +21,8 @@ func TestPrepareCreate(t *testing.T) {
 	if crd.Generation != 1 {
 		t.Errorf("generation %d", crd.Generation)
 	}
-	if diff := cmp.Diff(`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`, string(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)); diff != "" {
+	const sorted = `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`
+	if diff := cmp.Diff(sorted, string(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
 }
@@ -63,14 +64,17 @@ func TestPrepareStatus(t *testing.T) {
 		t.Errorf("skeletons (-want +got):\n%s", diff)
 	}
 	crd.ResourceVersion = "1"
-	want := []string{`status.acceptedNames.plural: Invalid value: "Widgets": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}
+	want := []string{`status.acceptedNames.plural: Invalid value: "Widgets": ` +
+		`a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, ` +
+		`and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}
 	if diff := cmp.Diff(want, lines(w.ValidateStatus(t.Context(), crd))); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 }
 
 func TestSkeletons(t *testing.T) {
-	const text = `{type: object, description: about, properties: {spec: {anyOf: [{properties: {a: {type: string}}}, {properties: {b: {type: integer}}}]}}}`
+	const text = `{type: object, description: about, properties: {spec: {anyOf: [{properties: {a: {type: string}}}, ` +
+		`{properties: {b: {type: integer}}}]}}}`
 	crd := read(t, widgets(text))
 	w := definition.Write{APIVersion: definition.V1}
 	w.Prepare(crd)
@@ -90,25 +94,32 @@ func TestSkeletons(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	crd := read(t, widgets(`{type: object}`))
-	if diff := cmp.Diff(apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"}, crd.Spec.Names); diff != "" {
+	names := apiextensionsv1.CustomResourceDefinitionNames{
+		Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList",
+	}
+	if diff := cmp.Diff(names, crd.Spec.Names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
 		t.Errorf("conversion %v", crd.Spec.Conversion)
 	}
-	webhook := read(t, widgets(`{type: object}`)+"  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: a, namespace: b}}}}\n")
+	webhook := read(t, widgets(`{type: object}`)+"  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], "+
+		"clientConfig: {service: {name: a, namespace: b}}}}\n")
 	if port := webhook.Spec.Conversion.Webhook.ClientConfig.Service.Port; port == nil || *port != 443 {
 		t.Errorf("port %v", port)
 	}
 	beta := readV1beta1(t, widgetsV1beta1("conversion: {strategy: Webhook, webhookClientConfig: {service: {name: a, namespace: b}}}"))
 	want := &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
 		ConversionReviewVersions: []string{"v1beta1"},
-		ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Name: "a", Namespace: "b", Port: new(int32(443))}},
+		ClientConfig: &apiextensionsv1.WebhookClientConfig{
+			Service: &apiextensionsv1.ServiceReference{Name: "a", Namespace: "b", Port: new(int32(443))},
+		},
 	}}
 	if diff := cmp.Diff(want, beta.Spec.Conversion); diff != "" {
 		t.Errorf("conversion in v1beta1 (-want +got):\n%s", diff)
 	}
-	if beta.Spec.Scope != apiextensionsv1.NamespaceScoped || beta.Spec.StorageVersion() != "v1" || !cmp.Equal(beta.Status.StoredVersions, []string{"v1"}) {
+	if beta.Spec.Scope != apiextensionsv1.NamespaceScoped || beta.Spec.StorageVersion() != "v1" ||
+		!cmp.Equal(beta.Status.StoredVersions, []string{"v1"}) {
 		t.Errorf("scope %q, storage version %q, stored versions %v", beta.Spec.Scope, beta.Spec.StorageVersion(), beta.Status.StoredVersions)
 	}
 }

@@ -1,27 +1,29 @@
 package definition
 
-// AsWritten makes a definition that was written down in an API version what is
-// stored of it, as far as the writing goes: schemas lose what are no keywords, whose
-// paths are returned, and the pruning flags of versions are settled where any are
-// given. Nothing is filled in. It changes crd.
+// AsWritten changes a definition from a client's configuration, such as its
+// last-applied annotation, to the form in which the server stores the same
+// fields. It removes the keys of schemas that are not keywords and returns their
+// paths. If the configuration has a pruning flag, it sets the flags of the stored
+// form. It sets no defaults.
 func AsWritten(crd *CustomResourceDefinition, apiVersion string) (unknown []string) {
 	unknown = DropUnknown(crd)
 	spec := &crd.Spec
-	said := spec.PreserveUnknownFields
-	if said == nil && spec.Prune != nil {
-		said = new(!*spec.Prune)
+	preserve := spec.PreserveUnknownFields
+	if preserve == nil && spec.Prune != nil {
+		preserve = new(!*spec.Prune)
 	}
-	settles := said != nil
+	hasFlag := preserve != nil
 	for i := range spec.Versions {
-		settles = settles || spec.Versions[i].Prune != nil
+		hasFlag = hasFlag || spec.Versions[i].Prune != nil
 	}
-	if !settles {
+	if !hasFlag {
 		return unknown
 	}
-	Write{APIVersion: apiVersion}.settlePruning(crd)
+	Write{APIVersion: apiVersion}.setPruning(crd)
 	if spec.PreserveUnknownFields == nil {
-		// On is stored as nothing, and yet somebody said it.
-		spec.PreserveUnknownFields = said
+		// The stored form omits the flag if pruning is on. Keep it here, because the
+		// client set it explicitly.
+		spec.PreserveUnknownFields = preserve
 	}
 	return unknown
 }

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/definition/v1beta1"
 )
 
-// What a definition in v1beta1 is stored as, and how it is shown again.
+// A definition in v1beta1 is converted to the stored form and back.
 func TestConversion(t *testing.T) {
 	tests := map[string]struct {
 		spec, stored string

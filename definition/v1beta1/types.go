@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// CustomResourceDefinition says which custom resources are served, and how.
+// CustomResourceDefinition defines a custom resource that the server serves.
 //
 // +kubebuilder:object:root=true
 type CustomResourceDefinition struct {
@@ -29,8 +29,9 @@ type CustomResourceDefinitionList struct {
 	Items []CustomResourceDefinition `json:"items"`
 }
 
-// CustomResourceDefinitionSpec is what the author of a definition wants. Version
-// is the name of the first version, and the only one if Versions is empty.
+// CustomResourceDefinitionSpec is the part of a definition that its author
+// writes. Version is the name of the first version, and of the only one if
+// Versions is empty.
 //
 // +kubebuilder:object:generate=true
 type CustomResourceDefinitionSpec struct {
@@ -47,8 +48,8 @@ type CustomResourceDefinitionSpec struct {
 
 	Conversion *apiextensionsv1beta1.CustomResourceConversion `json:"conversion,omitempty"`
 
-	// Prune says for all versions whether objects lose the fields that the
-	// schema does not specify.
+	// Prune is true if the server drops the fields of objects that the schema does
+	// not specify, in all versions.
 	Prune *bool `json:"prune,omitempty"`
 	// PreserveUnknownFields is the opposite of Prune.
 	PreserveUnknownFields *bool `json:"preserveUnknownFields,omitempty"`

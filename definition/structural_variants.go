@@ -2,46 +2,47 @@ package definition
 
 import "holdfast.dev/holdfast/schema"
 
-// withAtomicSets is a stand-in in which sets of objects or lists are atomic, and
-// whether that is any other than shape, which it shares nodes with.
-func withAtomicSets(shape *schema.Schema) (out *schema.Schema, changed bool) {
-	copied := *shape
-	if shape.ListType == "set" && shape.Items != nil {
-		switch shape.Items.Type {
+// withAtomicSets returns a schema in structural form in which sets of objects
+// and sets of lists are atomic. changed is false, and out is s, if s has no such
+// set. out shares nodes with s.
+func withAtomicSets(s *schema.Schema) (out *schema.Schema, changed bool) {
+	copied := *s
+	if s.ListType == "set" && s.Items != nil {
+		switch s.Items.Type {
 		case "string", "integer", "number", "boolean":
 		default:
 			copied.ListType, changed = "atomic", true
 		}
 	}
-	if len(shape.Properties) > 0 {
-		copied.Properties = make(map[string]*schema.Schema, len(shape.Properties))
-		for name, child := range shape.Properties {
+	if len(s.Properties) > 0 {
+		copied.Properties = make(map[string]*schema.Schema, len(s.Properties))
+		for name, child := range s.Properties {
 			var other bool
 			copied.Properties[name], other = withAtomicSets(child)
 			changed = changed || other
 		}
 	}
-	if a := shape.AdditionalProperties; a != nil && a.Schema != nil {
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
 		values, other := withAtomicSets(a.Schema)
 		copied.AdditionalProperties = &schema.SchemaOrBool{Schema: values, Allows: true}
 		changed = changed || other
 	}
-	if shape.Items != nil {
+	if s.Items != nil {
 		var other bool
-		copied.Items, other = withAtomicSets(shape.Items)
+		copied.Items, other = withAtomicSets(s.Items)
 		changed = changed || other
 	}
 	if !changed {
-		return shape, false
+		return s, false
 	}
 	return &copied, true
 }
 
-// withoutFalse is s without additionalProperties: false where it says nothing
-// that pruning does not see to: beside properties, and on what is a Kubernetes
-// object. Inside of logic it tells branches apart and stays. It shares nodes
-// with s.
-func withoutFalse(s *schema.Schema) *schema.Schema {
+// withoutAdditionalPropertiesFalse returns s without the keywords
+// additionalProperties: false that pruning makes superfluous: beside properties,
+// and on a Kubernetes object. It keeps them inside of logic, where they make a
+// branch match or not. The result shares nodes with s.
+func withoutAdditionalPropertiesFalse(s *schema.Schema) *schema.Schema {
 	out := dropFalse(s)
 	if a := out.AdditionalProperties; a != nil && !a.Allows {
 		copied := *out
