@@ -8,22 +8,23 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 )
 
-// Anonymous says what requests without a credential reach. The zero value is
-// AnonymousHealth. It is a flag.Value, of pflag too.
+// Anonymous selects what a request without a credential may do. The zero value
+// means AnonymousHealth. *Anonymous implements flag.Value and pflag.Value.
 type Anonymous string
 
 const (
-	// AnonymousHealth lets them ask for the server's health and nothing else.
+	// AnonymousHealth accepts such requests on HealthPaths and rejects all others.
 	AnonymousHealth Anonymous = "health"
-	// AnonymousNever refuses them.
+	// AnonymousNever rejects all such requests.
 	AnonymousNever Anonymous = "false"
-	// AnonymousAlways lets them in as system:anonymous, of the group
-	// system:unauthenticated, for what bindings give those.
+	// AnonymousAlways accepts them all as user system:anonymous in the group
+	// system:unauthenticated. RBAC bindings decide what that user may do.
 	AnonymousAlways Anonymous = "true"
 )
 
-// HealthPaths are what a load balancer without a credential may ask. They match
-// as they are: what is below them tells more, and is not for everybody.
+// HealthPaths returns the paths that clients without a credential, such as load
+// balancers, may read. Each path matches exactly. Subpaths such as /readyz/etcd
+// report more detail and need a credential.
 func HealthPaths() []string { return []string{"/healthz", "/livez", "/readyz"} }
 
 // Set implements flag.Value.
@@ -47,7 +48,8 @@ func (a *Anonymous) String() string {
 // Type implements pflag.Value.
 func (a *Anonymous) Type() string { return "health|false|true" }
 
-// authenticator is what answers for requests without a credential, or nil.
+// authenticator returns the authenticator for requests without a credential, or
+// nil if all such requests are rejected.
 func (a Anonymous) authenticator() authenticator.Request {
 	switch a {
 	case AnonymousNever:

@@ -14,41 +14,43 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Authentication says by what credentials requests come in.
+// Authentication lists the credentials that the server accepts.
 type Authentication struct {
-	// ClientCA verifies client certificates: the user is the common name, groups
-	// are the organizations. Nil accepts no certificate.
+	// ClientCA returns the options to verify client certificates with. The common
+	// name becomes the user, the organizations become the groups. If ClientCA is
+	// nil, the server accepts no client certificate.
 	ClientCA func() (x509.VerifyOptions, bool)
-	// Tokens are asked in order for a bearer token.
+	// Tokens are tried in order for each bearer token.
 	Tokens []authenticator.Token
-	// Anonymous is for requests without any credential. One whose credential is
-	// bad is refused, not taken for anonymous.
+	// Anonymous applies to requests without any credential. A request with an
+	// invalid credential is always rejected; it never counts as anonymous.
 	Anonymous Anonymous
 }
 
-// Token is the authenticator of bearer tokens alone, as a TokenReview asks it.
+// Token returns an authenticator for bearer tokens only, for TokenReviews.
 func (a Authentication) Token() authenticator.Token {
 	return group.NewTokenGroupAdder(tokenunion.New(a.Tokens...), []string{user.AllAuthenticated})
 }
 
-// Request is the authenticator of requests.
+// Request returns an authenticator for whole requests: client certificates, then
+// bearer tokens, then anonymous requests.
 func (a Authentication) Request() authenticator.Request {
-	var known []authenticator.Request
+	var credentials []authenticator.Request
 	if a.ClientCA != nil {
-		known = append(known, requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion))
+		credentials = append(credentials, requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion))
 	}
 	if len(a.Tokens) > 0 {
 		tokens := tokenunion.New(a.Tokens...)
-		known = append(known, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
+		credentials = append(credentials, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
 	}
-	all := group.NewAuthenticatedGroupAdder(union.New(known...))
-	if anybody := a.Anonymous.authenticator(); anybody != nil {
-		return union.NewFailOnError(all, anybody)
+	authenticated := group.NewAuthenticatedGroupAdder(union.New(credentials...))
+	if anonymous := a.Anonymous.authenticator(); anonymous != nil {
+		return union.NewFailOnError(authenticated, anonymous)
 	}
-	return all
+	return authenticated
 }
 
-// SecurityDefinitions tell readers of the OpenAPI document how to come in.
+// SecurityDefinitions returns the security section of the OpenAPI document.
 func (a Authentication) SecurityDefinitions() *spec.SecurityDefinitions {
 	definitions := spec.SecurityDefinitions{}
 	if len(a.Tokens) > 0 {

@@ -39,11 +39,13 @@ func TestAuthentication(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.CertPEM)
-	ann := certificateOf(t, authority, access.Subject{User: "ann", Groups: []string{"dev"}})
-	stranger, _, err := access.NewAuthority(time.Now())
+	otherAuthority, _, err := access.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	ann := certificateOf(t, authority, access.Subject{User: "ann", Groups: []string{"dev"}})
+	annOfOther := certificateOf(t, otherAuthority, access.Subject{User: "ann"})
+	serving := certificateOf(t, authority, access.Subject{User: "ann", Hosts: []string{"localhost"}})
 	tokens := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
 		switch token {
 		case "good":
@@ -54,6 +56,7 @@ func TestAuthentication(t *testing.T) {
 		return nil, false, nil
 	})
 	const anonymous = "system:anonymous [system:unauthenticated]"
+	const robot = "robot [system:authenticated]"
 	const refused = "refused"
 	tests := map[string]struct {
 		mode    access.Anonymous
@@ -63,19 +66,19 @@ func TestAuthentication(t *testing.T) {
 		want    string
 		wantErr bool
 	}{
-		"health, by default":       {path: "/readyz", want: anonymous},
-		"below health, by default": {path: "/readyz/etcd", want: refused},
-		"the API, by default":      {path: "/api", want: refused},
-		"health, never":            {mode: access.AnonymousNever, path: "/readyz", want: refused},
-		"the API, always":          {mode: access.AnonymousAlways, path: "/api", want: anonymous},
-		"token":                    {path: "/api", token: "good", want: "robot [system:authenticated]"},
-		"token, never":             {mode: access.AnonymousNever, path: "/api", token: "good", want: "robot [system:authenticated]"},
-		"bad token, always":        {mode: access.AnonymousAlways, path: "/api", token: "bad", want: refused, wantErr: true},
-		"unknown token, always":    {mode: access.AnonymousAlways, path: "/api", token: "who", want: refused, wantErr: true},
-		"bad token on health":      {path: "/readyz", token: "bad", want: refused, wantErr: true},
-		"certificate":              {path: "/api", cert: ann, want: "ann [dev system:authenticated]"},
-		"certificate of another":   {path: "/api", cert: certificateOf(t, stranger, access.Subject{User: "ann"}), want: refused, wantErr: true},
-		"serving certificate":      {path: "/api", cert: certificateOf(t, authority, access.Subject{User: "ann", Hosts: []string{"localhost"}}), want: refused, wantErr: true},
+		"default mode, health path":          {path: "/readyz", want: anonymous},
+		"default mode, subpath of health":    {path: "/readyz/etcd", want: refused},
+		"default mode, API path":             {path: "/api", want: refused},
+		"anonymous never, health path":       {mode: access.AnonymousNever, path: "/readyz", want: refused},
+		"anonymous always, API path":         {mode: access.AnonymousAlways, path: "/api", want: anonymous},
+		"valid token":                        {path: "/api", token: "good", want: robot},
+		"anonymous never, valid token":       {mode: access.AnonymousNever, path: "/api", token: "good", want: robot},
+		"anonymous always, bad token":        {mode: access.AnonymousAlways, path: "/api", token: "bad", want: refused, wantErr: true},
+		"anonymous always, unknown token":    {mode: access.AnonymousAlways, path: "/api", token: "who", want: refused, wantErr: true},
+		"bad token on a health path":         {path: "/readyz", token: "bad", want: refused, wantErr: true},
+		"client certificate":                 {path: "/api", cert: ann, want: "ann [dev system:authenticated]"},
+		"certificate of another authority":   {path: "/api", cert: annOfOther, want: refused, wantErr: true},
+		"serving certificate used as client": {path: "/api", cert: serving, want: refused, wantErr: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

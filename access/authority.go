@@ -20,34 +20,37 @@ import (
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
-	// Clocks of clients may be behind.
+	// backdate moves NotBefore into the past, for clients whose clock is slow.
 	backdate = 5 * time.Minute
-	// renewBefore is how long before its end a certificate is replaced.
+	// renewBefore is how long before its expiry a certificate is replaced.
 	renewBefore = 60 * 24 * time.Hour
 )
 
-// Authority signs certificates.
+// Authority is a certificate authority: a CA certificate with its private key.
+// It is safe for concurrent use.
 type Authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-	// CertPEM is the authority's own certificate.
+	// CertPEM is the CA certificate.
 	CertPEM []byte
 }
 
-// KeyPair is a certificate and its private key, both PEM.
+// KeyPair is a certificate and its private key, both PEM-encoded.
 type KeyPair struct {
 	Cert, Key []byte
 }
 
-// Subject is what a certificate says of its holder: a client's user and groups,
-// or the hosts that a server answers for.
+// Subject is the identity in a certificate. A client certificate has a user and
+// groups. A serving certificate has hosts: the DNS names and IP addresses under
+// which clients reach the server.
 type Subject struct {
 	User   string
 	Groups []string
 	Hosts  []string
 }
 
-// NewAuthority makes an authority that signs itself.
+// NewAuthority generates a key and a self-signed CA certificate for it. The
+// KeyPair is the same authority in the form that ParseAuthority reads.
 func NewAuthority(now time.Time) (*Authority, KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -78,8 +81,8 @@ func NewAuthority(now time.Time) (*Authority, KeyPair, error) {
 	return authority, pair, err
 }
 
-// ParseAuthority reads an authority that NewAuthority made, or any other whose
-// key may sign certificates.
+// ParseAuthority decodes a CA certificate and its key, from NewAuthority or from
+// another tool.
 func ParseAuthority(pair KeyPair) (*Authority, error) {
 	cert, err := parseCertificate(pair.Cert)
 	if err != nil {
@@ -102,24 +105,16 @@ func ParseAuthority(pair KeyPair) (*Authority, error) {
 	return &Authority{cert: cert, key: key, CertPEM: pair.Cert}, nil
 }
 
-// Issue signs a new key for subject: a serving certificate when it names hosts,
-// a client certificate otherwise.
+// Issue generates a key and signs a certificate for it, valid for one year. It is
+// a serving certificate if the subject has hosts, otherwise a client certificate.
 func (a *Authority) Issue(subject Subject, now time.Time) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return KeyPair{}, fmt.Errorf("generate key: %w", err)
 	}
-	serial, err := serialNumber()
+	template, err := clientTemplate(subject, now)
 	if err != nil {
 		return KeyPair{}, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: subject.User, Organization: subject.Groups},
-		NotBefore:    now.Add(-backdate),
-		NotAfter:     now.Add(leafLife),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	if len(subject.Hosts) > 0 {
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -138,8 +133,10 @@ func (a *Authority) Issue(subject Subject, now time.Time) (KeyPair, error) {
 	return encodePair(der, key)
 }
 
-// Fits says whether a certificate of the authority still serves a subject: it has
-// its key, is not near its end, and is good for all the hosts.
+// Fits reports whether the pair can stay in use for the subject. The authority
+// must have signed the certificate, the key must belong to it, it must not expire
+// within 60 days, and it must be valid for every host of the subject. Fits does
+// not compare the user and the groups.
 func (a *Authority) Fits(pair KeyPair, subject Subject, now time.Time) bool {
 	if _, err := tls.X509KeyPair(pair.Cert, pair.Key); err != nil {
 		return false
@@ -151,9 +148,27 @@ func (a *Authority) Fits(pair KeyPair, subject Subject, now time.Time) bool {
 	return !slices.ContainsFunc(subject.Hosts, func(host string) bool { return cert.VerifyHostname(host) != nil })
 }
 
-// Lasts says whether what the authority signs now ends before the authority does.
-func (a *Authority) Lasts(now time.Time) bool {
-	return now.Add(leafLife + renewBefore).Before(a.cert.NotAfter)
+// ExpiresSoon reports whether the authority should be replaced: it would expire
+// less than 60 days after a certificate that it signs now.
+func (a *Authority) ExpiresSoon(now time.Time) bool {
+	return !now.Add(leafLife + renewBefore).Before(a.cert.NotAfter)
+}
+
+// clientTemplate returns the template of a client certificate that is valid for
+// one year.
+func clientTemplate(subject Subject, now time.Time) (*x509.Certificate, error) {
+	serial, err := serialNumber()
+	if err != nil {
+		return nil, err
+	}
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: subject.User, Organization: subject.Groups},
+		NotBefore:    now.Add(-backdate),
+		NotAfter:     now.Add(leafLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, nil
 }
 
 func serialNumber() (*big.Int, error) {
@@ -165,14 +180,19 @@ func serialNumber() (*big.Int, error) {
 }
 
 func encodePair(der []byte, key *ecdsa.PrivateKey) (KeyPair, error) {
-	keyDER, err := x509.MarshalECPrivateKey(key)
+	keyPEM, err := encodeKey(key)
 	if err != nil {
-		return KeyPair{}, fmt.Errorf("encode key: %w", err)
+		return KeyPair{}, err
 	}
-	return KeyPair{
-		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
-	}, nil
+	return KeyPair{Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), Key: keyPEM}, nil
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
 func parseCertificate(data []byte) (*x509.Certificate, error) {
@@ -187,7 +207,8 @@ func parseCertificate(data []byte) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// parseKey accepts the three encodings in which other tools write keys.
+// parseKey decodes a private key in SEC 1, PKCS #1 or PKCS #8 form, since tools
+// differ in which they write.
 func parseKey(der []byte) (crypto.Signer, error) {
 	if key, err := x509.ParseECPrivateKey(der); err == nil {
 		return key, nil

@@ -4,44 +4,36 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"time"
 )
 
-// ClientRequest is what somebody with a key of their own wants signed.
+// ClientRequest asks for a client certificate for a key that the client holds.
 type ClientRequest struct {
 	Public crypto.PublicKey
-	// Subject has a user and groups; hosts are not for clients.
+	// Subject is the user and the groups. Its hosts are ignored.
 	Subject Subject
-	// Life is how long the certificate is good; zero is the longest, a year.
+	// Life is how long the certificate is valid: at most one year, which is also
+	// what zero means.
 	Life time.Duration
 }
 
-// SignClient signs a client certificate and returns it as PEM. It is never good
-// for longer than the authority itself.
+// SignClient signs a client certificate and returns it PEM-encoded. It expires no
+// later than the authority.
 func (a *Authority) SignClient(request ClientRequest, now time.Time) ([]byte, error) {
-	serial, err := serialNumber()
+	template, err := clientTemplate(request.Subject, now)
 	if err != nil {
 		return nil, err
 	}
+	template.BasicConstraintsValid = true
 	life := request.Life
 	if life <= 0 || life > leafLife {
 		life = leafLife
 	}
-	until := now.Add(life)
-	if until.After(a.cert.NotAfter) {
-		until = a.cert.NotAfter
-	}
-	template := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: request.Subject.User, Organization: request.Subject.Groups},
-		NotBefore:             now.Add(-backdate),
-		NotAfter:              until,
-		KeyUsage:              x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		BasicConstraintsValid: true,
+	template.NotAfter = now.Add(life)
+	if template.NotAfter.After(a.cert.NotAfter) {
+		template.NotAfter = a.cert.NotAfter
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, request.Public, a.key)
 	if err != nil {

@@ -1,21 +1,23 @@
-// Package access holds who may reach the server and as whom: the certificate
-// authority, the certificates it issues, the kubeconfig files made of them, and
-// the credentials by which requests come in.
+// Package access authenticates clients of the server. It holds the certificate
+// authority, issues certificates, writes kubeconfig files, and assembles the
+// request authenticator.
 //
 //	pki, err := access.OpenPKI(dir, hosts)
 //	err = pki.WriteKubeconfig(path, "https://127.0.0.1:6443")
 //
-// What somebody may do once in is in the packages below:
+// The packages below it authenticate tokens and authorize requests:
 //
-//	rbac            roles and bindings: the authorizer, no granting beyond oneself
-//	policy          the roles and bindings of a new server
-//	node            what a node may read and write
-//	token           the tokens of service accounts
-//	serviceaccount  pods get an account and a token
-//	certificate     certificate signing requests
-//	review          the questions: may I, what may I, who am I
+//	rbac            the RBAC authorizer; stops users from granting more than they have
+//	policy          the default ClusterRoles and bindings
+//	review          SubjectAccessReviews, SelfSubjectReviews and TokenReviews
+//	token           service account tokens
+//	openid          tokens of OpenID Connect providers
+//	node            the node authorizer and the node restriction plugin
+//	serviceaccount  the admission plugin that sets service accounts of pods
+//	certificate     approval and signing of CertificateSigningRequests
+//	matrix          tests of what each kind of user may do
 //
-// Keys are ECDSA P-256: making one takes microseconds, where RSA would be most
-// of the server's start. Files are replaced by rename, so a reader sees an old
-// or a new one, never half of one.
+// Keys are ECDSA P-256, because generating one takes microseconds; generating
+// RSA keys would take most of the server's start time. Files are replaced by
+// rename, so a reader sees the old or the new content, never a part of it.
 package access

@@ -18,39 +18,41 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// NodesGroup is the group that every node is in.
+// NodesGroup is the group of all nodes.
 const NodesGroup = "system:nodes"
 
-// NodeSubject is what the certificate of a node says.
+// NodeSubject returns the subject of a node's client certificate.
 func NodeSubject(name string) Subject {
 	return Subject{User: "system:node:" + name, Groups: []string{NodesGroup}}
 }
 
-// Enrollment is a client certificate that is asked for through the API.
+// Enrollment requests a client certificate with a CertificateSigningRequest.
 type Enrollment struct {
-	// Subject has a user and groups; hosts are not for clients.
+	// Subject is the user and the groups. Its hosts are ignored.
 	Subject Subject
-	// Signer is who is to sign it, by the name that the API has for it.
+	// Signer is the signerName of the CertificateSigningRequest.
 	Signer string
-	// Prefix begins the name of the request.
+	// Prefix is the generateName of the CertificateSigningRequest.
 	Prefix string
-	// Approval, unless it is empty, has the request approved with the credential
-	// that asks, for this reason.
+	// Approval, if set, makes Enroll approve its own request, with this text as
+	// the reason of the condition. The client needs the right to approve.
 	Approval string
-	// Poll is how often the request is looked at, Limit for how long.
+	// Poll is the interval at which Enroll reads the request, Limit the time after
+	// which it gives up.
 	Poll, Limit time.Duration
 }
 
-// Enroll makes a key, asks for its certificate and waits until that is signed.
-// The key is nowhere but in what is returned.
+// Enroll generates a key, creates a CertificateSigningRequest for it and waits
+// until the certificate is issued. The key is only in the returned KeyPair; Enroll
+// neither stores nor sends it.
 func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return KeyPair{}, fmt.Errorf("generate key: %w", err)
 	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
+	keyPEM, err := encodeKey(key)
 	if err != nil {
-		return KeyPair{}, fmt.Errorf("encode key: %w", err)
+		return KeyPair{}, err
 	}
 	subject := pkix.Name{CommonName: e.Subject.User, Organization: e.Subject.Groups}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
@@ -71,21 +73,23 @@ func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (Ke
 	}
 	if e.Approval != "" {
 		request.Status.Conditions = append(request.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-			Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: e.Approval, Message: "approved by who asked for it",
+			Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue,
+			Reason: e.Approval, Message: "approved by who asked for it",
 		})
 		if _, err := requests.UpdateApproval(ctx, request.Name, request, metav1.UpdateOptions{}); err != nil {
 			return KeyPair{}, fmt.Errorf("approve %s: %w", request.Name, err)
 		}
 	}
-	cert, err := e.signed(ctx, client, request.Name)
+	cert, err := e.wait(ctx, client, request.Name)
 	if err != nil {
 		return KeyPair{}, fmt.Errorf("certificate request %s: %w", request.Name, err)
 	}
-	return KeyPair{Cert: cert, Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})}, nil
+	return KeyPair{Cert: cert, Key: keyPEM}, nil
 }
 
-// signed waits until a request has its certificate, or is refused.
-func (e Enrollment) signed(ctx context.Context, client kubernetes.Interface, name string) (cert []byte, err error) {
+// wait polls the named request until its status has a certificate. It returns an
+// error if the request is denied or fails.
+func (e Enrollment) wait(ctx context.Context, client kubernetes.Interface, name string) (cert []byte, err error) {
 	err = wait.PollUntilContextTimeout(ctx, e.Poll, e.Limit, true, func(ctx context.Context) (bool, error) {
 		request, err := client.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

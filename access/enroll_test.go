@@ -17,8 +17,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// TestEnroll asks for certificates and meets the answers there are: approved by
-// who asks, refused by somebody, not decided in time, and not allowed at all.
+// TestEnroll covers each outcome of a request: approved by the requester itself,
+// denied, not approved in time, forbidden to create, and rejected for its signer.
 func TestEnroll(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	client := server.Client(t)
@@ -29,22 +29,24 @@ func TestEnroll(t *testing.T) {
 		deny       bool
 		want       string
 	}{
-		"approved":   {enrollment: access.Enrollment{Subject: jane, Approval: "Test", Limit: time.Hour}},
-		"denied":     {enrollment: access.Enrollment{Subject: jane, Limit: time.Hour}, deny: true, want: ": Denied: not today"},
-		"left alone": {enrollment: access.Enrollment{Subject: jane, Limit: time.Millisecond}, want: ": context deadline exceeded"},
-		"not allowed": {
+		"approved":       {enrollment: access.Enrollment{Subject: jane, Approval: "Test", Limit: time.Hour}},
+		"denied":         {enrollment: access.Enrollment{Subject: jane, Limit: time.Hour}, deny: true, want: ": Denied: not today"},
+		"never approved": {enrollment: access.Enrollment{Subject: jane, Limit: time.Millisecond}, want: ": context deadline exceeded"},
+		"forbidden to create": {
 			enrollment: access.Enrollment{Subject: jane, Limit: time.Hour}, client: kubernetes.NewForConfigOrDie(server.As(t, "bob")),
 			want: "request a certificate for jane: certificatesigningrequests.certificates.k8s.io is forbidden: ",
 		},
-		"another signer's": {
-			enrollment: access.Enrollment{Subject: jane, Approval: "Test", Limit: time.Hour, Signer: certificatesv1.KubeAPIServerClientKubeletSignerName},
-			want:       "subject organization is not system:nodes",
+		"signer for nodes only": {
+			enrollment: access.Enrollment{
+				Subject: jane, Approval: "Test", Limit: time.Hour, Signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			},
+			want: "subject organization is not system:nodes",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			e := test.enrollment
-			e.Prefix, e.Poll = strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), "'", "")+"-", 10*time.Millisecond
+			e.Prefix, e.Poll = strings.ReplaceAll(name, " ", "-")+"-", 10*time.Millisecond
 			if e.Signer == "" {
 				e.Signer = certificatesv1.KubeAPIServerClientSignerName
 			}
@@ -75,8 +77,8 @@ func TestEnroll(t *testing.T) {
 	}
 }
 
-// deny refuses the first request whose name begins so. Whoever waits for it finds
-// out when it does not.
+// deny waits for a request with this name prefix and denies it. It reports no
+// error: if it fails, the test's Enroll call times out.
 func deny(ctx context.Context, client kubernetes.Interface, prefix string) {
 	requests := client.CertificatesV1().CertificateSigningRequests()
 	for ctx.Err() == nil {

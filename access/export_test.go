@@ -1,4 +1,4 @@
 package access
 
-// OpenPKIAt is OpenPKI on a clock of the test's.
+// OpenPKIAt is OpenPKI with a clock that the test sets.
 var OpenPKIAt = openPKI

@@ -9,15 +9,17 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig encodes a kubeconfig with everything inline, so that the file can
-// be moved: the server's address, its authority and the user's certificate.
+// Kubeconfig encodes a kubeconfig for the server at the given address. The CA
+// certificate and the user's key pair are embedded, so the file can be copied to
+// another machine.
 func (a *Authority) Kubeconfig(server, user string, pair KeyPair) ([]byte, error) {
 	cfg := clientcmdapi.NewConfig()
 	a.fill(cfg, server, user, pair)
 	return clientcmd.Write(*cfg)
 }
 
-// fill sets what the server knows in a kubeconfig, and leaves the rest of it.
+// fill sets the cluster, the user and the context "holdfast" in cfg. Everything
+// else in cfg stays.
 func (a *Authority) fill(cfg *clientcmdapi.Config, server, user string, pair KeyPair) {
 	cfg.Clusters["holdfast"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: a.CertPEM}
 	cfg.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.Cert, ClientKeyData: pair.Key}
@@ -30,8 +32,8 @@ func (a *Authority) fill(cfg *clientcmdapi.Config, server, user string, pair Key
 	}
 }
 
-// WriteKubeconfig writes the administrator's kubeconfig, readable by its owner
-// alone. In a file that is there, what its user set stays.
+// WriteKubeconfig writes the administrator's kubeconfig with mode 0600. If the
+// file exists, other settings in it are kept, such as the default namespace.
 func (p *PKI) WriteKubeconfig(path, server string) error {
 	pair, err := p.Admin()
 	if err != nil {
@@ -39,7 +41,7 @@ func (p *PKI) WriteKubeconfig(path, server string) error {
 	}
 	cfg, err := clientcmd.LoadFromFile(path)
 	if err != nil {
-		// Not there, or not a kubeconfig: then it is written anew.
+		// The file is missing or not a kubeconfig: write a new one.
 		cfg = clientcmdapi.NewConfig()
 	}
 	p.authority.fill(cfg, server, AdminUser, pair)

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// AdminUser and AdminGroup are whom the admin kubeconfig speaks for. The group
-// is the one that every Kubernetes authorizer lets through.
+// AdminUser and AdminGroup are the identity in the administrator's certificate.
+// Every Kubernetes server authorizes all requests of the group system:masters.
 const (
 	AdminUser  = "holdfast-admin"
 	AdminGroup = "system:masters"
 )
 
-// PKI is the directory with the server's authority and the certificates it
-// issued to the server and its administrator.
+// PKI is a directory with a certificate authority and the certificates that it
+// issued to the server and to the administrator.
 type PKI struct {
 	dir       string
 	hosts     []string
@@ -26,8 +26,9 @@ type PKI struct {
 	authority *Authority
 }
 
-// OpenPKI opens the directory, makes the authority and certificates that are
-// missing, and renews those near their end or made for other hosts.
+// OpenPKI opens the directory. On first use it creates the authority. It issues
+// certificates that are missing and renews those that Renew describes. hosts are
+// the DNS names and IP addresses of the server.
 func OpenPKI(dir string, hosts []string) (*PKI, error) {
 	return openPKI(dir, hosts, time.Now)
 }
@@ -40,8 +41,8 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	pair, err := p.read("ca")
 	_, missing := os.Stat(p.CAFile())
 	switch {
-	// Only where there is no trace of an authority is one made: with half of
-	// one lost, a new one would lock out everybody who has a certificate.
+	// Create an authority only if both of its files are missing. If only one is
+	// missing, a new authority would invalidate every certificate issued so far.
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist):
 		if p.authority, pair, err = NewAuthority(now()); err != nil {
 			return nil, err
@@ -52,7 +53,8 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	case err != nil:
 		return nil, err
 	default:
-		// Never replaced by itself: every credential ever issued hangs on it.
+		// An unreadable authority is an error and is never replaced automatically:
+		// every certificate issued so far depends on it.
 		if p.authority, err = ParseAuthority(pair); err != nil {
 			return nil, fmt.Errorf("read authority %s: %w", p.path("ca", "crt"), err)
 		}
@@ -60,23 +62,24 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	return p, p.Renew()
 }
 
-// CAFile is the certificate of the authority.
+// CAFile returns the path of the CA certificate.
 func (p *PKI) CAFile() string { return p.path("ca", "crt") }
 
-// ServingCertFile is the certificate the server shows.
+// ServingCertFile returns the path of the server's certificate.
 func (p *PKI) ServingCertFile() string { return p.path("serving", "crt") }
 
-// ServingKeyFile is the key to ServingCertFile.
+// ServingKeyFile returns the path of the key of ServingCertFile.
 func (p *PKI) ServingKeyFile() string { return p.path("serving", "key") }
 
-// Authority is the certificate authority of this directory.
+// Authority returns the certificate authority of the directory.
 func (p *PKI) Authority() *Authority { return p.authority }
 
-// Admin is the administrator's current client certificate.
+// Admin reads the administrator's client certificate from the directory.
 func (p *PKI) Admin() (KeyPair, error) { return p.read("admin") }
 
-// Renew replaces certificates that are missing, near their end, not signed by
-// the authority, or made for other hosts. It is cheap when nothing is due.
+// Renew replaces the certificates of the server and of the administrator that
+// are missing, expire within 60 days, were signed by another authority, or are
+// not valid for all hosts. It is cheap if all are up to date.
 func (p *PKI) Renew() error {
 	if err := p.renew("serving", Subject{User: "holdfast", Hosts: p.hosts}); err != nil {
 		return err
@@ -109,8 +112,8 @@ func (p *PKI) read(name string) (KeyPair, error) {
 	return KeyPair{Cert: cert, Key: key}, err
 }
 
-// write puts the key first: a certificate without its key would be taken for a
-// finished pair after a crash between the two.
+// write stores the key first. If the process dies between the two files, the
+// certificate is missing, and the next start issues a new pair.
 func (p *PKI) write(name string, pair KeyPair) error {
 	if err := writeFile(p.path(name, "key"), pair.Key, 0o600); err != nil {
 		return err
@@ -118,7 +121,7 @@ func (p *PKI) write(name string, pair KeyPair) error {
 	return writeFile(p.path(name, "crt"), pair.Cert, 0o644)
 }
 
-// writeFile replaces path in one step and only when its content differs.
+// writeFile replaces the file by rename, and only if the content differs.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return os.Chmod(path, mode)

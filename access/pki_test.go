@@ -5,12 +5,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access"
@@ -18,7 +21,7 @@ import (
 
 var hosts = []string{"localhost", "127.0.0.1"}
 
-// files is the content of a directory, by name.
+// files returns the content of every file in a directory, by file name.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -36,7 +39,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return content
 }
 
-func certificate(t *testing.T, path string) *x509.Certificate {
+func readCertificate(t *testing.T, path string) *x509.Certificate {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -50,7 +53,7 @@ func certificate(t *testing.T, path string) *x509.Certificate {
 	return cert
 }
 
-func TestPKIOfAFirstStart(t *testing.T) {
+func TestOpenPKICreatesCertificates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	pki, err := access.OpenPKI(dir, hosts)
 	if err != nil {
@@ -59,7 +62,7 @@ func TestPKIOfAFirstStart(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pki.Authority().CertPEM)
 
-	serving := certificate(t, pki.ServingCertFile())
+	serving := readCertificate(t, pki.ServingCertFile())
 	for _, host := range hosts {
 		if _, err := serving.Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); err != nil {
 			t.Errorf("serving certificate for %s: %v", host, err)
@@ -68,8 +71,9 @@ func TestPKIOfAFirstStart(t *testing.T) {
 	if _, ok := serving.PublicKey.(*ecdsa.PublicKey); !ok {
 		t.Errorf("the serving key is a %T", serving.PublicKey)
 	}
-	admin := certificate(t, filepath.Join(dir, "admin.crt"))
-	if _, err := admin.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	admin := readCertificate(t, filepath.Join(dir, "admin.crt"))
+	asClient := x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if _, err := admin.Verify(asClient); err != nil {
 		t.Errorf("admin certificate: %v", err)
 	}
 	if admin.Subject.CommonName != access.AdminUser || admin.Subject.Organization[0] != access.AdminGroup {
@@ -86,89 +90,83 @@ func TestPKIOfAFirstStart(t *testing.T) {
 func TestPKIRenews(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := func(now time.Time, hosts []string) map[string]string {
+	open := func(now time.Time, hosts []string) map[string]string {
 		t.Helper()
 		if _, err := access.OpenPKIAt(dir, hosts, func() time.Time { return now }); err != nil {
 			t.Fatal(err)
 		}
 		return files(t, dir)
 	}
-	first := at(start, hosts)
+	before := open(start, hosts)
+	// Each case opens the directory that the case before it left.
 	cases := []struct {
-		name  string
-		after time.Duration
-		hosts []string
-		fresh []string
+		name    string
+		after   time.Duration
+		hosts   []string
+		renewed []string
 	}{
 		{"the same day", time.Hour, hosts, nil},
-		{"far from the end", 300 * 24 * time.Hour, hosts, nil},
-		{"near the end", 310 * 24 * time.Hour, hosts, []string{"serving.crt", "admin.crt"}},
-		{"another host", 311 * 24 * time.Hour, append(hosts, "192.0.2.1"), []string{"serving.crt"}},
+		{"more than 60 days before expiry", 300 * 24 * time.Hour, hosts, nil},
+		{"less than 60 days before expiry", 310 * 24 * time.Hour, hosts, []string{"serving", "admin"}},
+		{"an additional host", 311 * 24 * time.Hour, append(hosts, "192.0.2.1"), []string{"serving"}},
 	}
 	for _, c := range cases {
-		got := at(start.Add(c.after), c.hosts)
-		for name := range first {
-			changed := got[name] != first[name]
-			want := false
-			for _, fresh := range c.fresh {
-				want = want || strings.TrimSuffix(fresh, ".crt") == strings.TrimSuffix(strings.TrimSuffix(name, ".crt"), ".key")
-			}
+		after := open(start.Add(c.after), c.hosts)
+		for name := range before {
+			changed := after[name] != before[name]
+			want := slices.Contains(c.renewed, strings.TrimSuffix(name, filepath.Ext(name)))
 			if changed != want {
 				t.Errorf("%s: %s changed: %t, want %t", c.name, name, changed, want)
 			}
 		}
-		first = got
+		before = after
 	}
 }
 
-func TestPKIKeepsABrokenAuthority(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := access.OpenPKI(dir, hosts); err != nil {
-		t.Fatal(err)
+// A new authority would invalidate every certificate issued so far, so OpenPKI
+// never replaces one that is incomplete.
+func TestOpenPKIKeepsBrokenAuthority(t *testing.T) {
+	tests := map[string]struct {
+		breakKey func(t *testing.T, path string) error
+		want     string
+	}{
+		"key of another authority": {
+			breakKey: func(t *testing.T, path string) error {
+				other := t.TempDir()
+				if _, err := access.OpenPKI(other, hosts); err != nil {
+					return err
+				}
+				otherKey, err := os.ReadFile(filepath.Join(other, "ca.key"))
+				return errors.Join(err, os.WriteFile(path, otherKey, 0o600))
+			},
+			want: "ca.crt: key and certificate do not belong together",
+		},
+		"key missing": {
+			breakKey: func(_ *testing.T, path string) error { return os.Remove(path) },
+			want:     "ca.key: no such file",
+		},
 	}
-	other := t.TempDir()
-	if _, err := access.OpenPKI(other, hosts); err != nil {
-		t.Fatal(err)
-	}
-	stranger, err := os.ReadFile(filepath.Join(other, "ca.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ca.key"), stranger, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	before := files(t, dir)
-	if _, err := access.OpenPKI(dir, hosts); err == nil || !strings.Contains(err.Error(), "ca.crt: key and certificate do not belong together") {
-		t.Errorf("got %v", err)
-	}
-	for name, content := range files(t, dir) {
-		if before[name] != content {
-			t.Errorf("%s was changed", name)
-		}
-	}
-}
-
-// With half of the authority lost, a new one would lock out everybody.
-func TestPKIKeepsHalfAnAuthority(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := access.OpenPKI(dir, hosts); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "ca.key")); err != nil {
-		t.Fatal(err)
-	}
-	before := files(t, dir)
-	if _, err := access.OpenPKI(dir, hosts); err == nil || !strings.Contains(err.Error(), "ca.key: no such file") {
-		t.Errorf("got %v", err)
-	}
-	for name, content := range files(t, dir) {
-		if before[name] != content {
-			t.Errorf("%s was changed", name)
-		}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := access.OpenPKI(dir, hosts); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.breakKey(t, filepath.Join(dir, "ca.key")); err != nil {
+				t.Fatal(err)
+			}
+			before := files(t, dir)
+			if _, err := access.OpenPKI(dir, hosts); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+			if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+				t.Errorf("files changed (-before +after):\n%s", diff)
+			}
+		})
 	}
 }
 
-// What a user set in the file stays when the server writes it again.
+// A user's settings stay when the server writes the file again.
 func TestKubeconfigKeepsEdits(t *testing.T) {
 	pki, err := access.OpenPKI(t.TempDir(), hosts)
 	if err != nil {
@@ -201,7 +199,7 @@ func TestKubeconfigKeepsEdits(t *testing.T) {
 	}
 }
 
-func TestKubeconfigStandsAlone(t *testing.T) {
+func TestKubeconfigEmbedsCredentials(t *testing.T) {
 	pki, err := access.OpenPKI(t.TempDir(), hosts)
 	if err != nil {
 		t.Fatal(err)

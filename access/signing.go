@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -12,8 +11,9 @@ import (
 	"os"
 )
 
-// ServiceAccountKey is the key that signs service-account tokens, made on first
-// use. It is never replaced by itself: every token ever issued hangs on it.
+// ServiceAccountKey reads the key that signs service account tokens, and
+// generates it on first use. An unreadable key is an error and is never replaced
+// automatically: every token issued so far depends on it.
 func (p *PKI) ServiceAccountKey() (*ecdsa.PrivateKey, error) {
 	path := p.path("sa", "key")
 	data, err := os.ReadFile(path)
@@ -43,9 +43,9 @@ func (p *PKI) newServiceAccountKey(path string) (*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generate service-account key: %w", err)
 	}
-	der, err := x509.MarshalECPrivateKey(key)
+	data, err := encodeKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("encode service-account key: %w", err)
+		return nil, fmt.Errorf("service-account key: %w", err)
 	}
-	return key, writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
+	return key, writeFile(path, data, 0o600)
 }

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"crypto/ecdsa"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,25 +10,21 @@ import (
 	"holdfast.dev/holdfast/access"
 )
 
-func TestServiceAccountKeyStays(t *testing.T) {
+func TestServiceAccountKeyIsKept(t *testing.T) {
 	dir := t.TempDir()
-	pki, err := access.OpenPKI(dir, []string{"127.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
+	open := func() (*access.PKI, *ecdsa.PrivateKey) {
+		pki, err := access.OpenPKI(dir, []string{"127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := pki.ServiceAccountKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pki, key
 	}
-	first, err := pki.ServiceAccountKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := access.OpenPKI(dir, []string{"127.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := again.ServiceAccountKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !first.Equal(second) {
+	pki, first := open()
+	if _, second := open(); !first.Equal(second) {
 		t.Error("another key after a restart")
 	}
 	path := filepath.Join(dir, "sa.key")

@@ -35,7 +35,7 @@ const lookEvery = time.Hour
 func CompleteKeys(found map[string][]byte, hosts []string, now time.Time) (map[string][]byte, error) {
 	pair := access.KeyPair{Cert: found[AuthorityCertKey], Key: found[AuthorityKeyKey]}
 	authority, err := access.ParseAuthority(pair)
-	if err != nil || !authority.Lasts(now) {
+	if err != nil || authority.ExpiresSoon(now) {
 		if authority, pair, err = access.NewAuthority(now); err != nil {
 			return nil, err
 		}
