@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Aggregate returns the rules that role collects from the others: those of
-// every role that one of its selectors matches, in the order of the selectors
-// and then of names, each rule once. The rules of the role itself are not among
-// them, whatever its labels; they are shared with the roles they come from.
+// Aggregate returns the rules of every ClusterRole in others that a selector of
+// role.AggregationRule matches. They are ordered by selector, then by the name of
+// the ClusterRole; equal rules appear once. A role never aggregates its own rules,
+// even if a selector matches its labels. Without an aggregationRule, Aggregate
+// returns role.Rules. The returned rules are not copied; they share memory with
+// the roles that they come from.
 func Aggregate(role *rbacv1.ClusterRole, others []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	if role.AggregationRule == nil {
 		return role.Rules, nil

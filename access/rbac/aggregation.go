@@ -24,7 +24,8 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Aggregation keeps the rules of ClusterRoles that collect them from others.
+// Aggregation is the controller that computes the rules of ClusterRoles with an
+// aggregationRule.
 type Aggregation struct {
 	client rbacclient.ClusterRolesGetter
 	roles  rbaclisters.ClusterRoleLister
@@ -32,8 +33,9 @@ type Aggregation struct {
 	queue  workqueue.TypedRateLimitingInterface[string]
 }
 
-// NewAggregation watches through the informer and writes through the client. It
-// is made before the informer's factory starts, and runs once.
+// NewAggregation returns a controller that reads ClusterRoles from the informer
+// and updates them with the client. Call it before the informer's factory starts.
+// Run may be called once.
 func NewAggregation(client rbacclient.ClusterRolesGetter, informer rbacinformers.ClusterRoleInformer) (*Aggregation, error) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	c := &Aggregation{client: client, roles: informer.Lister(), queue: workqueue.NewTypedRateLimitingQueue(limiter)}
@@ -49,12 +51,13 @@ func NewAggregation(client rbacclient.ClusterRolesGetter, informer rbacinformers
 	return c, nil
 }
 
-// enqueue has every collecting role looked at: which of them a change concerns
-// depends on the labels that were there before, too. There are a handful.
+// enqueue enqueues every ClusterRole that has an aggregationRule. A change of one
+// role's labels affects the roles that selected the old labels, too, so enqueue
+// does not try to find out which are affected. A cluster has only a few.
 func (c *Aggregation) enqueue() {
 	roles, err := c.roles.List(labels.Everything())
 	if err != nil {
-		return // a lister over an informer has no error to give
+		return // a lister that reads an informer's cache never fails
 	}
 	for _, role := range roles {
 		if role.AggregationRule != nil {
@@ -99,7 +102,7 @@ func (c *Aggregation) next(ctx context.Context) bool {
 	return true
 }
 
-// collect writes the role if its rules differ from those that it collects.
+// collect updates the ClusterRole if its rules differ from the aggregated ones.
 func (c *Aggregation) collect(ctx context.Context, name string) error {
 	role, err := c.roles.Get(name)
 	if apierrors.IsNotFound(err) {

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Authorizer answers from the informers it was made with.
+// Authorizer authorizes requests by the Roles, ClusterRoles and bindings in its
+// informers. It is safe for concurrent use.
 type Authorizer struct {
 	roles               rbaclisters.RoleLister
 	clusterRoles        rbaclisters.ClusterRoleLister
@@ -27,9 +28,10 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// New returns an authorizer over the informers of a factory, to which it adds
-// an index; it is called once per factory, before the factory starts. Until the
-// informers have synced it knows of nobody's rights and allows nothing.
+// New returns an authorizer that reads the informers of a factory. It adds an
+// index to the informers of bindings, so call it once per factory and before the
+// factory starts. Until the informers have synced, the authorizer finds no
+// bindings and allows nothing.
 func New(informers rbacinformers.Interface) (*Authorizer, error) {
 	bindings, clusterBindings := informers.RoleBindings().Informer(), informers.ClusterRoleBindings().Informer()
 	for _, informer := range []cache.SharedIndexInformer{bindings, clusterBindings} {
@@ -49,7 +51,7 @@ func New(informers rbacinformers.Interface) (*Authorizer, error) {
 	}, nil
 }
 
-// HasSynced reports whether everything that is stored is known.
+// HasSynced reports whether all informers have synced.
 func (a *Authorizer) HasSynced() bool {
 	for _, synced := range a.synced {
 		if !synced() {
@@ -59,9 +61,9 @@ func (a *Authorizer) HasSynced() bool {
 	return true
 }
 
-// Authorize implements authorizer.Authorizer: it allows what a grant covers and
-// has no opinion on anything else. A grant whose role is missing is no error,
-// and the reason tells of it.
+// Authorize implements authorizer.Authorizer. It allows a request that a rule of
+// one of the user's bindings matches and has no opinion on all others. A binding
+// to a missing role is not an error; the reason mentions it.
 func (a *Authorizer) Authorize(_ context.Context, request authorizer.Attributes) (authorizer.Decision, string, error) {
 	if request.GetUser() == nil {
 		return authorizer.DecisionNoOpinion, "", nil
@@ -87,21 +89,26 @@ func (a *Authorizer) Authorize(_ context.Context, request authorizer.Attributes)
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// ConditionsAwareAuthorize implements authorizer.Authorizer; no grant has
-// conditions.
+// ConditionsAwareAuthorize implements authorizer.Authorizer. RBAC has no
+// conditions, so it is the same as Authorize.
 func (a *Authorizer) ConditionsAwareAuthorize(ctx context.Context, request authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(a.Authorize(ctx, request))
 }
 
 // EvaluateConditions implements authorizer.Authorizer.
-func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (a *Authorizer) EvaluateConditions(
+	context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData,
+) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// RulesFor implements authorizer.RuleResolver: what the user may do in the
-// namespace. An error comes with the rules that could be read.
-func (a *Authorizer) RulesFor(_ context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	rules, err := a.held(u, namespace)
+// RulesFor implements authorizer.RuleResolver. It returns the rules that apply to
+// the user in the namespace. If a binding's role is missing, it returns an error
+// together with the rules of the other bindings.
+func (a *Authorizer) RulesFor(
+	_ context.Context, u user.Info, namespace string,
+) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	rules, err := a.userRules(u, namespace)
 	var resources []authorizer.ResourceRuleInfo
 	var paths []authorizer.NonResourceRuleInfo
 	for _, rule := range rules {
@@ -117,8 +124,9 @@ func (a *Authorizer) RulesFor(_ context.Context, u user.Info, namespace string) 
 	return resources, paths, false, err
 }
 
-// held are the rules of every grant of the user.
-func (a *Authorizer) held(u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+// userRules returns the rules of all bindings of the user, and an error that
+// lists the bindings without a readable role.
+func (a *Authorizer) userRules(u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	var all []rbacv1.PolicyRule
 	var missing []error
 	for g := range a.grants(u, namespace) {

@@ -2,11 +2,13 @@ package rbac_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
@@ -15,7 +17,7 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-const granted = `
+const objects = `
 - kind: ClusterRole
   metadata: {name: everything}
   rules:
@@ -39,13 +41,17 @@ const granted = `
   roleRef: {kind: ClusterRole, name: gone}
   subjects: [{kind: User, name: dora}]
 - kind: ClusterRoleBinding
-  metadata: {name: nobody}
+  metadata: {name: account-without-namespace}
   roleRef: {kind: ClusterRole, name: everything}
   subjects: [{kind: ServiceAccount, name: robot}]
 - kind: RoleBinding
   metadata: {name: read, namespace: a}
   roleRef: {kind: ClusterRole, name: reader}
-  subjects: [{kind: User, name: ann}, {kind: Group, name: readers}, {kind: ServiceAccount, name: robot}, {kind: ServiceAccount, name: robot, namespace: b}]
+  subjects:
+  - {kind: User, name: ann}
+  - {kind: Group, name: readers}
+  - {kind: ServiceAccount, name: robot}
+  - {kind: ServiceAccount, name: robot, namespace: b}
 - kind: RoleBinding
   metadata: {name: secret, namespace: a}
   roleRef: {kind: Role, name: one-secret}
@@ -56,7 +62,8 @@ const granted = `
   subjects: [{kind: User, name: ann}]
 `
 
-// newAuthorizer fills the informers without a server.
+// newAuthorizer returns an authorizer that knows the objects in documents. It adds
+// them to the informers directly, without a server.
 func newAuthorizer(t testing.TB, documents string) *rbac.Authorizer {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(nil, 0)
@@ -100,63 +107,84 @@ func decode[T any](t testing.TB, data []byte, into *T) *T {
 	return into
 }
 
-// ask reads "get pods/status a/name" and "get /path"; a group is before the
-// resource, as in "get apps:deployments a".
-func ask(u user.Info, verb, resource, target string) authorizer.AttributesRecord {
+// newRequest returns the attributes of a request. The resource is a path such as
+// "/healthz", or "pods", "pods/status" or, with an API group, "apps:deployments".
+// The target is "namespace/name", or "namespace" for a list.
+func newRequest(u user.Info, verb, resource, target string) authorizer.AttributesRecord {
 	r := authorizer.AttributesRecord{User: u, Verb: verb}
 	if resource[0] == '/' {
 		r.Path = resource
 		return r
 	}
 	r.ResourceRequest = true
-	r.APIGroup, resource = cut(resource, ":", "")
-	r.Resource, r.Subresource = cutRight(resource)
-	r.Namespace, r.Name = cutRight(target)
+	if group, rest, found := strings.Cut(resource, ":"); found {
+		r.APIGroup, resource = group, rest
+	}
+	r.Resource, r.Subresource, _ = strings.Cut(resource, "/")
+	r.Namespace, r.Name, _ = strings.Cut(target, "/")
 	return r
 }
 
+func sa(namespace, name string) user.Info { return serviceaccount.UserInfo(namespace, name, "") }
+
 func TestAuthorize(t *testing.T) {
-	a := newAuthorizer(t, granted)
-	ann := &user.DefaultInfo{Name: "ann"}
-	readers := &user.DefaultInfo{Name: "bob", Groups: []string{"others", "readers"}}
+	const (
+		noOpinion     = "no opinion"
+		allowedByRead = `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to `
+		allowedByRoot = `allow RBAC: allowed by ClusterRoleBinding "root" of ClusterRole "everything" to `
+	)
+	a := newAuthorizer(t, objects)
+	named := func(name string) user.Info { return &user.DefaultInfo{Name: name} }
+	ann := named("ann")
+	reader := &user.DefaultInfo{Name: "bob", Groups: []string{"others", "readers"}}
+	root := &user.DefaultInfo{Name: "x", Groups: []string{"roots"}}
 	tests := map[string]struct {
 		user                   user.Info
 		verb, resource, target string
 		want                   string
 	}{
-		"role in the namespace":                 {ann, "get", "pods", "a/x", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to User "ann"`},
-		"group":                                 {readers, "list", "pods", "a", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to Group "readers"`},
-		"service account of the namespace":      {sa("a", "robot"), "get", "pods", "a/x", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to ServiceAccount "robot/a"`},
-		"service account of another":            {sa("b", "robot"), "get", "pods", "a/x", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to ServiceAccount "robot/b"`},
-		"service account without a namespace":   {sa("", "robot"), "get", "nodes", "", "no opinion"},
-		"another service account":               {sa("c", "robot"), "get", "pods", "a/x", "no opinion"},
-		"another namespace":                     {ann, "get", "pods", "b/x", `no opinion RBAC: role.rbac.authorization.k8s.io "one-secret" not found`},
-		"all namespaces":                        {ann, "list", "pods", "", "no opinion"},
-		"another verb":                          {ann, "watch", "pods", "a", "no opinion"},
-		"another group":                         {ann, "get", "apps:pods", "a/x", "no opinion"},
-		"subresource is not its resource":       {ann, "get", "pods/log", "a/x", "no opinion"},
-		"any resource's subresource":            {ann, "get", "replicationcontrollers/scale", "a/x", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to User "ann"`},
-		"resource is not its subresource":       {ann, "get", "replicationcontrollers", "a/x", "no opinion"},
-		"the named one":                         {ann, "get", "secrets", "a/db", `allow RBAC: allowed by RoleBinding "secret/a" of Role "one-secret" to User "ann"`},
-		"not the named one":                     {ann, "get", "secrets", "a/other", "no opinion"},
-		"a list has no name":                    {ann, "list", "secrets", "a", "no opinion"},
-		"path, bound in a namespace":            {ann, "get", "/healthz", "", "no opinion"},
-		"cluster-wide":                          {&user.DefaultInfo{Name: "x", Groups: []string{"roots"}}, "delete", "apps:deployments/scale", "z/x", `allow RBAC: allowed by ClusterRoleBinding "root" of ClusterRole "everything" to Group "roots"`},
-		"cluster-wide path":                     {&user.DefaultInfo{Name: "x", Groups: []string{"roots"}}, "post", "/anything", "", `allow RBAC: allowed by ClusterRoleBinding "root" of ClusterRole "everything" to Group "roots"`},
-		"a user is not the group of its name":   {&user.DefaultInfo{Name: "roots"}, "get", "pods", "a/x", "no opinion"},
-		"a role that is gone":                   {&user.DefaultInfo{Name: "dora"}, "get", "pods", "a/x", `no opinion RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found`},
-		"a user of a service account's name":    {&user.DefaultInfo{Name: "robot"}, "get", "pods", "a/x", "no opinion"},
-		"nobody":                                {nil, "get", "pods", "a/x", "no opinion"},
-		"a namespace that begins like another":  {ann, "get", "pods", "a/u:ann", `allow RBAC: allowed by RoleBinding "read/a" of ClusterRole "reader" to User "ann"`},
-		"a user whose name holds a key of both": {&user.DefaultInfo{Name: "g:readers"}, "get", "pods", "a/x", "no opinion"},
+		"user":                                 {ann, "get", "pods", "a/x", allowedByRead + `User "ann"`},
+		"group":                                {reader, "list", "pods", "a", allowedByRead + `Group "readers"`},
+		"service account, binding's namespace": {sa("a", "robot"), "get", "pods", "a/x", allowedByRead + `ServiceAccount "robot/a"`},
+		"service account, other namespace":     {sa("b", "robot"), "get", "pods", "a/x", allowedByRead + `ServiceAccount "robot/b"`},
+		"service account without a namespace":  {sa("", "robot"), "get", "nodes", "", noOpinion},
+		"service account that is not bound":    {sa("c", "robot"), "get", "pods", "a/x", noOpinion},
+		"other namespace": {
+			ann, "get", "pods", "b/x", `no opinion RBAC: role.rbac.authorization.k8s.io "one-secret" not found`,
+		},
+		"all namespaces":                        {ann, "list", "pods", "", noOpinion},
+		"other verb":                            {ann, "watch", "pods", "a", noOpinion},
+		"other API group":                       {ann, "get", "apps:pods", "a/x", noOpinion},
+		"pods does not include pods/log":        {ann, "get", "pods/log", "a/x", noOpinion},
+		"*/scale":                               {ann, "get", "replicationcontrollers/scale", "a/x", allowedByRead + `User "ann"`},
+		"*/scale does not include the resource": {ann, "get", "replicationcontrollers", "a/x", noOpinion},
+		"resource name matches": {
+			ann, "get", "secrets", "a/db", `allow RBAC: allowed by RoleBinding "secret/a" of Role "one-secret" to User "ann"`,
+		},
+		"resource name differs":                   {ann, "get", "secrets", "a/other", noOpinion},
+		"resource name, list request":             {ann, "list", "secrets", "a", noOpinion},
+		"URL path granted by a RoleBinding":       {ann, "get", "/healthz", "", noOpinion},
+		"ClusterRoleBinding":                      {root, "delete", "apps:deployments/scale", "z/x", allowedByRoot + `Group "roots"`},
+		"ClusterRoleBinding, URL path":            {root, "post", "/anything", "", allowedByRoot + `Group "roots"`},
+		"user with the name of a bound group":     {named("roots"), "get", "pods", "a/x", noOpinion},
+		"user with the name of a service account": {named("robot"), "get", "pods", "a/x", noOpinion},
+		"binding to a missing role": {
+			named("dora"), "get", "pods", "a/x", `no opinion RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found`,
+		},
+		"no user":                              {nil, "get", "pods", "a/x", noOpinion},
+		"object with the name of an index key": {ann, "get", "pods", "a/u:ann", allowedByRead + `User "ann"`},
+		"user with the name of an index key":   {named("g:readers"), "get", "pods", "a/x", noOpinion},
+	}
+	decisions := map[authorizer.Decision]string{
+		authorizer.DecisionAllow: "allow", authorizer.DecisionNoOpinion: noOpinion, authorizer.DecisionDeny: "deny",
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			decision, reason, err := a.Authorize(t.Context(), ask(test.user, test.verb, test.resource, test.target))
+			decision, reason, err := a.Authorize(t.Context(), newRequest(test.user, test.verb, test.resource, test.target))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := map[authorizer.Decision]string{authorizer.DecisionAllow: "allow", authorizer.DecisionNoOpinion: "no opinion", authorizer.DecisionDeny: "deny"}[decision]
+			got := decisions[decision]
 			if reason != "" {
 				got += " " + reason
 			}
@@ -170,12 +198,15 @@ func TestAuthorize(t *testing.T) {
 func BenchmarkAuthorize(b *testing.B) {
 	for _, bindings := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("bindings=%d", bindings), func(b *testing.B) {
-			documents := granted
+			var documents strings.Builder
+			documents.WriteString(objects)
 			for i := range bindings {
-				documents += fmt.Sprintf("- {kind: RoleBinding, metadata: {name: r%d, namespace: a}, roleRef: {kind: ClusterRole, name: reader}, subjects: [{kind: User, name: user-%d}]}\n", i, i)
+				fmt.Fprintf(&documents, "- {kind: RoleBinding, metadata: {name: r%d, namespace: a}, "+
+					"roleRef: {kind: ClusterRole, name: reader}, subjects: [{kind: User, name: user-%d}]}\n", i, i)
 			}
-			a := newAuthorizer(b, documents)
-			request := ask(&user.DefaultInfo{Name: "user-0", Groups: []string{"team", "system:authenticated"}}, "get", "configmaps", "a/x")
+			a := newAuthorizer(b, documents.String())
+			user0 := &user.DefaultInfo{Name: "user-0", Groups: []string{"team", "system:authenticated"}}
+			request := newRequest(user0, "get", "configmaps", "a/x")
 			for b.Loop() {
 				if decision, _, _ := a.Authorize(b.Context(), request); decision != authorizer.DecisionAllow {
 					b.Fatal(decision)

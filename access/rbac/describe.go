@@ -8,8 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// describe lists rules as Kubernetes does in a refusal: sorted, and the verbs
-// on one resource together.
+// describe formats the rules like Kubernetes does when it forbids an escalation:
+// one rule a line, sorted, with the verbs for one resource on one line.
 func describe(rules []rbacv1.PolicyRule) string {
 	lines := make([]string, 0, len(rules))
 	for _, rule := range compact(rules) {
@@ -19,12 +19,13 @@ func describe(rules []rbacv1.PolicyRule) string {
 	return strings.Join(slices.Compact(lines), "\n")
 }
 
-// compact joins the verbs of rules that name the same resource. It takes rules
-// as validation.Covers breaks them down: one verb, one resource, one name.
+// compact merges rules for the same resource into one rule with all their verbs.
+// It expects the rules that validation.Covers returns, which have one verb, one
+// resource and at most one name each.
 func compact(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	type target struct{ group, resource, name string }
 	var joined []rbacv1.PolicyRule
-	at := map[target]int{}
+	index := map[target]int{}
 	for _, rule := range rules {
 		if len(rule.APIGroups) != 1 || len(rule.Resources) != 1 || len(rule.ResourceNames) > 1 {
 			joined = append(joined, rule)
@@ -34,11 +35,11 @@ func compact(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		if len(rule.ResourceNames) == 1 {
 			t.name = rule.ResourceNames[0]
 		}
-		if i, ok := at[t]; ok {
+		if i, ok := index[t]; ok {
 			joined[i].Verbs = append(joined[i].Verbs, rule.Verbs...)
 			continue
 		}
-		at[t] = len(joined)
+		index[t] = len(joined)
 		rule.Verbs = slices.Clone(rule.Verbs)
 		joined = append(joined, rule)
 	}

@@ -1,17 +1,17 @@
-// Package rbac answers who may do what from the Roles, ClusterRoles and their
-// bindings that are stored in the API, and keeps people from granting what they
-// do not hold.
+// Package rbac authorizes requests by the Roles, ClusterRoles and bindings that
+// are stored in the API, aggregates ClusterRoles, and prevents users from granting
+// permissions that they do not have.
 //
 //	a, err := rbac.New(factory.Rbac().V1()) // before the factory starts
 //	decision, reason, err := a.Authorize(ctx, attributes)
 //
-// Its words: a subject is a user, a group or a service account; a grant is one
-// binding that names a subject, with the rules of the role it refers to. The
-// answers, their reasons and the messages of refusals are those of Kubernetes.
+// A grant is a RoleBinding or ClusterRoleBinding that has the user, or one of the
+// user's groups, as a subject. Decisions, reasons and error messages are the same
+// as in Kubernetes.
 //
-// Promises: a request costs one look-up per name of the user (its own and its
-// groups'), twice when it has a namespace, and the grants found there; how many
-// bindings there are for others does not matter. Nothing is cached beside the
-// informers, so an answer is as old as they are. Everything is safe for use by
-// many goroutines, and no object of an informer is changed.
+// Bindings are indexed by subject. Authorize does one index lookup for the user
+// name and one for each group, and the same again if the request has a namespace.
+// Its cost does not depend on the number of bindings of other users. The informers
+// are the only cache. Authorizer and Escalation are safe for concurrent use and do
+// not modify the informers' objects.
 package rbac

@@ -20,31 +20,32 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// everything is what somebody must hold who lets a role collect its rules from
-// roles that others will write.
-var everything = []rbacv1.PolicyRule{
+// clusterAdminRules are the rules that a user must have to set or change an
+// aggregationRule, because the role will get rules that others write later.
+var clusterAdminRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	{NonResourceURLs: []string{"*"}, Verbs: []string{"*"}},
 }
 
-// Escalation is the admission plugin that refuses a role with rules, and a
-// binding to a role, that its writer does not hold. The verbs escalate on a
-// role and bind on a role lift the refusal, and system:masters is exempt.
+// Escalation is the admission plugin that forbids a user to write a role, or a
+// binding to a role, with rules that the user does not have. A user with the verb
+// escalate on the role, or the verb bind on the bound role, may do it anyway, and
+// so may the group system:masters.
 type Escalation struct {
 	*admission.Handler
-	rights     *Authorizer
+	bindings   *Authorizer
 	authorizer authorizer.UnconditionalAuthorizer
 	roles      RoleReader
 }
 
 var _ admission.ValidationInterface = &Escalation{}
 
-// RoleReader gives the rules of the role that a binding in the namespace refers
-// to; the namespace of a ClusterRoleBinding is empty.
+// RoleReader returns the rules of the role that a binding in the namespace refers
+// to. For a ClusterRoleBinding, the namespace is empty.
 type RoleReader func(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error)
 
-// LiveRoles reads from the server itself: a role that was written a moment ago
-// is judged, and bound, as it is.
+// LiveRoles returns a RoleReader that reads from the server instead of a cache, so
+// that a binding is checked against the current rules of its role.
 func LiveRoles(client rbacclient.RbacV1Interface) RoleReader {
 	return func(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 		if ref.Kind == "Role" {
@@ -62,13 +63,13 @@ func LiveRoles(client rbacclient.RbacV1Interface) RoleReader {
 	}
 }
 
-// NewEscalation judges by the grants that rights knows, asks all, the server's
-// whole authorizer, for the verbs escalate and bind, and reads the roles that
-// bindings refer to from roles.
-func NewEscalation(rights *Authorizer, all authorizer.UnconditionalAuthorizer, roles RoleReader) *Escalation {
+// NewEscalation returns the plugin. bindings gives the rules that a user has,
+// server is the server's whole authorizer and decides on the verbs escalate and
+// bind, and roles gives the rules of the role that a new binding refers to.
+func NewEscalation(bindings *Authorizer, server authorizer.UnconditionalAuthorizer, roles RoleReader) *Escalation {
 	return &Escalation{
-		Handler: admission.NewHandler(admission.Create, admission.Update),
-		rights:  rights, authorizer: all, roles: roles,
+		Handler:  admission.NewHandler(admission.Create, admission.Update),
+		bindings: bindings, authorizer: server, roles: roles,
 	}
 }
 
@@ -81,7 +82,7 @@ func (e *Escalation) Validate(ctx context.Context, a admission.Attributes, _ adm
 	if u == nil {
 		return admission.NewForbidden(a, errors.New("no user on context"))
 	}
-	if slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup) || onlyCollected(a.GetObject(), a.GetOldObject()) {
+	if slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup) || changesOnlyOwnersAndFinalizers(a.GetObject(), a.GetOldObject()) {
 		return nil
 	}
 	switch obj := a.GetObject().(type) {
@@ -101,11 +102,11 @@ func (e *Escalation) judgeClusterRole(ctx context.Context, a admission.Attribute
 	if e.mayEscalate(ctx, a) {
 		return nil
 	}
-	if err := e.confirm(a, role.Rules); err != nil {
+	if err := e.checkRules(a, role.Rules); err != nil {
 		return err
 	}
 	oldRole, _ := a.GetOldObject().(*rbacv1.ClusterRole)
-	if (aggregates(role) || aggregates(oldRole)) && e.confirm(a, everything) != nil {
+	if (aggregates(role) || aggregates(oldRole)) && e.checkRules(a, clusterAdminRules) != nil {
 		return forbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
 	}
 	return nil
@@ -115,7 +116,7 @@ func (e *Escalation) judgeRole(ctx context.Context, a admission.Attributes, rule
 	if e.mayEscalate(ctx, a) {
 		return nil
 	}
-	return e.confirm(a, rules)
+	return e.checkRules(a, rules)
 }
 
 func (e *Escalation) judgeBinding(ctx context.Context, a admission.Attributes, ref rbacv1.RoleRef) error {
@@ -126,11 +127,11 @@ func (e *Escalation) judgeBinding(ctx context.Context, a admission.Attributes, r
 	if err != nil {
 		return err
 	}
-	return e.confirm(a, rules)
+	return e.checkRules(a, rules)
 }
 
-// mayEscalate asks as Kubernetes does: with the name in the request, which a
-// creation has not.
+// mayEscalate reports whether the user has the verb escalate. Like Kubernetes, it
+// takes the object's name from the URL; a create request has none there.
 func (e *Escalation) mayEscalate(ctx context.Context, a admission.Attributes) bool {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok || !info.IsResourceRequest {
@@ -159,10 +160,10 @@ func (e *Escalation) allowed(ctx context.Context, attributes authorizer.Attribut
 	return err == nil && decision == authorizer.DecisionAllow
 }
 
-// confirm returns Forbidden unless the writer holds all the rules.
-func (e *Escalation) confirm(a admission.Attributes, rules []rbacv1.PolicyRule) error {
+// checkRules returns a Forbidden error unless the user has all the rules.
+func (e *Escalation) checkRules(a admission.Attributes, rules []rbacv1.PolicyRule) error {
 	u := a.GetUserInfo()
-	held, unresolved := e.rights.held(u, a.GetNamespace())
+	held, unresolved := e.bindings.userRules(u, a.GetNamespace())
 	covered, missing := validation.Covers(held, rules)
 	if covered {
 		return nil
@@ -175,8 +176,8 @@ func (e *Escalation) confirm(a admission.Attributes, rules []rbacv1.PolicyRule) 
 	return forbidden(a, errors.New(message))
 }
 
-// forbidden names the object as it is: a creation with a generated name has
-// one by now.
+// forbidden returns a Forbidden error with the name from the object's metadata.
+// For an object created with generateName, a.GetName() is still empty.
 func forbidden(a admission.Attributes, cause error) error {
 	name := a.GetName()
 	if accessor, err := meta.Accessor(a.GetObject()); err == nil {
@@ -189,9 +190,10 @@ func aggregates(role *rbacv1.ClusterRole) bool {
 	return role != nil && role.AggregationRule != nil && len(role.AggregationRule.ClusterRoleSelectors) > 0
 }
 
-// onlyCollected reports whether an update changes nothing but what garbage
-// collection needs: owner references and finalizers.
-func onlyCollected(newObj, oldObj runtime.Object) bool {
+// changesOnlyOwnersAndFinalizers reports whether an update changes nothing but
+// owner references, finalizers and managed fields. The garbage collector makes
+// such updates without having the rules of the role.
+func changesOnlyOwnersAndFinalizers(newObj, oldObj runtime.Object) bool {
 	if newObj == nil || oldObj == nil {
 		return false
 	}
@@ -199,13 +201,13 @@ func onlyCollected(newObj, oldObj runtime.Object) bool {
 	if err != nil {
 		return false
 	}
-	stomped := newObj.DeepCopyObject()
-	stompedMeta, err := meta.Accessor(stomped)
+	restored := newObj.DeepCopyObject()
+	restoredMeta, err := meta.Accessor(restored)
 	if err != nil {
 		return false
 	}
-	stompedMeta.SetOwnerReferences(oldMeta.GetOwnerReferences())
-	stompedMeta.SetFinalizers(oldMeta.GetFinalizers())
-	stompedMeta.SetManagedFields(oldMeta.GetManagedFields())
-	return apiequality.Semantic.DeepEqual(stomped, oldObj)
+	restoredMeta.SetOwnerReferences(oldMeta.GetOwnerReferences())
+	restoredMeta.SetFinalizers(oldMeta.GetFinalizers())
+	restoredMeta.SetManagedFields(oldMeta.GetManagedFields())
+	return apiequality.Semantic.DeepEqual(restored, oldObj)
 }

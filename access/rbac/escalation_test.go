@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-const holders = granted + `
+// escalationObjects adds users that may write roles, bind and escalate.
+const escalationObjects = objects + `
 - kind: ClusterRole
   metadata: {name: role-writer}
   rules: [{apiGroups: [rbac.authorization.k8s.io], resources: ["*"], verbs: [create, update]}]
@@ -33,122 +33,189 @@ const holders = granted + `
 - {kind: ClusterRoleBinding, metadata: {name: e}, roleRef: {kind: ClusterRole, name: escalator}, subjects: [{kind: User, name: escalator}]}
 `
 
-func cut(s, sep, before string) (string, string) {
-	if left, right, found := strings.Cut(s, sep); found {
-		return left, right
-	}
-	return before, s
-}
-
-func cutRight(s string) (string, string) {
-	left, right, _ := strings.Cut(s, "/")
-	return left, right
-}
-
-func sa(namespace, name string) user.Info { return serviceaccount.UserInfo(namespace, name, "") }
-
 func TestEscalation(t *testing.T) {
-	rights := newAuthorizer(t, holders)
+	const notHeld = " is attempting to grant RBAC permissions not currently held:\n"
+	const needsAdmin = `clusterroles.rbac.authorization.k8s.io "r" is forbidden: ` +
+		`must have cluster-admin privileges to use an aggregationRule`
+	const toEverything = `roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}`
+	named := func(name string) user.Info { return &user.DefaultInfo{Name: name} }
 	ann, root := &user.DefaultInfo{Name: "ann", Groups: []string{"g"}}, &user.DefaultInfo{Name: "root", Groups: []string{"roots"}}
 	tests := map[string]struct {
 		user           user.Info
 		newObj, oldObj string
 		want           string
 	}{
-		"role with what one holds": {user: ann, newObj: `{kind: Role, metadata: {name: r, namespace: a}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`},
-		"role with more": {
-			user:   ann,
-			newObj: `{kind: Role, metadata: {name: r, namespace: a}, rules: [{apiGroups: [""], resources: [pods, nodes], verbs: [get, create, delete]}, {apiGroups: [""], resources: [secrets], resourceNames: [x], verbs: [get]}]}`,
-			want: `roles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:[""], Resources:["nodes"], Verbs:["get" "create" "delete"]}
+		"Role with rules that the user has": {
+			user: ann,
+			newObj: `
+kind: Role
+metadata: {name: r, namespace: a}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`,
+		},
+		"Role with more rules": {
+			user: ann,
+			newObj: `
+kind: Role
+metadata: {name: r, namespace: a}
+rules:
+- {apiGroups: [""], resources: [pods, nodes], verbs: [get, create, delete]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [x], verbs: [get]}`,
+			want: `roles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"])` + notHeld +
+				`{APIGroups:[""], Resources:["nodes"], Verbs:["get" "create" "delete"]}
 {APIGroups:[""], Resources:["pods"], Verbs:["create" "delete"]}
 {APIGroups:[""], Resources:["secrets"], ResourceNames:["x"], Verbs:["get"]}`,
 		},
-		"role with more, elsewhere, and a role that is gone": {
-			user:   &user.DefaultInfo{Name: "dora"},
-			newObj: `{kind: Role, metadata: {name: r, namespace: b}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`,
-			want: `roles.rbac.authorization.k8s.io "r" is forbidden: user "dora" (groups=[]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:[""], Resources:["pods"], Verbs:["get"]}; resolution errors: [clusterrole.rbac.authorization.k8s.io "gone" not found]`,
+		"Role with more rules, user is bound to a missing role": {
+			user: named("dora"),
+			newObj: `
+kind: Role
+metadata: {name: r, namespace: b}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`,
+			want: `roles.rbac.authorization.k8s.io "r" is forbidden: user "dora" (groups=[])` + notHeld +
+				`{APIGroups:[""], Resources:["pods"], Verbs:["get"]}; ` +
+				`resolution errors: [clusterrole.rbac.authorization.k8s.io "gone" not found]`,
 		},
-		"cluster role of what one holds in a namespace only": {
-			user:   ann,
-			newObj: `{kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`,
-			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`,
+		"ClusterRole with rules that the user has in one namespace": {
+			user: ann,
+			newObj: `
+kind: ClusterRole
+metadata: {name: r}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`,
+			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"])` + notHeld +
+				`{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`,
 		},
-		"paths": {
-			user:   ann,
-			newObj: `{kind: ClusterRole, metadata: {name: r}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}]}`,
-			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"]) is attempting to grant RBAC permissions not currently held:
-{NonResourceURLs:["/metrics"], Verbs:["get"]}`,
+		"ClusterRole with URL paths": {
+			user: ann,
+			newObj: `
+kind: ClusterRole
+metadata: {name: r}
+rules: [{nonResourceURLs: [/metrics], verbs: [get]}]`,
+			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "ann" (groups=["g"])` + notHeld +
+				`{NonResourceURLs:["/metrics"], Verbs:["get"]}`,
 		},
-		"a label that lets others collect the rules": {
-			user:   &user.DefaultInfo{Name: "writer"},
-			newObj: `{kind: ClusterRole, metadata: {name: r, labels: {x: y}}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`,
-			oldObj: `{kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`,
-			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "writer" (groups=[]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`,
+		"label added, by which others can aggregate the rules": {
+			user: named("writer"),
+			newObj: `
+kind: ClusterRole
+metadata: {name: r, labels: {x: y}}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`,
+			oldObj: `
+kind: ClusterRole
+metadata: {name: r}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`,
+			want: `clusterroles.rbac.authorization.k8s.io "r" is forbidden: user "writer" (groups=[])` + notHeld +
+				`{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`,
 		},
-		"owner references alone": {
-			user:   ann,
-			newObj: `{kind: ClusterRole, metadata: {name: r, finalizers: [a/b], ownerReferences: [{name: o}]}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}`,
-			oldObj: `{kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}`,
+		"only owner references and finalizers added": {
+			user: ann,
+			newObj: `
+kind: ClusterRole
+metadata: {name: r, finalizers: [a/b], ownerReferences: [{name: o}]}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`,
+			oldObj: `
+kind: ClusterRole
+metadata: {name: r}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`,
 		},
-		"aggregation": {
-			user:   &user.DefaultInfo{Name: "writer"},
-			newObj: `{kind: ClusterRole, metadata: {name: r}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}}`,
-			want:   `clusterroles.rbac.authorization.k8s.io "r" is forbidden: must have cluster-admin privileges to use an aggregationRule`,
+		"aggregationRule set": {
+			user: named("writer"),
+			newObj: `
+kind: ClusterRole
+metadata: {name: r}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}`,
+			want: needsAdmin,
 		},
-		"aggregation taken away": {
-			user:   &user.DefaultInfo{Name: "writer"},
+		"aggregationRule removed": {
+			user:   named("writer"),
 			newObj: `{kind: ClusterRole, metadata: {name: r}}`,
-			oldObj: `{kind: ClusterRole, metadata: {name: r}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}}`,
-			want:   `clusterroles.rbac.authorization.k8s.io "r" is forbidden: must have cluster-admin privileges to use an aggregationRule`,
+			oldObj: `
+kind: ClusterRole
+metadata: {name: r}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}`,
+			want: needsAdmin,
 		},
-		"aggregation by who holds everything": {user: root, newObj: `{kind: ClusterRole, metadata: {name: r}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}}`},
-		"escalate":                            {user: &user.DefaultInfo{Name: "escalator"}, newObj: `{kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}`},
-		"binding to what one holds":           {user: ann, newObj: `{kind: RoleBinding, metadata: {name: b, namespace: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}}`},
-		"binding to a role with more": {
+		"aggregationRule set by a user with all rules": {
+			user: root,
+			newObj: `
+kind: ClusterRole
+metadata: {name: r}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {x: y}}]}`,
+		},
+		"verb escalate": {
+			user: named("escalator"),
+			newObj: `
+kind: ClusterRole
+metadata: {name: r}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`,
+		},
+		"binding to a role with rules that the user has": {
+			user: ann,
+			newObj: `
+kind: RoleBinding
+metadata: {name: b, namespace: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}`,
+		},
+		"binding to a role with more rules": {
 			user:   ann,
-			newObj: `{kind: RoleBinding, metadata: {name: b, namespace: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}}`,
-			want: `rolebindings.rbac.authorization.k8s.io "b" is forbidden: user "ann" (groups=["g"]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:["*"], Resources:["*"], Verbs:["*"]}
+			newObj: `{kind: RoleBinding, metadata: {name: b, namespace: a}, ` + toEverything + `}`,
+			want: `rolebindings.rbac.authorization.k8s.io "b" is forbidden: user "ann" (groups=["g"])` + notHeld +
+				`{APIGroups:["*"], Resources:["*"], Verbs:["*"]}
 {NonResourceURLs:["*"], Verbs:["*"]}`,
 		},
-		"binding to what one holds in one namespace only, for all": {
-			user:   ann,
-			newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: binder}}`,
-			want: `clusterrolebindings.rbac.authorization.k8s.io "b" is forbidden: user "ann" (groups=["g"]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:["rbac.authorization.k8s.io"], Resources:["clusterroles"], ResourceNames:["everything"], Verbs:["bind"]}`,
+		"ClusterRoleBinding to a role that the user does not have": {
+			user: ann,
+			newObj: `
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: binder}`,
+			want: `clusterrolebindings.rbac.authorization.k8s.io "b" is forbidden: user "ann" (groups=["g"])` + notHeld +
+				`{APIGroups:["rbac.authorization.k8s.io"], Resources:["clusterroles"], ResourceNames:["everything"], Verbs:["bind"]}`,
 		},
-		"bind": {user: &user.DefaultInfo{Name: "binder"}, newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}}`},
-		"bind to another role": {
-			user:   &user.DefaultInfo{Name: "binder"},
-			newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: escalator}}`,
-			want: `clusterrolebindings.rbac.authorization.k8s.io "b" is forbidden: user "binder" (groups=[]) is attempting to grant RBAC permissions not currently held:
-{APIGroups:["rbac.authorization.k8s.io"], Resources:["clusterroles"], Verbs:["escalate"]}
+		"verb bind": {
+			user:   named("binder"),
+			newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, ` + toEverything + `}`,
+		},
+		"verb bind on another role": {
+			user: named("binder"),
+			newObj: `
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: escalator}`,
+			want: `clusterrolebindings.rbac.authorization.k8s.io "b" is forbidden: user "binder" (groups=[])` + notHeld +
+				`{APIGroups:["rbac.authorization.k8s.io"], Resources:["clusterroles"], Verbs:["escalate"]}
 {APIGroups:["rbac.authorization.k8s.io"], Resources:["roles"], Verbs:["escalate"]}`,
 		},
-		"system:masters":              {user: &user.DefaultInfo{Name: "m", Groups: []string{user.SystemPrivilegedGroup}}, newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}}`},
-		"binding to a role not there": {user: ann, newObj: `{kind: RoleBinding, metadata: {name: b, namespace: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}}`, want: `roles.rbac.authorization.k8s.io "none" not found`},
+		"system:masters": {
+			user:   &user.DefaultInfo{Name: "m", Groups: []string{user.SystemPrivilegedGroup}},
+			newObj: `{kind: ClusterRoleBinding, metadata: {name: b}, ` + toEverything + `}`,
+		},
+		"binding to a missing role": {
+			user: ann,
+			newObj: `
+kind: RoleBinding
+metadata: {name: b, namespace: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}`,
+			want: `roles.rbac.authorization.k8s.io "none" not found`,
+		},
 	}
-	stored := storedRoles(t, holders)
+	bindings := newAuthorizer(t, escalationObjects)
+	stored := storedRoles(t, escalationObjects)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			plugin := rbac.NewEscalation(rights, rights, stored)
+			plugin := rbac.NewEscalation(bindings, bindings, stored)
 			a, ctx := attributes(t, test.newObj, test.oldObj, test.user)
 			got := ""
 			if err := plugin.Validate(ctx, a, nil); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
+				t.Errorf("error (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// storedRoles stands for the server's storage.
+// storedRoles reads roles from documents instead of the server.
 func storedRoles(t *testing.T, documents string) rbac.RoleReader {
 	t.Helper()
 	var roles []rbacv1.ClusterRole
@@ -163,6 +230,8 @@ func storedRoles(t *testing.T, documents string) rbac.RoleReader {
 	}
 }
 
+// attributes returns the admission attributes and the context of a request that
+// creates newObj, or updates oldObj to it.
 func attributes(t *testing.T, newObj, oldObj string, u user.Info) (admission.Attributes, context.Context) {
 	t.Helper()
 	parse := func(document string) runtime.Object {
@@ -193,5 +262,6 @@ func attributes(t *testing.T, newObj, oldObj string, u user.Info) (admission.Att
 	ctx := request.WithRequestInfo(t.Context(), &request.RequestInfo{
 		IsResourceRequest: true, APIGroup: resource.Group, Resource: resource.Resource, Namespace: meta.Namespace,
 	})
-	return admission.NewAttributesRecord(obj, old, rbacv1.SchemeGroupVersion.WithKind(meta.Kind), meta.Namespace, meta.Name, resource, "", operation, nil, false, u), ctx
+	kind := rbacv1.SchemeGroupVersion.WithKind(meta.Kind)
+	return admission.NewAttributesRecord(obj, old, kind, meta.Namespace, meta.Name, resource, "", operation, nil, false, u), ctx
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Allow reports whether one of the rules covers the request.
+// Allow reports whether one of the rules allows the request.
 func Allow(rules []rbacv1.PolicyRule, request authorizer.Attributes) bool {
 	for i := range rules {
 		if allows(&rules[i], request) {
@@ -40,8 +40,9 @@ func hasOrAll(list []string, value string) bool {
 	return slices.ContainsFunc(list, func(item string) bool { return item == "*" || item == value })
 }
 
-// resourceMatches knows "pods", "pods/status", "*" for everything and
-// "*/status" for one subresource of everything.
+// resourceMatches matches the patterns of a rule's resources: "pods",
+// "pods/status", "*" for all resources and their subresources, and "*/status" for
+// this subresource of all resources.
 func resourceMatches(pattern, resource, subresource string) bool {
 	if pattern == rbacv1.ResourceAll {
 		return true

@@ -11,10 +11,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// bySubject is the index of bindings under the keys of their subjects.
+// bySubject is the name of the index of bindings by subject.
 const bySubject = "holdfast.dev/subject"
 
-// subjectIndexers are added to the informers of both kinds of bindings.
+// subjectIndexers returns the index of ClusterRoleBindings by subject key, and of
+// RoleBindings by namespace and subject key.
 func subjectIndexers() cache.Indexers {
 	return cache.Indexers{bySubject: func(obj any) ([]string, error) {
 		switch binding := obj.(type) {
@@ -31,7 +32,7 @@ func subjectIndexers() cache.Indexers {
 	}}
 }
 
-// subjectKeys gives every subject's key once.
+// subjectKeys returns the keys of the subjects, without duplicates.
 func subjectKeys(subjects []rbacv1.Subject, namespace string) []string {
 	keys := make([]string, 0, len(subjects))
 	for _, subject := range subjects {
@@ -43,8 +44,9 @@ func subjectKeys(subjects []rbacv1.Subject, namespace string) []string {
 	return slices.Compact(keys)
 }
 
-// subjectKey is the key of a subject, or "" for one that is nobody. A service
-// account is the user of its name; without a namespace it is in the binding's.
+// subjectKey returns the index key of a subject, or "" if no user can match the
+// subject. The key of a service account is that of its user name. If the subject
+// has no namespace, the service account is in namespace, that of the binding.
 func subjectKey(subject rbacv1.Subject, namespace string) string {
 	switch subject.Kind {
 	case rbacv1.UserKind:
@@ -66,7 +68,8 @@ func subjectKey(subject rbacv1.Subject, namespace string) string {
 func userKey(name string) string  { return "u:" + name }
 func groupKey(name string) string { return "g:" + name }
 
-// keysOf gives the keys under which the bindings of a user are found.
+// keysOf returns the subject keys that match a user: one for the name and one for
+// each group.
 func keysOf(u user.Info) []string {
 	groups := u.GetGroups()
 	keys := make([]string, 0, 1+len(groups))
@@ -77,7 +80,7 @@ func keysOf(u user.Info) []string {
 	return keys
 }
 
-// describeSubject names the first of subjects that the user is.
+// describeSubject formats the first subject that matches the user.
 func describeSubject(u user.Info, subjects []rbacv1.Subject, namespace string) string {
 	keys := keysOf(u)
 	for _, subject := range subjects {
