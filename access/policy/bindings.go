@@ -7,8 +7,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// ClusterRoleBindings returns the bindings of a new server, each call a fresh
-// copy.
+// ClusterRoleBindings returns the default ClusterRoleBindings. Each call returns
+// new objects.
 func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	return []*rbacv1.ClusterRoleBinding{
 		bind("cluster-admin", user.SystemPrivilegedGroup),
@@ -18,12 +18,14 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
 		bind("system:service-account-issuer-discovery", serviceaccount.AllServiceAccountsGroup),
 		bind(selfNodeClient, user.NodesGroup),
-		// To nobody: nodes have an authorizer of their own.
+		// Without a subject, because package access/node authorizes nodes. The
+		// binding exists because it exists in Kubernetes.
 		bind("system:node"),
 	}
 }
 
-// bind gives a ClusterRole to groups, under the role's name.
+// bind returns a ClusterRoleBinding of the role to the groups. It has the name of
+// the role.
 func bind(role string, groups ...string) *rbacv1.ClusterRoleBinding {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,10 +1,11 @@
-// Package policy holds the ClusterRoles and ClusterRoleBindings that clients of
-// Kubernetes expect to find, and puts them in place.
+// Package policy holds the default ClusterRoles and ClusterRoleBindings and
+// creates them in the server.
 //
 //	err := policy.Reconcile(ctx, client.RbacV1())
 //
-// They are Kubernetes' own, by name and by rule, for what is served here. What
-// an administrator adds to one of them stays; a rule or a subject that is
-// missing comes back at the next start, unless the object has the annotation
+// Names and rules are those of Kubernetes, limited to the resources that this
+// server has, plus rules for the kinds of operator packages (kudo.dev). Reconcile
+// runs at every start. It restores missing rules and subjects and keeps those that
+// an administrator added. It does not touch an object with the annotation
 // rbac.authorization.kubernetes.io/autoupdate: "false".
 package policy

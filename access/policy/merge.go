@@ -9,9 +9,10 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// mergeRole is have with everything that want has.
+// mergeRole returns have with the rules, selectors, labels and annotations of want
+// that it lacks. It returns have itself if automatic updates are turned off.
 func mergeRole(want, have *rbacv1.ClusterRole) *rbacv1.ClusterRole {
-	if protected(have) {
+	if autoUpdateOff(have) {
 		return have
 	}
 	merged := have.DeepCopy()
@@ -20,7 +21,8 @@ func mergeRole(want, have *rbacv1.ClusterRole) *rbacv1.ClusterRole {
 	merged.Rules = append(merged.Rules, missing...)
 	switch {
 	case want.AggregationRule == nil:
-		// The controller would replace our rules by what it collects.
+		// With an aggregationRule, the aggregation controller would replace the
+		// default rules.
 		merged.AggregationRule = nil
 	case merged.AggregationRule == nil:
 		merged.AggregationRule = want.AggregationRule.DeepCopy()
@@ -37,9 +39,10 @@ func mergeRole(want, have *rbacv1.ClusterRole) *rbacv1.ClusterRole {
 	return merged
 }
 
-// mergeBinding is have with every subject of want.
+// mergeBinding returns have with the subjects, labels and annotations of want that
+// it lacks. It returns have itself if automatic updates are turned off.
 func mergeBinding(want, have *rbacv1.ClusterRoleBinding) *rbacv1.ClusterRoleBinding {
-	if protected(have) {
+	if autoUpdateOff(have) {
 		return have
 	}
 	merged := have.DeepCopy()
@@ -52,11 +55,11 @@ func mergeBinding(want, have *rbacv1.ClusterRoleBinding) *rbacv1.ClusterRoleBind
 	return merged
 }
 
-func protected(obj metav1.Object) bool {
+func autoUpdateOff(obj metav1.Object) bool {
 	return obj.GetAnnotations()[rbacv1.AutoUpdateAnnotationKey] == "false"
 }
 
-// addMissing adds labels and annotations; those that are there win.
+// addMissing adds the labels and annotations of want whose keys into does not have.
 func addMissing(into *metav1.ObjectMeta, want metav1.Object) {
 	for key, value := range want.GetLabels() {
 		if _, ok := into.Labels[key]; !ok {

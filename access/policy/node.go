@@ -2,8 +2,9 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// NodeRules is what some node may do at all. The role of that name is bound to
-// nobody: package node allows each of these only for the node's own objects.
+// NodeRules returns the rules of the ClusterRole system:node. The role has no
+// subjects and is there for reference: package access/node authorizes nodes, and
+// allows each of these requests only for objects that concern the node.
 func NodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		on(core, "nodes").may("create", "get", "list", "watch", "update", "patch"),

@@ -15,9 +15,10 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-// bootstrapped is an authorizer of a new server whose roles are collected, with
-// viewer, editor and admin bound in namespace a.
-func bootstrapped(t *testing.T) *rbac.Authorizer {
+// newAuthorizer returns an authorizer with the default roles, aggregated, and the
+// default bindings. In namespace a, the users view, edit and admin have the roles
+// of these names.
+func newAuthorizer(t *testing.T) *rbac.Authorizer {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(nil, 0)
 	informer := factory.Rbac().V1()
@@ -26,7 +27,7 @@ func bootstrapped(t *testing.T) *rbac.Authorizer {
 		t.Fatal(err)
 	}
 	roles := policy.ClusterRoles()
-	// admin collects what edit collected, and edit what view did.
+	// Three rounds are enough: edit aggregates view, and admin aggregates edit.
 	for range 3 {
 		for _, role := range roles {
 			if role.Rules, err = rbac.Aggregate(role, roles); err != nil {
@@ -57,34 +58,35 @@ func bootstrapped(t *testing.T) *rbac.Authorizer {
 	return a
 }
 
-// TestMatrix says for every request who of the users may make it.
-func TestMatrix(t *testing.T) {
-	authenticated := func(name string, groups ...string) user.Info {
+// TestDefaultRoles lists, for each request, the users that the default roles and
+// bindings allow it to.
+func TestDefaultRoles(t *testing.T) {
+	newUser := func(name string, groups ...string) user.Info {
 		return &user.DefaultInfo{Name: name, Groups: append(groups, user.AllAuthenticated)}
 	}
 	users := []user.Info{
 		&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
-		authenticated("nobody"), authenticated("view"), authenticated("edit"), authenticated("admin"),
-		authenticated("system:node:n1", user.NodesGroup),
-		authenticated("system:serviceaccount:a:default", "system:serviceaccounts", "system:serviceaccounts:a"),
-		authenticated("monitor", user.MonitoringGroup),
-		authenticated("root", user.SystemPrivilegedGroup),
+		newUser("unbound"), newUser("view"), newUser("edit"), newUser("admin"),
+		newUser("system:node:n1", user.NodesGroup),
+		newUser("system:serviceaccount:a:default", "system:serviceaccounts", "system:serviceaccounts:a"),
+		newUser("monitor", user.MonitoringGroup),
+		newUser("root", user.SystemPrivilegedGroup),
 	}
-	const everybody = "system:anonymous nobody view edit admin system:node:n1 system:serviceaccount:a:default monitor root"
-	const known = "nobody view edit admin system:node:n1 system:serviceaccount:a:default monitor root"
+	const authenticated = "unbound view edit admin system:node:n1 system:serviceaccount:a:default monitor root"
+	const all = "system:anonymous " + authenticated
 	tests := map[string]string{
-		"get /healthz":        everybody,
-		"get /version":        everybody,
-		"get /api":            known,
-		"get /apis/apps/v1":   known,
-		"get /openapi/v3":     known,
+		"get /healthz":        all,
+		"get /version":        all,
+		"get /api":            authenticated,
+		"get /apis/apps/v1":   authenticated,
+		"get /openapi/v3":     authenticated,
 		"get /metrics":        "monitor root",
 		"get /readyz/etcd":    "monitor root",
 		"get /openid/v1/jwks": "system:serviceaccount:a:default root",
 		"post /api":           "root",
-		"create authorization.k8s.io:selfsubjectaccessreviews":    known,
-		"create authorization.k8s.io:selfsubjectrulesreviews":     known,
-		"create authentication.k8s.io:selfsubjectreviews":         known,
+		"create authorization.k8s.io:selfsubjectaccessreviews":    authenticated,
+		"create authorization.k8s.io:selfsubjectrulesreviews":     authenticated,
+		"create authentication.k8s.io:selfsubjectreviews":         authenticated,
 		"create authorization.k8s.io:subjectaccessreviews":        "root",
 		"create authentication.k8s.io:tokenreviews":               "root",
 		"create authorization.k8s.io:localsubjectaccessreviews a": "admin root",
@@ -129,23 +131,24 @@ func TestMatrix(t *testing.T) {
 		"update kudo.dev:instances/status a":                    "root",
 		"get example.com:widgets a":                             "root",
 	}
-	a := bootstrapped(t)
+	a := newAuthorizer(t)
 	for request, want := range tests {
 		t.Run(request, func(t *testing.T) {
-			var may []string
+			var allowed []string
 			for _, u := range users {
 				if decision, _, _ := a.Authorize(t.Context(), parse(u, request)); decision == authorizer.DecisionAllow {
-					may = append(may, u.GetName())
+					allowed = append(allowed, u.GetName())
 				}
 			}
-			if got := strings.Join(may, " "); got != want {
-				t.Errorf("may: %s\nwant: %s", got, want)
+			if got := strings.Join(allowed, " "); got != want {
+				t.Errorf("allowed to: %s\nwant: %s", got, want)
 			}
 		})
 	}
 }
 
-// parse reads "verb /path" and "verb group:resource/sub namespace".
+// parse returns the attributes of a request that is written as "verb /path" or
+// "verb group:resource/subresource namespace".
 func parse(u user.Info, request string) authorizer.Attributes {
 	words := append(strings.Fields(request), "")
 	record := authorizer.AttributesRecord{User: u, Verb: words[0]}
@@ -163,8 +166,9 @@ func parse(u user.Info, request string) authorizer.Attributes {
 	return record
 }
 
-// TestNoStarButForAdministrators holds that no role but one gives everything.
-func TestNoStarButForAdministrators(t *testing.T) {
+// TestOnlyClusterAdminHasWildcards checks that no role but cluster-admin has a
+// rule for all verbs or all resources.
+func TestOnlyClusterAdminHasWildcards(t *testing.T) {
 	for _, role := range policy.ClusterRoles() {
 		for _, rule := range role.Rules {
 			if slices.Contains(rule.Verbs, "*") && role.Name != "cluster-admin" {

@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// writers is how many objects are written at a time: each write waits for a
-// disk, and the server is not ready before the last.
+// writers is how many objects are written in parallel. Each write waits for the
+// disk, and the server becomes ready only after the last one.
 const writers = 8
 
-// Reconcile creates the roles and bindings that are missing, and adds to the
-// others what is missing from them. Two servers may do it at once, and doing it
-// again writes nothing.
+// Reconcile creates the default roles and bindings that do not exist, and adds
+// missing rules, selectors and subjects to those that do. Several servers may call
+// it at the same time. If nothing is missing, it writes nothing.
 func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
 	roles, err := client.ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -61,66 +61,67 @@ func find[T any](items []T, is func(*T) bool) *T {
 	return nil
 }
 
-// raced reports whether somebody else wrote the object in the meantime; the
-// object is then read again.
-func raced(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
-}
-
 func reconcileRole(ctx context.Context, client rbacclient.ClusterRoleInterface, want, have *rbacv1.ClusterRole) error {
-	return retry.OnError(retry.DefaultBackoff, raced, func() (err error) {
-		defer func() {
-			if raced(err) {
-				have = reread(client.Get(ctx, want.Name, metav1.GetOptions{}))
-			}
-		}()
+	read := func() (*rbacv1.ClusterRole, error) { return client.Get(ctx, want.Name, metav1.GetOptions{}) }
+	return retryRaced(have, read, func(have *rbacv1.ClusterRole) error {
 		if have == nil {
-			_, err = client.Create(ctx, want, metav1.CreateOptions{})
+			_, err := client.Create(ctx, want, metav1.CreateOptions{})
 			return err
 		}
 		merged := mergeRole(want, have)
 		if apiequality.Semantic.DeepEqual(merged, have) {
 			return nil
 		}
-		_, err = client.Update(ctx, merged, metav1.UpdateOptions{})
+		_, err := client.Update(ctx, merged, metav1.UpdateOptions{})
 		return err
 	})
 }
 
 func reconcileBinding(ctx context.Context, client rbacclient.ClusterRoleBindingInterface, want, have *rbacv1.ClusterRoleBinding) error {
-	return retry.OnError(retry.DefaultBackoff, raced, func() (err error) {
-		defer func() {
-			if raced(err) {
-				have = reread(client.Get(ctx, want.Name, metav1.GetOptions{}))
-			}
-		}()
-		if have != nil && have.RoleRef != want.RoleRef && !protected(have) {
-			// A reference never changes: the binding is made anew.
+	read := func() (*rbacv1.ClusterRoleBinding, error) { return client.Get(ctx, want.Name, metav1.GetOptions{}) }
+	return retryRaced(have, read, func(have *rbacv1.ClusterRoleBinding) error {
+		if have != nil && have.RoleRef != want.RoleRef && !autoUpdateOff(have) {
+			// roleRef is immutable, so the binding is deleted and created again.
 			uid := have.UID
-			err = client.Delete(ctx, have.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+			err := client.Delete(ctx, have.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 			if err != nil {
 				return err
 			}
 			have = nil
 		}
 		if have == nil {
-			_, err = client.Create(ctx, want, metav1.CreateOptions{})
+			_, err := client.Create(ctx, want, metav1.CreateOptions{})
 			return err
 		}
 		merged := mergeBinding(want, have)
 		if apiequality.Semantic.DeepEqual(merged, have) {
 			return nil
 		}
-		_, err = client.Update(ctx, merged, metav1.UpdateOptions{})
+		_, err := client.Update(ctx, merged, metav1.UpdateOptions{})
 		return err
 	})
 }
 
-// reread is the object as it is now, or nil if it is gone.
-func reread[T any](obj *T, err error) *T {
-	if err != nil {
-		// The next write fails for the same reason, and tells it.
-		return nil
-	}
-	return obj
+// retryRaced calls write with the stored object, or nil if there is none. If write
+// fails because another client wrote the object at the same time, retryRaced reads
+// the object again and retries.
+func retryRaced[T any](stored *T, read func() (*T, error), write func(stored *T) error) error {
+	return retry.OnError(retry.DefaultBackoff, raced, func() error {
+		err := write(stored)
+		if raced(err) {
+			var readErr error
+			if stored, readErr = read(); readErr != nil {
+				// Either the object was deleted, or the server does not answer. In
+				// the latter case the next write fails and returns the error.
+				stored = nil
+			}
+		}
+		return err
+	})
+}
+
+// raced reports whether the error says that another client created, changed or
+// deleted the object at the same time.
+func raced(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }

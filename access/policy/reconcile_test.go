@@ -18,13 +18,13 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// startServer runs a real server until the test ends.
+// startServer starts a server, which stops when the test ends.
 func startServer(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	return servertest.Start(t, apiserver.Config{}).Client(t)
 }
 
-// versions gives the resourceVersion of every role and binding.
+// versions returns the resourceVersion of every ClusterRole and ClusterRoleBinding.
 func versions(t *testing.T, client kubernetes.Interface) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -47,25 +47,28 @@ func versions(t *testing.T, client kubernetes.Interface) map[string]string {
 
 func TestReconcile(t *testing.T) {
 	client := startServer(t)
-	var both errgroup.Group
+	var concurrent errgroup.Group
 	for range 2 {
-		both.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1()) })
+		concurrent.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1()) })
 	}
-	if err := both.Wait(); err != nil {
-		t.Fatalf("two at once: %v", err)
+	if err := concurrent.Wait(); err != nil {
+		t.Fatalf("two concurrent calls: %v", err)
 	}
-	collect(t, client)
+	aggregate(t, client)
 	before := versions(t, client)
 	if got, want := len(before), len(policy.ClusterRoles())+len(policy.ClusterRoleBindings()); got != want {
 		t.Errorf("%d objects, want %d", got, want)
 	}
 	reconcile(t, client)
 	if diff := cmp.Diff(before, versions(t, client)); diff != "" {
-		t.Errorf("a second time wrote something (-before +after):\n%s", diff)
+		t.Errorf("the second call wrote something (-before +after):\n%s", diff)
 	}
 }
 
-func TestReconcileKeepsAndRestores(t *testing.T) {
+// TestReconcileChangedObjects changes default objects and expects that Reconcile
+// restores what is missing, keeps additions, and skips objects whose automatic
+// updates are turned off.
+func TestReconcileChangedObjects(t *testing.T) {
 	client := startServer(t)
 	reconcile(t, client)
 	extra := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"widgets"}, Verbs: []string{"get"}}
@@ -88,10 +91,10 @@ func TestReconcileKeepsAndRestores(t *testing.T) {
 	reconcile(t, client)
 
 	if rules := get(t, client, "system:basic-user").Rules; len(rules) != 4 || !cmp.Equal(rules[0], extra) {
-		t.Errorf("rules of system:basic-user: %v, want the one added and those missing", rules)
+		t.Errorf("rules of system:basic-user: %v, want the added rule and the three default rules", rules)
 	}
 	if rules := get(t, client, "system:discovery").Rules; len(rules) != 0 {
-		t.Errorf("rules of system:discovery: %v, want none: it is not to be updated", rules)
+		t.Errorf("rules of system:discovery: %v, want none, because automatic updates are off", rules)
 	}
 	view := get(t, client, "view")
 	if view.AggregationRule == nil || view.Labels["rbac.authorization.k8s.io/aggregate-to-edit"] != "true" {
@@ -131,8 +134,9 @@ func change(t *testing.T, client kubernetes.Interface, name string, edit func(*r
 	}
 }
 
-// collect runs the aggregation until admin has what view has.
-func collect(t *testing.T, client kubernetes.Interface) {
+// aggregate runs the aggregation controller until the role admin has all rules of
+// the roles edit and view.
+func aggregate(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	controller, err := rbac.NewAggregation(client.RbacV1(), factory.Rbac().V1().ClusterRoles())
@@ -141,14 +145,14 @@ func collect(t *testing.T, client kubernetes.Interface) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	factory.StartWithContext(ctx)
-	ended := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		controller.Run(ctx)
 	}()
 	defer func() {
 		cancel()
-		<-ended
+		<-stopped
 		factory.Shutdown()
 	}()
 	changes, err := client.RbacV1().ClusterRoles().Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=admin"})
@@ -161,7 +165,7 @@ func collect(t *testing.T, client kubernetes.Interface) {
 		if !ok {
 			t.Fatalf("watch: %v", event.Object)
 		}
-		// view has ten rules, edit thirteen of its own, admin two.
+		// view has 10 rules. edit adds 13 of its own, and admin adds 2.
 		if edit := get(t, client, "edit"); len(edit.Rules) == 23 && len(admin.Rules) == len(edit.Rules)+2 {
 			return
 		}

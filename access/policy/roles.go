@@ -24,11 +24,13 @@ const (
 	rbac           = "rbac.authorization.k8s.io"
 )
 
-// selfNodeClient is the role of who renews a node's certificate with that
-// certificate, without a person's approval.
+// selfNodeClient is the ClusterRole that lets a node renew its client certificate.
+// The server approves a request for the certificate of a node automatically if the
+// requester is that node and has this role.
 const selfNodeClient = "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient"
 
-// aggregateTo is the label of roles whose rules another one collects.
+// aggregateTo is the prefix of labels on ClusterRoles. Followed by the name of a
+// role, it makes that role aggregate the rules of the labelled role.
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
 var (
@@ -37,7 +39,7 @@ var (
 	readWrite = append(append([]string{}, read...), write...)
 )
 
-// ClusterRoles returns the roles of a new server, each call a fresh copy.
+// ClusterRoles returns the default ClusterRoles. Each call returns new objects.
 func ClusterRoles() []*rbacv1.ClusterRole {
 	roles := []*rbacv1.ClusterRole{
 		role("cluster-admin", on("*", "*").may("*"), at("*").may("*")),
@@ -47,7 +49,8 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 			on(authorization, "selfsubjectaccessreviews", "selfsubjectrulesreviews").may("create"),
 			on(authentication, "selfsubjectreviews").may("create")),
 		role("system:public-info-viewer", at("/livez", "/readyz", "/healthz", "/version", "/version/").may("get")),
-		role("system:monitoring", at("/metrics", "/metrics/slis", "/livez", "/readyz", "/healthz", "/livez/*", "/readyz/*", "/healthz/*").may("get")),
+		role("system:monitoring", at("/metrics", "/metrics/slis",
+			"/livez", "/readyz", "/healthz", "/livez/*", "/readyz/*", "/healthz/*").may("get")),
 		role("system:service-account-issuer-discovery", at("/.well-known/openid-configuration", "/.well-known/openid-configuration/",
 			"/openid/v1/jwks", "/openid/v1/jwks/").may("get")),
 		role("system:auth-delegator",
@@ -74,17 +77,18 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 	return roles
 }
 
-// namespaceRoles are those for people: admin collects edit, edit collects view,
-// and all three collect what others label for them.
+// namespaceRoles returns the ClusterRoles that are meant for RoleBindings. admin
+// aggregates edit, and edit aggregates view. Each of the three also aggregates
+// other ClusterRoles that have its label.
 func namespaceRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
-		collecting("admin", "admin", ""),
-		collecting("edit", "edit", "admin"),
-		collecting("view", "view", "edit"),
-		collected("admin",
+		aggregating("admin", ""),
+		aggregating("edit", "admin"),
+		aggregating("view", "edit"),
+		aggregatedTo("admin",
 			on(authorization, "localsubjectaccessreviews").may("create"),
 			on(rbac, "roles", "rolebindings").may(readWrite...)),
-		collected("edit",
+		aggregatedTo("edit",
 			on(core, "pods/attach", "pods/proxy", "pods/exec", "pods/portforward", "secrets", "services/proxy").may(read...),
 			on(core, "serviceaccounts").may("impersonate"),
 			on(core, "pods", "pods/attach", "pods/proxy", "pods/exec", "pods/portforward").may(write...),
@@ -99,19 +103,22 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 			on(policies, "poddisruptionbudgets").may(write...),
 			on(networking, "networkpolicies", "ingresses").may(write...),
 			on(coordination, "leases").may(readWrite...),
-			// A package does what its installer may; which packages there are to
-			// install is for administrators.
+			// The plans of an Instance run with the permissions of the user that wrote
+			// it, so editors may write Instances. Only administrators may write
+			// Operators and OperatorVersions.
 			on(kudo, "instances").may(write...)),
-		collected("view",
+		aggregatedTo("view",
 			on(core, "pods", "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services", "services/status",
 				"endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status", "configmaps").may(read...),
 			on(core, "limitranges", "resourcequotas", "bindings", "events", "pods/status", "resourcequotas/status",
 				"namespaces/status", "replicationcontrollers/status", "pods/log").may(read...),
-			// Read in one namespace, this is that namespace and no other.
+			// In a RoleBinding, this rule allows to read only the Namespace object of
+			// the binding's namespace.
 			on(core, "namespaces").may(read...),
 			on(discovery, "endpointslices").may(read...),
-			on(apps, "controllerrevisions", "statefulsets", "statefulsets/status", "statefulsets/scale", "daemonsets", "daemonsets/status",
-				"deployments", "deployments/status", "deployments/scale", "replicasets", "replicasets/status", "replicasets/scale").may(read...),
+			on(apps, "controllerrevisions", "statefulsets", "statefulsets/status", "statefulsets/scale",
+				"daemonsets", "daemonsets/status", "deployments", "deployments/status", "deployments/scale",
+				"replicasets", "replicasets/status", "replicasets/scale").may(read...),
 			on(autoscaling, "horizontalpodautoscalers", "horizontalpodautoscalers/status").may(read...),
 			on(batch, "jobs", "cronjobs", "cronjobs/status", "jobs/status").may(read...),
 			on(policies, "poddisruptionbudgets", "poddisruptionbudgets/status").may(read...),
@@ -120,12 +127,12 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// collecting is a role whose rules are those of the roles labelled for it;
-// into is the role that collects this one in turn.
-func collecting(name, label, into string) *rbacv1.ClusterRole {
+// aggregating returns a ClusterRole that aggregates the roles with its label. The
+// role itself is aggregated to the role into, if that is not empty.
+func aggregating(name, into string) *rbacv1.ClusterRole {
 	r := role(name)
 	r.AggregationRule = &rbacv1.AggregationRule{
-		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo + label: "true"}}},
+		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo + name: "true"}}},
 	}
 	if into != "" {
 		r.Labels = map[string]string{aggregateTo + into: "true"}
@@ -133,8 +140,8 @@ func collecting(name, label, into string) *rbacv1.ClusterRole {
 	return r
 }
 
-// collected is the role with Kubernetes' own rules of a collecting one.
-func collected(into string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
+// aggregatedTo returns the ClusterRole with the default rules of the role into.
+func aggregatedTo(into string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 	r := role("system:aggregate-to-"+into, rules...)
 	r.Labels = map[string]string{aggregateTo + into: "true"}
 	return r

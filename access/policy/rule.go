@@ -10,21 +10,21 @@ import (
 // target is a rule without its verbs.
 type target rbacv1.PolicyRule
 
-// on starts a rule on the resources of a group.
+// on starts a rule for resources of an API group.
 func on(group string, resources ...string) target {
 	return target{APIGroups: []string{group}, Resources: slices.Clone(resources)}
 }
 
-// at starts a rule on paths outside the resources.
+// at starts a rule for URL paths that are not resources.
 func at(paths ...string) target { return target{NonResourceURLs: slices.Clone(paths)} }
 
-// named narrows the rule to objects of these names.
+// named limits the rule to objects with these names.
 func (t target) named(names ...string) target {
 	t.ResourceNames = slices.Clone(names)
 	return t
 }
 
-// may ends a rule.
+// may completes the rule with its verbs.
 func (t target) may(verbs ...string) rbacv1.PolicyRule {
 	t.Verbs = slices.Clone(verbs)
 	return rbacv1.PolicyRule(t)
