@@ -16,36 +16,40 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// SubjectAccess serves subjectaccessreviews: may this subject do this?
+// SubjectAccess returns the storage of subjectaccessreviews, which ask whether a
+// given user may make a given request.
 func SubjectAccess(a authorizer.UnconditionalAuthorizer) rest.Storage {
 	kind := authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview").GroupKind()
 	return &storage[authorizationv1.SubjectAccessReview, *authorizationv1.SubjectAccessReview]{
 		kind: kind,
-		check: func(_ context.Context, review *authorizationv1.SubjectAccessReview) error {
-			return invalid(kind, append(emptyMeta(review.ObjectMeta), checkSubject(review.Spec)...))
+		validate: func(_ context.Context, review *authorizationv1.SubjectAccessReview) error {
+			return invalid(kind, append(validateEmpty(review.ObjectMeta), validateSubject(review.Spec)...))
 		},
-		answer: func(ctx context.Context, review *authorizationv1.SubjectAccessReview) error {
+		evaluate: func(ctx context.Context, review *authorizationv1.SubjectAccessReview) error {
 			spec := review.Spec
-			review.Status = ask(ctx, a, attributesOf(subject(spec), spec.ResourceAttributes, spec.NonResourceAttributes))
+			review.Status = authorize(ctx, a, attributesOf(subject(spec), spec.ResourceAttributes, spec.NonResourceAttributes))
 			return nil
 		},
 	}
 }
 
-// LocalSubjectAccess serves localsubjectaccessreviews: may this subject do this
-// in the namespace of the review? Its right is given with a namespace.
+// LocalSubjectAccess returns the storage of localsubjectaccessreviews, which ask
+// whether a given user may make a given request in the namespace of the review. A
+// RoleBinding in that namespace can grant the right to create them.
 func LocalSubjectAccess(a authorizer.UnconditionalAuthorizer) rest.Storage {
 	kind := authorizationv1.SchemeGroupVersion.WithKind("LocalSubjectAccessReview").GroupKind()
 	return &storage[authorizationv1.LocalSubjectAccessReview, *authorizationv1.LocalSubjectAccessReview]{
 		kind:       kind,
 		namespaced: true,
-		check: func(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
-			errs := append(emptyMeta(review.ObjectMeta), checkSubject(review.Spec)...)
+		validate: func(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
+			errs := append(validateEmpty(review.ObjectMeta), validateSubject(review.Spec)...)
 			if attributes := review.Spec.ResourceAttributes; attributes != nil && attributes.Namespace != review.Namespace {
-				errs = append(errs, field.Invalid(specPath.Child("resourceAttributes", "namespace"), attributes.Namespace, "must match metadata.namespace"))
+				path := specPath.Child("resourceAttributes", "namespace")
+				errs = append(errs, field.Invalid(path, attributes.Namespace, "must match metadata.namespace"))
 			}
-			if review.Spec.NonResourceAttributes != nil {
-				errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), review.Spec.NonResourceAttributes, "disallowed on this kind of request"))
+			if attributes := review.Spec.NonResourceAttributes; attributes != nil {
+				path := specPath.Child("nonResourceAttributes")
+				errs = append(errs, field.Invalid(path, attributes, "disallowed on this kind of request"))
 			}
 			if len(errs) > 0 {
 				return invalid(kind, errs)
@@ -55,35 +59,38 @@ func LocalSubjectAccess(a authorizer.UnconditionalAuthorizer) rest.Storage {
 			}
 			return nil
 		},
-		answer: func(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
-			review.Status = ask(ctx, a, attributesOf(subject(review.Spec), review.Spec.ResourceAttributes, nil))
+		evaluate: func(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
+			review.Status = authorize(ctx, a, attributesOf(subject(review.Spec), review.Spec.ResourceAttributes, nil))
 			return nil
 		},
 	}
 }
 
-// SelfSubjectAccess serves selfsubjectaccessreviews: may I do this?
+// SelfSubjectAccess returns the storage of selfsubjectaccessreviews, which ask
+// whether the client may make a given request.
 func SelfSubjectAccess(a authorizer.UnconditionalAuthorizer) rest.Storage {
 	kind := authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview").GroupKind()
 	return &storage[authorizationv1.SelfSubjectAccessReview, *authorizationv1.SelfSubjectAccessReview]{
 		kind: kind,
-		check: func(_ context.Context, review *authorizationv1.SelfSubjectAccessReview) error {
-			spec := review.Spec
-			return invalid(kind, append(emptyMeta(review.ObjectMeta), checkAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)...))
+		validate: func(_ context.Context, review *authorizationv1.SelfSubjectAccessReview) error {
+			errs := validateAttributes(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+			return invalid(kind, append(validateEmpty(review.ObjectMeta), errs...))
 		},
-		answer: func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) error {
+		evaluate: func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) error {
 			u, err := caller(ctx)
 			if err != nil {
 				return err
 			}
-			review.Status = ask(ctx, a, attributesOf(u, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes))
+			review.Status = authorize(ctx, a, attributesOf(u, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes))
 			return nil
 		},
 	}
 }
 
-// ask puts the question and writes the answer down.
-func ask(ctx context.Context, a authorizer.UnconditionalAuthorizer, attributes authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
+// authorize returns the authorizer's decision in the form of a review's status.
+func authorize(
+	ctx context.Context, a authorizer.UnconditionalAuthorizer, attributes authorizer.Attributes,
+) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := a.Authorize(ctx, attributes)
 	status := authorizationv1.SubjectAccessReviewStatus{
 		Allowed: decision == authorizer.DecisionAllow,
@@ -96,7 +103,7 @@ func ask(ctx context.Context, a authorizer.UnconditionalAuthorizer, attributes a
 	return status
 }
 
-// caller is the user who asks.
+// caller returns the user that sent the request.
 func caller(ctx context.Context) (user.Info, error) {
 	u, ok := request.UserFrom(ctx)
 	if !ok {
@@ -105,31 +112,34 @@ func caller(ctx context.Context) (user.Info, error) {
 	return u, nil
 }
 
-func checkSubject(spec authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
-	errs := checkAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
+func validateSubject(spec authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
+	errs := validateAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
 		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
 	}
 	return errs
 }
 
-func checkAttributes(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+func validateAttributes(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+	resourcePath := specPath.Child("resourceAttributes")
 	switch {
 	case resource != nil && path != nil:
-		return field.ErrorList{field.Invalid(specPath.Child("nonResourceAttributes"), path, "cannot be specified in combination with resourceAttributes")}
+		const detail = "cannot be specified in combination with resourceAttributes"
+		return field.ErrorList{field.Invalid(specPath.Child("nonResourceAttributes"), path, detail)}
 	case resource == nil && path == nil:
-		return field.ErrorList{field.Invalid(specPath.Child("resourceAttributes"), nil, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+		const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+		return field.ErrorList{field.Invalid(resourcePath, nil, detail)}
 	case resource == nil:
 		return nil
 	}
 	var errs field.ErrorList
-	both := func(raw string, requirements int) bool { return raw != "" && requirements > 0 }
-	resourcePath := specPath.Child("resourceAttributes")
-	if s := resource.FieldSelector; s != nil && both(s.RawSelector, len(s.Requirements)) {
-		errs = append(errs, field.Invalid(resourcePath.Child("fieldSelector", "rawSelector"), s.RawSelector, "may not specified at the same time as requirements"))
+	// The wording, with its missing "be", is that of Kubernetes.
+	const both = "may not specified at the same time as requirements"
+	if s := resource.FieldSelector; s != nil && s.RawSelector != "" && len(s.Requirements) > 0 {
+		errs = append(errs, field.Invalid(resourcePath.Child("fieldSelector", "rawSelector"), s.RawSelector, both))
 	}
-	if s := resource.LabelSelector; s != nil && both(s.RawSelector, len(s.Requirements)) {
-		errs = append(errs, field.Invalid(resourcePath.Child("labelSelector", "rawSelector"), s.RawSelector, "may not specified at the same time as requirements"))
+	if s := resource.LabelSelector; s != nil && s.RawSelector != "" && len(s.Requirements) > 0 {
+		errs = append(errs, field.Invalid(resourcePath.Child("labelSelector", "rawSelector"), s.RawSelector, both))
 	}
 	return errs
 }

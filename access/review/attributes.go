@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// subject is the user that a review asks about.
+// subject returns the user in the spec of a review.
 func subject(spec authorizationv1.SubjectAccessReviewSpec) user.Info {
 	info := &user.DefaultInfo{Name: spec.User, Groups: spec.Groups, UID: spec.UID}
 	for key, values := range spec.Extra {
@@ -26,9 +26,11 @@ func subject(spec authorizationv1.SubjectAccessReviewSpec) user.Info {
 	return info
 }
 
-// attributesOf is the request that a review asks about; of the two kinds of
-// attributes, one is given.
-func attributesOf(u user.Info, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizer.Attributes {
+// attributesOf returns the attributes of the request that a review asks about.
+// Either resource or path is set.
+func attributesOf(
+	u user.Info, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes,
+) authorizer.Attributes {
 	if resource == nil {
 		return authorizer.AttributesRecord{User: u, Verb: path.Verb, Path: path.Path}
 	}
@@ -38,7 +40,7 @@ func attributesOf(u user.Info, resource *authorizationv1.ResourceAttributes, pat
 		Resource: resource.Resource, Subresource: resource.Subresource, Name: resource.Name,
 		ResourceRequest: true,
 	}
-	// The API takes "*" for any version, and an authorizer knows it so.
+	// Authorizers expect "*" where the review leaves the version open.
 	if record.APIVersion == "" {
 		record.APIVersion = "*"
 	}
@@ -47,8 +49,9 @@ func attributesOf(u user.Info, resource *authorizationv1.ResourceAttributes, pat
 	return record
 }
 
-// fieldRequirements leaves out what a field selector cannot say: a requirement
-// only narrows a request, so the answer is for a wider one.
+// fieldRequirements converts a field selector. A requirement that a field selector
+// cannot express, such as Exists, is left out. The decision is then for a request
+// that selects more objects, which is never more permissive.
 func fieldRequirements(selector *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if selector == nil {
 		return nil, nil
@@ -74,6 +77,8 @@ func fieldRequirements(selector *authorizationv1.FieldSelectorAttributes) (field
 	return requirements, nil
 }
 
+// labelRequirements converts a label selector. It ignores unknown operators, like
+// fieldRequirements.
 func labelRequirements(selector *authorizationv1.LabelSelectorAttributes) (labels.Requirements, error) {
 	if selector == nil {
 		return nil, nil

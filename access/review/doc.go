@@ -1,9 +1,11 @@
-// Package review serves the questions that clients ask about access and
-// identity: whether a subject may do something, what the caller may do, who the
-// caller is, and whose a token is. They are created, answered and not stored.
+// Package review implements the resources with which clients ask about access and
+// identity: SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectAccessReview,
+// SelfSubjectRulesReview, SelfSubjectReview and TokenReview. A client creates a
+// review, and the server answers with its status. Reviews are not stored.
 //
 //	map[string]rest.Storage{"selfsubjectaccessreviews": review.SelfSubjectAccess(authorizer)}
 //
-// `kubectl auth can-i`, `kubectl auth can-i --list` and `kubectl auth whoami`
-// are made of these. A token is never part of an answer's error.
+// `kubectl auth can-i`, `kubectl auth can-i --list` and `kubectl auth whoami` use
+// these resources. The error in the status of a TokenReview never contains the
+// token.
 package review

@@ -12,11 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// SelfSubject serves selfsubjectreviews: who am I?
+// SelfSubject returns the storage of selfsubjectreviews, which ask for the name and
+// the groups of the client.
 func SelfSubject() rest.Storage {
 	return &storage[authenticationv1.SelfSubjectReview, *authenticationv1.SelfSubjectReview]{
 		kind: authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview").GroupKind(),
-		answer: func(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
+		evaluate: func(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
 			u, err := caller(ctx)
 			if err != nil {
 				return err
@@ -28,12 +29,13 @@ func SelfSubject() rest.Storage {
 	}
 }
 
-// Token serves tokenreviews: whose token is this, and is it good for one of
-// these audiences? A review without audiences asks for those of the API.
-func Token(tokens authenticator.Token, api authenticator.Audiences) rest.Storage {
+// Token returns the storage of tokenreviews, which ask for the user that a bearer
+// token authenticates for one of the given audiences. A review without audiences
+// asks for apiAudiences.
+func Token(tokens authenticator.Token, apiAudiences authenticator.Audiences) rest.Storage {
 	return &storage[authenticationv1.TokenReview, *authenticationv1.TokenReview]{
 		kind: authenticationv1.SchemeGroupVersion.WithKind("TokenReview").GroupKind(),
-		check: func(_ context.Context, review *authenticationv1.TokenReview) error {
+		validate: func(_ context.Context, review *authenticationv1.TokenReview) error {
 			if review.Namespace != "" {
 				return apierrors.NewBadRequest("namespace is not allowed on this type")
 			}
@@ -42,10 +44,10 @@ func Token(tokens authenticator.Token, api authenticator.Audiences) rest.Storage
 			}
 			return nil
 		},
-		answer: func(ctx context.Context, review *authenticationv1.TokenReview) error {
+		evaluate: func(ctx context.Context, review *authenticationv1.TokenReview) error {
 			audiences := authenticator.Audiences(review.Spec.Audiences)
 			if len(audiences) == 0 {
-				audiences = api
+				audiences = apiAudiences
 			}
 			if len(audiences) > 0 {
 				ctx = authenticator.WithAudiences(ctx, audiences)
@@ -54,7 +56,7 @@ func Token(tokens authenticator.Token, api authenticator.Audiences) rest.Storage
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok && err == nil}
 			if err != nil {
 				review.Status.Error = err.Error()
-				return nil //nolint:nilerr // a token that is not good is an answer
+				return nil //nolint:nilerr // the status carries the error of an invalid token
 			}
 			if !ok || response == nil {
 				return nil
@@ -71,7 +73,7 @@ func Token(tokens authenticator.Token, api authenticator.Audiences) rest.Storage
 	}
 }
 
-// describe is a user as the API shows it.
+// describe converts the user to the API's form.
 func describe(u user.Info) authenticationv1.UserInfo {
 	info := authenticationv1.UserInfo{Username: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups()}
 	for key, values := range u.GetExtra() {

@@ -14,19 +14,20 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// question is a pointer to a kind of review.
-type question[T any] interface {
+// object is a pointer to the Go type of a review.
+type object[T any] interface {
 	*T
 	runtime.Object
 }
 
-// storage answers one kind of review. Check comes before admission, answer
-// after it and writes the status.
-type storage[T any, P question[T]] struct {
+// storage implements the resource of one kind of review.
+type storage[T any, P object[T]] struct {
 	kind       schema.GroupKind
 	namespaced bool
-	check      func(ctx context.Context, review P) error
-	answer     func(ctx context.Context, review P) error
+	// validate runs before admission and may be nil.
+	validate func(ctx context.Context, review P) error
+	// evaluate runs after admission and sets the status.
+	evaluate func(ctx context.Context, review P) error
 }
 
 // New implements rest.Storage.
@@ -42,13 +43,15 @@ func (s *storage[T, P]) NamespaceScoped() bool { return s.namespaced }
 func (s *storage[T, P]) GetSingularName() string { return strings.ToLower(s.kind.Kind) }
 
 // Create implements rest.Creater.
-func (s *storage[T, P]) Create(ctx context.Context, obj runtime.Object, admit rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+func (s *storage[T, P]) Create(
+	ctx context.Context, obj runtime.Object, admit rest.ValidateObjectFunc, _ *metav1.CreateOptions,
+) (runtime.Object, error) {
 	review, ok := obj.(P)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a %s: %T", s.kind.Kind, obj))
 	}
-	if s.check != nil {
-		if err := s.check(ctx, review); err != nil {
+	if s.validate != nil {
+		if err := s.validate(ctx, review); err != nil {
 			return nil, err
 		}
 	}
@@ -57,15 +60,15 @@ func (s *storage[T, P]) Create(ctx context.Context, obj runtime.Object, admit re
 			return nil, err
 		}
 	}
-	if err := s.answer(ctx, review); err != nil {
+	if err := s.evaluate(ctx, review); err != nil {
 		return nil, err
 	}
 	return review, nil
 }
 
-// emptyMeta refuses metadata, which a review has no use for. What server-side
-// apply and a namespace in the path put there is no metadata of the client's.
-func emptyMeta(meta metav1.ObjectMeta) field.ErrorList {
+// validateEmpty rejects metadata, because a review does not use it. It ignores the
+// managed fields and the namespace, which the server itself sets.
+func validateEmpty(meta metav1.ObjectMeta) field.ErrorList {
 	meta.ManagedFields, meta.Namespace = nil, ""
 	if apiequality.Semantic.DeepEqual(meta, metav1.ObjectMeta{}) {
 		return nil

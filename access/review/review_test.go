@@ -20,14 +20,15 @@ import (
 	"holdfast.dev/holdfast/access/review"
 )
 
-// echo answers with what it was asked.
+// echo returns the attributes of the request as its reason. It allows the verb get
+// and denies the verb delete.
 var echo = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	fieldSelector, fieldErr := a.GetFieldSelector()
 	labelSelector, labelErr := a.GetLabelSelector()
 	reason := fmt.Sprintf("%s%v %s ", a.GetUser().GetName(), a.GetUser().GetGroups(), a.GetVerb())
 	if a.IsResourceRequest() {
-		reason += fmt.Sprintf("%s/%s/%s/%s %s/%s fields=%v labels=%v", a.GetAPIGroup(), a.GetAPIVersion(), a.GetResource(), a.GetSubresource(),
-			a.GetNamespace(), a.GetName(), fieldSelector, labelSelector)
+		reason += fmt.Sprintf("%s/%s/%s/%s ", a.GetAPIGroup(), a.GetAPIVersion(), a.GetResource(), a.GetSubresource())
+		reason += fmt.Sprintf("%s/%s fields=%v labels=%v", a.GetNamespace(), a.GetName(), fieldSelector, labelSelector)
 	} else {
 		reason += a.GetPath()
 	}
@@ -41,7 +42,8 @@ var echo = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attrib
 	return decision, reason, errors.Join(fieldErr, labelErr)
 })
 
-// create posts a review as ann and returns its status, or the error.
+// create creates a review as user ann. It returns the review with its status, or
+// the text of the error.
 func create[T any](t *testing.T, storage rest.Storage, namespace string, document string) (*T, string) {
 	t.Helper()
 	obj := storage.New()
@@ -51,7 +53,7 @@ func create[T any](t *testing.T, storage rest.Storage, namespace string, documen
 	ctx := request.WithUser(t.Context(), &user.DefaultInfo{Name: "ann", Groups: []string{"g"}})
 	ctx = request.WithNamespace(ctx, namespace)
 	admitted := false
-	answer, err := storage.(rest.Creater).Create(ctx, obj, func(context.Context, runtime.Object) error {
+	evaluated, err := storage.(rest.Creater).Create(ctx, obj, func(context.Context, runtime.Object) error {
 		admitted = true
 		return nil
 	}, nil)
@@ -59,38 +61,54 @@ func create[T any](t *testing.T, storage rest.Storage, namespace string, documen
 		return nil, err.Error()
 	}
 	if !admitted {
-		t.Error("admission was not asked")
+		t.Error("admission was not called")
 	}
-	return answer.(any).(*T), ""
+	return evaluated.(any).(*T), ""
 }
 
 func TestSubjectAccess(t *testing.T) {
+	const invalid = `SubjectAccessReview.authorization.k8s.io "" is invalid: `
 	tests := map[string]struct {
 		spec      string
 		want      authorizationv1.SubjectAccessReviewStatus
 		wantError string
 	}{
 		"resource": {
-			spec: `{user: bob, groups: [a, b], resourceAttributes: {verb: get, group: apps, resource: deployments, subresource: scale, namespace: ns, name: web}}`,
-			want: authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "bob[a b] get apps/*/deployments/scale ns/web fields=[] labels="},
+			spec: `{user: bob, groups: [a, b], resourceAttributes: ` +
+				`{verb: get, group: apps, resource: deployments, subresource: scale, namespace: ns, name: web}}`,
+			want: authorizationv1.SubjectAccessReviewStatus{
+				Allowed: true, Reason: "bob[a b] get apps/*/deployments/scale ns/web fields=[] labels=",
+			},
 		},
 		"selectors": {
-			spec: `{user: bob, resourceAttributes: {verb: list, resource: pods, fieldSelector: {rawSelector: spec.nodeName=n1}, labelSelector: {requirements: [{key: app, operator: In, values: [x]}]}}}`,
-			want: authorizationv1.SubjectAccessReviewStatus{Reason: "bob[] list /*/pods/ / fields=[{= spec.nodeName n1}] labels=app in (x)"},
+			spec: `{user: bob, resourceAttributes: {verb: list, resource: pods, fieldSelector: {rawSelector: spec.nodeName=n1}, ` +
+				`labelSelector: {requirements: [{key: app, operator: In, values: [x]}]}}}`,
+			want: authorizationv1.SubjectAccessReviewStatus{
+				Reason: "bob[] list /*/pods/ / fields=[{= spec.nodeName n1}] labels=app in (x)",
+			},
 		},
-		"requirements": {
-			spec: `{user: bob, resourceAttributes: {verb: list, resource: pods, fieldSelector: {requirements: [{key: a, operator: In, values: [x]}, {key: b, operator: NotIn, values: [other]}, {key: c, operator: Exists}]}}}`,
+		"field requirements, Exists is left out": {
+			spec: `{user: bob, resourceAttributes: {verb: list, resource: pods, fieldSelector: {requirements: ` +
+				`[{key: a, operator: In, values: [x]}, {key: b, operator: NotIn, values: [other]}, {key: c, operator: Exists}]}}}`,
 			want: authorizationv1.SubjectAccessReviewStatus{Reason: "bob[] list /*/pods/ / fields=[{= a x} {!= b other}] labels="},
 		},
-		"path": {
+		"URL path": {
 			spec: `{groups: [a], nonResourceAttributes: {verb: delete, path: /x}}`,
 			want: authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "[a] delete /x"},
 		},
-		"nobody":     {spec: `{nonResourceAttributes: {verb: get, path: /x}}`, wantError: `SubjectAccessReview.authorization.k8s.io "" is invalid: spec.user: Invalid value: "": at least one of user or group must be specified`},
-		"no request": {spec: `{user: bob}`, wantError: `SubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified`},
-		"two requests": {
-			spec:      `{user: bob, resourceAttributes: {verb: get}, nonResourceAttributes: {verb: get, path: /x}}`,
-			wantError: `SubjectAccessReview.authorization.k8s.io "" is invalid: spec.nonResourceAttributes: Invalid value: {"path":"/x","verb":"get"}: cannot be specified in combination with resourceAttributes`,
+		"neither user nor groups": {
+			spec:      `{nonResourceAttributes: {verb: get, path: /x}}`,
+			wantError: invalid + `spec.user: Invalid value: "": at least one of user or group must be specified`,
+		},
+		"neither resource nor path": {
+			spec: `{user: bob}`,
+			wantError: invalid + `spec.resourceAttributes: Invalid value: null: ` +
+				`exactly one of nonResourceAttributes or resourceAttributes must be specified`,
+		},
+		"both resource and path": {
+			spec: `{user: bob, resourceAttributes: {verb: get}, nonResourceAttributes: {verb: get, path: /x}}`,
+			wantError: invalid + `spec.nonResourceAttributes: Invalid value: {"path":"/x","verb":"get"}: ` +
+				`cannot be specified in combination with resourceAttributes`,
 		},
 	}
 	for name, test := range tests {
@@ -110,27 +128,41 @@ func TestSubjectAccess(t *testing.T) {
 }
 
 func TestLocalSubjectAccess(t *testing.T) {
-	storage := review.LocalSubjectAccess(echo)
-	got, err := create[authorizationv1.LocalSubjectAccessReview](t, storage, "ns", `{metadata: {namespace: ns}, spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: ns}}}`)
+	// createIn creates a review at the path of namespace ns.
+	createIn := func(document string) (*authorizationv1.LocalSubjectAccessReview, string) {
+		return create[authorizationv1.LocalSubjectAccessReview](t, review.LocalSubjectAccess(echo), "ns", document)
+	}
+	got, err := createIn(`
+metadata: {namespace: ns}
+spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: ns}}`)
 	if err != "" || !got.Status.Allowed {
-		t.Errorf("own namespace: %v %s", got, err)
+		t.Errorf("attributes in the review's namespace: %v %s", got, err)
 	}
-	_, err = create[authorizationv1.LocalSubjectAccessReview](t, storage, "ns", `{metadata: {namespace: ns}, spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: other}}}`)
-	if want := `LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`; err != want {
-		t.Errorf("another namespace: %s", err)
+	_, err = createIn(`
+metadata: {namespace: ns}
+spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: other}}`)
+	want := `LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ` +
+		`spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`
+	if err != want {
+		t.Errorf("attributes in another namespace: %s", err)
 	}
-	_, err = create[authorizationv1.LocalSubjectAccessReview](t, storage, "ns", `{metadata: {namespace: other}, spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: other}}}`)
+	_, err = createIn(`
+metadata: {namespace: other}
+spec: {user: bob, resourceAttributes: {verb: get, resource: pods, namespace: other}}`)
 	if err == "" {
-		t.Error("the namespace of the request is not the review's: accepted")
+		t.Error("a review of another namespace than that of the path: accepted")
 	}
-	_, err = create[authorizationv1.LocalSubjectAccessReview](t, storage, "ns", `{metadata: {namespace: ns}, spec: {user: bob, nonResourceAttributes: {verb: get, path: /x}}}`)
+	_, err = createIn(`
+metadata: {namespace: ns}
+spec: {user: bob, nonResourceAttributes: {verb: get, path: /x}}`)
 	if err == "" {
-		t.Error("a path in a namespace: accepted")
+		t.Error("a URL path: accepted")
 	}
 }
 
-func TestSelf(t *testing.T) {
-	access, err := create[authorizationv1.SelfSubjectAccessReview](t, review.SelfSubjectAccess(echo), "", `{spec: {resourceAttributes: {verb: get, resource: pods, namespace: ns}}}`)
+func TestSelfReviews(t *testing.T) {
+	access, err := create[authorizationv1.SelfSubjectAccessReview](t, review.SelfSubjectAccess(echo), "",
+		`{spec: {resourceAttributes: {verb: get, resource: pods, namespace: ns}}}`)
 	if err != "" || access.Status.Reason != "ann[g] get /*/pods/ ns/ fields=[] labels=" {
 		t.Errorf("selfsubjectaccessreview: %+v %s", access, err)
 	}
@@ -150,17 +182,21 @@ func TestSelf(t *testing.T) {
 	if diff := cmp.Diff(want, rules.Status); diff != "" {
 		t.Errorf("selfsubjectrulesreview (-want +got):\n%s", diff)
 	}
-	if _, err := create[authorizationv1.SelfSubjectRulesReview](t, review.SelfSubjectRules(resolver{}), "", `{}`); err != "no namespace on request" {
+	_, err = create[authorizationv1.SelfSubjectRulesReview](t, review.SelfSubjectRules(resolver{}), "", `{}`)
+	if err != "no namespace on request" {
 		t.Errorf("without a namespace: %q", err)
 	}
 }
 
 type resolver struct{}
 
-func (resolver) RulesFor(context.Context, user.Info, string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	return []authorizer.ResourceRuleInfo{&authorizer.DefaultResourceRuleInfo{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}},
-		[]authorizer.NonResourceRuleInfo{&authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: []string{"/x"}}},
-		false, errors.New("role gone")
+func (resolver) RulesFor(
+	context.Context, user.Info, string,
+) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	get := []string{"get"}
+	pods := &authorizer.DefaultResourceRuleInfo{Verbs: get, APIGroups: []string{""}, Resources: []string{"pods"}}
+	path := &authorizer.DefaultNonResourceRuleInfo{Verbs: get, NonResourceURLs: []string{"/x"}}
+	return []authorizer.ResourceRuleInfo{pods}, []authorizer.NonResourceRuleInfo{path}, false, errors.New("role gone")
 }
 
 func TestToken(t *testing.T) {
@@ -168,23 +204,31 @@ func TestToken(t *testing.T) {
 		audiences, _ := authenticator.AudiencesFrom(ctx)
 		switch token {
 		case "good":
-			return &authenticator.Response{User: &user.DefaultInfo{Name: "bob", Extra: map[string][]string{"k": {"v"}}}, Audiences: audiences}, true, nil
+			bob := &user.DefaultInfo{Name: "bob", Extra: map[string][]string{"k": {"v"}}}
+			return &authenticator.Response{User: bob, Audiences: audiences}, true, nil
 		case "bad":
 			return nil, false, errors.New("expired")
 		}
 		return nil, false, nil
 	})
 	storage := review.Token(tokens, authenticator.Audiences{"api"})
+	bob := authenticationv1.UserInfo{Username: "bob", Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}}
 	tests := map[string]struct {
 		spec      string
 		want      authenticationv1.TokenReviewStatus
 		wantError string
 	}{
-		"good":              {spec: `{token: good}`, want: authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"api"}, User: authenticationv1.UserInfo{Username: "bob", Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}}}},
-		"for another":       {spec: `{token: good, audiences: [vault]}`, want: authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"vault"}, User: authenticationv1.UserInfo{Username: "bob", Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}}}},
-		"expired":           {spec: `{token: bad}`, want: authenticationv1.TokenReviewStatus{Error: "expired"}},
-		"nobody's":          {spec: `{token: unknown}`},
-		"no token to speak": {spec: `{}`, wantError: "token is required for TokenReview in authentication"},
+		"valid token": {
+			spec: `{token: good}`,
+			want: authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"api"}, User: bob},
+		},
+		"valid token, other audience": {
+			spec: `{token: good, audiences: [vault]}`,
+			want: authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"vault"}, User: bob},
+		},
+		"expired token": {spec: `{token: bad}`, want: authenticationv1.TokenReviewStatus{Error: "expired"}},
+		"unknown token": {spec: `{token: unknown}`},
+		"no token":      {spec: `{}`, wantError: "token is required for TokenReview in authentication"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

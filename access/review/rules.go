@@ -9,25 +9,25 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// SelfSubjectRules serves selfsubjectrulesreviews: what may I do in this
-// namespace?
+// SelfSubjectRules returns the storage of selfsubjectrulesreviews, which ask for
+// the rules that apply to the client in a namespace.
 func SelfSubjectRules(resolver authorizer.RuleResolver) rest.Storage {
 	return &storage[authorizationv1.SelfSubjectRulesReview, *authorizationv1.SelfSubjectRulesReview]{
 		kind: authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectRulesReview").GroupKind(),
-		check: func(_ context.Context, review *authorizationv1.SelfSubjectRulesReview) error {
+		validate: func(_ context.Context, review *authorizationv1.SelfSubjectRulesReview) error {
 			if review.Spec.Namespace == "" {
 				return apierrors.NewBadRequest("no namespace on request")
 			}
 			return nil
 		},
-		answer: func(ctx context.Context, review *authorizationv1.SelfSubjectRulesReview) error {
+		evaluate: func(ctx context.Context, review *authorizationv1.SelfSubjectRulesReview) error {
 			u, err := caller(ctx)
 			if err != nil {
 				return err
 			}
 			resources, paths, incomplete, err := resolver.RulesFor(ctx, u, review.Spec.Namespace)
 			status := authorizationv1.SubjectRulesReviewStatus{
-				// Clients expect lists, empty or not.
+				// Clients expect an empty list, not null.
 				ResourceRules:    []authorizationv1.ResourceRule{},
 				NonResourceRules: []authorizationv1.NonResourceRule{},
 				Incomplete:       incomplete,
