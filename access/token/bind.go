@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// bind ties the holder's token to the object that a request names: it has to
-// be there, under the UID if one is given, and a pod has to run as the account.
+// bind sets the object in holder that the token is bound to. The object must exist
+// and have the UID in ref, if ref has one. A pod must use the holder's service
+// account.
 func (r *Requests) bind(ctx context.Context, holder *Holder, ref authenticationv1.BoundObjectReference) error {
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	switch gvk {
@@ -22,34 +23,35 @@ func (r *Requests) bind(ctx context.Context, holder *Holder, ref authenticationv
 			return err
 		}
 		if pod.Spec.ServiceAccountName != holder.ServiceAccount.Name {
-			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", holder.ServiceAccount.Name))
+			const format = "cannot bind token for serviceaccount %q to pod running with different serviceaccount name."
+			return apierrors.NewBadRequest(fmt.Sprintf(format, holder.ServiceAccount.Name))
 		}
 		holder.Pod = &Ref{Name: pod.Name, UID: pod.UID}
-		if err := r.nodeOf(ctx, holder, pod); err != nil {
+		if err := r.setNode(ctx, holder, pod); err != nil {
 			return err
 		}
-		return sameUID(gvk, ref, *holder.Pod)
+		return checkUID(gvk, ref, *holder.Pod)
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
 		secret, err := r.Objects.Client.Secrets(holder.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		holder.Secret = &Ref{Name: secret.Name, UID: secret.UID}
-		return sameUID(gvk, ref, *holder.Secret)
+		return checkUID(gvk, ref, *holder.Secret)
 	case corev1.SchemeGroupVersion.WithKind("Node"):
 		node, err := r.Objects.Client.Nodes().Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		holder.Node = &Ref{Name: node.Name, UID: node.UID}
-		return sameUID(gvk, ref, *holder.Node)
+		return checkUID(gvk, ref, *holder.Node)
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 }
 
-// nodeOf names the node that a pod is bound to. A node that is not registered
-// has no UID to tell.
-func (r *Requests) nodeOf(ctx context.Context, holder *Holder, pod *corev1.Pod) error {
+// setNode sets the node of the pod in holder, if the pod is bound to one. Without a
+// Node object of that name, the UID stays empty.
+func (r *Requests) setNode(ctx context.Context, holder *Holder, pod *corev1.Pod) error {
 	if pod.Spec.NodeName == "" {
 		return nil
 	}
@@ -65,10 +67,11 @@ func (r *Requests) nodeOf(ctx context.Context, holder *Holder, pod *corev1.Pod) 
 	return nil
 }
 
-func sameUID(gvk schema.GroupVersionKind, asked authenticationv1.BoundObjectReference, found Ref) error {
-	if asked.UID == "" || asked.UID == found.UID {
+func checkUID(gvk schema.GroupVersionKind, requested authenticationv1.BoundObjectReference, found Ref) error {
+	if requested.UID == "" || requested.UID == found.UID {
 		return nil
 	}
-	return apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, asked.Name, fmt.Errorf(
-		"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", asked.UID))
+	return apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, requested.Name, fmt.Errorf(
+		"the UID in the bound object reference (%s) does not match the UID in record. "+
+			"The object might have been deleted and then recreated", requested.UID))
 }

@@ -5,14 +5,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ref names an object for as long as it exists.
+// Ref identifies an object by name and UID. An object that is deleted and created
+// again has another UID.
 type Ref struct {
 	Name string    `json:"name,omitempty"`
 	UID  types.UID `json:"uid,omitempty"`
 }
 
-// Holder is whom a token speaks for, and what it is bound to. Of Pod and
-// Secret, one at most is set; Node is the pod's, or what the token is bound to.
+// Holder is the service account of a token, and the object that the token is bound
+// to, if any: a Pod, a Secret or a Node. If Pod is set, Node is the node of the pod.
 type Holder struct {
 	Namespace      string `json:"namespace"`
 	ServiceAccount Ref    `json:"serviceaccount"`
@@ -21,7 +22,7 @@ type Holder struct {
 	Node           *Ref   `json:"node,omitempty"`
 }
 
-// claims is what a token says.
+// claims is the payload of a token.
 type claims struct {
 	jwt.RegisteredClaims
 	Holder Holder `json:"kubernetes.io"`

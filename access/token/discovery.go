@@ -10,13 +10,14 @@ import (
 	"slices"
 )
 
-// Paths of the documents by which others come to trust the issuer.
+// Paths of the OpenID discovery documents, with which other services can verify
+// tokens of the issuer.
 const (
 	ConfigurationPath = "/.well-known/openid-configuration"
 	KeysPath          = "/openid/v1/jwks"
 )
 
-// jsonWebKey is a public key as RFC 7517 has it.
+// jsonWebKey is a public key in the form of RFC 7517.
 type jsonWebKey struct {
 	Use       string `json:"use"`
 	KeyType   string `json:"kty"`
@@ -27,23 +28,24 @@ type jsonWebKey struct {
 	Y         string `json:"y"`
 }
 
-// Configuration serves the issuer's OpenID configuration; keys is the full URL
-// under which KeysPath is reached.
-func (i *Issuer) Configuration(keys string) (http.Handler, error) {
+// Configuration returns a handler for the issuer's OpenID configuration. keysURL is
+// the full URL of KeysPath.
+func (i *Issuer) Configuration(keysURL string) (http.Handler, error) {
 	return document("application/json", map[string]any{
 		"issuer":                                i.name,
-		"jwks_uri":                              keys,
+		"jwks_uri":                              keysURL,
 		"response_types_supported":              []string{"id_token"},
 		"subject_types_supported":               []string{"public"},
 		"id_token_signing_alg_values_supported": []string{"ES256"},
 	})
 }
 
-// Keys serves the public keys that tokens are signed with.
+// Keys returns a handler for the public keys that verify tokens, as a JSON Web Key
+// Set.
 func (i *Issuer) Keys() (http.Handler, error) {
-	set := make([]jsonWebKey, 0, len(i.known))
-	for _, id := range slices.Sorted(maps.Keys(i.known)) {
-		key, err := publish(id, i.known[id])
+	set := make([]jsonWebKey, 0, len(i.publicKeys))
+	for _, id := range slices.Sorted(maps.Keys(i.publicKeys)) {
+		key, err := encodeKey(id, i.publicKeys[id])
 		if err != nil {
 			return nil, err
 		}
@@ -52,8 +54,8 @@ func (i *Issuer) Keys() (http.Handler, error) {
 	return document("application/jwk-set+json", map[string]any{"keys": set})
 }
 
-func publish(id string, public *ecdsa.PublicKey) (jsonWebKey, error) {
-	// Uncompressed: one byte, then both coordinates at full length.
+func encodeKey(id string, public *ecdsa.PublicKey) (jsonWebKey, error) {
+	// The uncompressed form: one byte, then both coordinates at full length.
 	point, err := public.Bytes()
 	if err != nil {
 		return jsonWebKey{}, fmt.Errorf("encode key of service-account tokens: %w", err)
@@ -66,7 +68,7 @@ func publish(id string, public *ecdsa.PublicKey) (jsonWebKey, error) {
 	}, nil
 }
 
-// document serves what does not change while the server runs.
+// document returns a handler that always sends the same JSON content.
 func document(contentType string, content any) (http.Handler, error) {
 	data, err := json.Marshal(content)
 	if err != nil {

@@ -1,15 +1,15 @@
-// Package token makes and checks the bearer tokens of service accounts, and
-// reads those of a static file.
+// Package token issues and authenticates the bearer tokens of service accounts, and
+// authenticates the tokens of a static file.
 //
 //	issuer, err := token.NewIssuer(url, key)
 //	tokens := token.NewAuthenticator(issuer, objects, audiences)
 //
-// A token of a service account is a JWT signed with ES256. It names the account
-// and may be bound to a Pod, a Secret or a Node: it is good until it expires,
-// and only while the account and what it is bound to exist under the UIDs that
-// it was made for. Claims are those of Kubernetes.
+// A service account token is a JWT, signed with ES256, with the same claims as in
+// Kubernetes. It names the service account and may be bound to a Pod, a Secret or a
+// Node. It is valid until it expires, and only while the account and the bound
+// object exist with the UIDs in the token.
 //
-// Promises: whether a token's objects are still there is asked for every
-// request, of informers; only the check of its signature is remembered. No
-// token, and no part of one, is in an error.
+// For every request, the authenticator looks up these objects, in informers where
+// it can. Only the result of verifying the signature is cached. No error contains a
+// token or a part of one.
 package token

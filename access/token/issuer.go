@@ -18,30 +18,33 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// rememberedTokens bounds how many checks of signatures are remembered.
-const rememberedTokens = 4096
+// verifiedTokens is how many verified tokens are cached.
+const verifiedTokens = 4096
 
-// Issuer signs tokens and knows them again.
+// Issuer signs tokens and verifies their signatures. It is safe for concurrent use.
 type Issuer struct {
-	name   string
-	key    *ecdsa.PrivateKey
-	keyID  string
-	known  map[string]*ecdsa.PublicKey
-	parser *jwt.Parser
-	now    func() time.Time
-	// proven holds the claims of tokens whose signature was checked, under the
-	// hash of the token.
-	proven *lru.Cache
+	name  string
+	key   *ecdsa.PrivateKey
+	keyID string
+	// publicKeys are the keys that verify tokens, by key ID.
+	publicKeys map[string]*ecdsa.PublicKey
+	parser     *jwt.Parser
+	now        func() time.Time
+	// verified caches the claims of tokens with a valid signature, by the hash of
+	// the token.
+	verified *lru.Cache
 }
 
-// NewIssuer signs with key under a name, the URL that is in every token, and
-// accepts tokens of retired keys too.
+// NewIssuer returns an issuer that signs with key. The name is the URL in the
+// claim "iss" of every token. The issuer also accepts tokens that were signed with
+// a retired key.
 func NewIssuer(name string, key *ecdsa.PrivateKey, retired ...*ecdsa.PublicKey) (*Issuer, error) {
 	i := &Issuer{
 		name: name, key: key, now: time.Now,
-		known:  map[string]*ecdsa.PublicKey{},
-		proven: lru.New(rememberedTokens),
-		// Time is judged for every request, not where a signature is checked.
+		publicKeys: map[string]*ecdsa.PublicKey{},
+		verified:   lru.New(verifiedTokens),
+		// The parser does not check times, because its result is cached. The
+		// Authenticator checks them for every request.
 		parser: jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding()),
 	}
 	for _, public := range append([]*ecdsa.PublicKey{&key.PublicKey}, retired...) {
@@ -52,7 +55,7 @@ func NewIssuer(name string, key *ecdsa.PrivateKey, retired ...*ecdsa.PublicKey) 
 		if err != nil {
 			return nil, err
 		}
-		i.known[id] = public
+		i.publicKeys[id] = public
 		if public == &key.PublicKey {
 			i.keyID = id
 		}
@@ -60,14 +63,14 @@ func NewIssuer(name string, key *ecdsa.PrivateKey, retired ...*ecdsa.PublicKey) 
 	return i, nil
 }
 
-// WithClock returns a copy that takes the time from now.
+// WithClock returns a copy of the issuer that takes the time from now.
 func (i *Issuer) WithClock(now func() time.Time) *Issuer {
 	other := *i
 	other.now = now
 	return &other
 }
 
-// keyID is the name of a key that Kubernetes gives it: the hash of its encoding.
+// keyID returns the ID of a key: the hash of its encoding, as in Kubernetes.
 func keyID(public *ecdsa.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
@@ -77,15 +80,15 @@ func keyID(public *ecdsa.PublicKey) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// Issued is a signed token and what is public about it.
+// Issued is a signed token with its ID and expiry.
 type Issued struct {
 	Token string
-	// ID names the token in audit logs.
+	// ID identifies the token in audit logs, where the token must not appear.
 	ID      string
 	Expires time.Time
 }
 
-// Issue signs a token for the holder.
+// Issue signs a token for the holder that expires after life.
 func (i *Issuer) Issue(holder Holder, audiences []string, life time.Duration) (Issued, error) {
 	now := i.now()
 	id := uuid.NewString()
@@ -103,7 +106,7 @@ func (i *Issuer) Issue(holder Holder, audiences []string, life time.Duration) (I
 	}
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodES256, content)
 	unsigned.Header["kid"] = i.keyID
-	// Kubernetes' tokens have no typ.
+	// Tokens of Kubernetes do not have the header "typ".
 	delete(unsigned.Header, "typ")
 	signed, err := unsigned.SignedString(i.key)
 	if err != nil {
@@ -117,25 +120,26 @@ var (
 	errClaims    = errors.New("invalid bearer token: claims")
 )
 
-// claims returns what a token says if this issuer signed it; nil means that the
-// token is somebody else's or none at all. Its time is not judged.
-func (i *Issuer) claims(token string) (*claims, error) {
+// verify checks the signature of a token and returns its claims. It returns nil
+// without an error if the token has another issuer or is not a JWT. It does not
+// check whether the token has expired.
+func (i *Issuer) verify(token string) (*claims, error) {
 	hash := sha256.Sum256([]byte(token))
-	if known, ok := i.proven.Get(hash); ok {
-		return known.(*claims), nil
+	if cached, ok := i.verified.Get(hash); ok {
+		return cached.(*claims), nil
 	}
-	if !i.isOurs(token) {
+	if !i.issued(token) {
 		return nil, nil
 	}
 	content := &claims{}
 	_, err := i.parser.ParseWithClaims(token, content, func(t *jwt.Token) (any, error) {
 		id, _ := t.Header["kid"].(string)
-		if key, ok := i.known[id]; ok {
+		if key, ok := i.publicKeys[id]; ok {
 			return key, nil
 		}
 		return nil, errSignature
 	})
-	// The library's error may quote the token.
+	// The error of the library is dropped, because it may contain the token.
 	if err != nil {
 		return nil, errSignature
 	}
@@ -144,12 +148,13 @@ func (i *Issuer) claims(token string) (*claims, error) {
 		content.Subject != serviceaccount.MakeUsername(holder.Namespace, holder.ServiceAccount.Name) {
 		return nil, errClaims
 	}
-	i.proven.Add(hash, content)
+	i.verified.Add(hash, content)
 	return content, nil
 }
 
-// isOurs looks at the issuer that a token claims to be from.
-func (i *Issuer) isOurs(token string) bool {
+// issued reports whether the token names this issuer. It does not check the
+// signature.
+func (i *Issuer) issued(token string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return false
@@ -158,8 +163,8 @@ func (i *Issuer) isOurs(token string) bool {
 	if err != nil {
 		return false
 	}
-	var said struct {
+	var claims struct {
 		Issuer string `json:"iss"`
 	}
-	return json.Unmarshal(payload, &said) == nil && said.Issuer == i.name
+	return json.Unmarshal(payload, &claims) == nil && claims.Issuer == i.name
 }

@@ -10,17 +10,17 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// Objects is where tokens' objects are looked up: in informers, and through the
-// client what they do not have, because it is new or because nobody watches it.
+// Objects reads service accounts and the objects that tokens are bound to. It reads
+// service accounts and pods from listers, and from the server if the lister does
+// not have them yet. It always reads Secrets and Nodes from the server.
 type Objects struct {
 	ServiceAccounts corelisters.ServiceAccountLister
 	Pods            corelisters.PodLister
 	Client          coreclient.CoreV1Interface
 }
 
-// fresh is the object of a UID: the one in the informer, or, when that one is
-// another, the one that is stored.
-func fresh[T metav1.Object](uid types.UID, cached, live func() (T, error)) (T, error) {
+// get returns the cached object if it has the UID, and otherwise the live one.
+func get[T metav1.Object](uid types.UID, cached, live func() (T, error)) (T, error) {
 	if obj, err := cached(); err == nil && obj.GetUID() == uid {
 		return obj, nil
 	}
@@ -28,7 +28,7 @@ func fresh[T metav1.Object](uid types.UID, cached, live func() (T, error)) (T, e
 }
 
 func (o Objects) serviceAccount(ctx context.Context, namespace string, ref Ref) (*corev1.ServiceAccount, error) {
-	return fresh(ref.UID,
+	return get(ref.UID,
 		func() (*corev1.ServiceAccount, error) {
 			return o.ServiceAccounts.ServiceAccounts(namespace).Get(ref.Name)
 		},
@@ -38,7 +38,7 @@ func (o Objects) serviceAccount(ctx context.Context, namespace string, ref Ref) 
 }
 
 func (o Objects) pod(ctx context.Context, namespace string, ref Ref) (*corev1.Pod, error) {
-	return fresh(ref.UID,
+	return get(ref.UID,
 		func() (*corev1.Pod, error) { return o.Pods.Pods(namespace).Get(ref.Name) },
 		func() (*corev1.Pod, error) { return o.Client.Pods(namespace).Get(ctx, ref.Name, metav1.GetOptions{}) })
 }

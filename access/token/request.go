@@ -23,22 +23,25 @@ import (
 
 const (
 	defaultSeconds = 60 * 60
-	leastSeconds   = 10 * 60
-	mostSeconds    = 1 << 32
+	minSeconds     = 10 * 60
+	maxSeconds     = 1 << 32
 )
 
 var requestKind = authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
 
-// Requests serves serviceaccounts/token: it issues tokens.
+// Requests is the storage of the subresource serviceaccounts/token, which issues
+// tokens.
 type Requests struct {
-	// Issuer signs them.
+	// Issuer signs the tokens.
 	Issuer *Issuer
-	// Objects are read through its client: a token for an object that has just
-	// been replaced would be good for nothing.
+	// Objects reads the service account and the bound object. Requests uses only
+	// its client, because the listers could return an object that was just
+	// replaced by another of the same name.
 	Objects Objects
-	// Audiences are those of a token whose request names none: the API's.
+	// Audiences are the audiences of a token if the request has none.
 	Audiences authenticator.Audiences
-	// MaxLife shortens what is asked for; zero does not.
+	// MaxLife is the longest lifetime of a token; zero means no limit. Longer
+	// requests are shortened, with a warning.
 	MaxLife time.Duration
 }
 
@@ -53,13 +56,15 @@ func (r *Requests) New() runtime.Object { return &authenticationv1.TokenRequest{
 // Destroy implements rest.Storage.
 func (r *Requests) Destroy() {}
 
-// GroupVersionKind implements rest.GroupVersionKindProvider: the subresource is
-// of another group than its resource.
+// GroupVersionKind implements rest.GroupVersionKindProvider. TokenRequest is in
+// another API group than ServiceAccount.
 func (r *Requests) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return requestKind }
 
-// Create implements rest.NamedCreater: name is the service account's.
-func (r *Requests) Create(ctx context.Context, name string, obj runtime.Object, admit rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	asked, ok := obj.(*authenticationv1.TokenRequest)
+// Create implements rest.NamedCreater. name is the name of the service account.
+func (r *Requests) Create(
+	ctx context.Context, name string, obj runtime.Object, admit rest.ValidateObjectFunc, _ *metav1.CreateOptions,
+) (runtime.Object, error) {
+	req, ok := obj.(*authenticationv1.TokenRequest)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest: %T", obj))
 	}
@@ -68,55 +73,56 @@ func (r *Requests) Create(ctx context.Context, name string, obj runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.complete(asked, account); err != nil {
+	if err := r.complete(req, account); err != nil {
 		return nil, err
 	}
 	if admit != nil {
-		if err := admit(ctx, asked.DeepCopyObject()); err != nil {
+		if err := admit(ctx, req.DeepCopyObject()); err != nil {
 			return nil, err
 		}
 	}
 	holder := Holder{Namespace: namespace, ServiceAccount: Ref{Name: account.Name, UID: account.UID}}
-	if ref := asked.Spec.BoundObjectRef; ref != nil {
+	if ref := req.Spec.BoundObjectRef; ref != nil {
 		if err := r.bind(ctx, &holder, *ref); err != nil {
 			return nil, err
 		}
 	}
-	r.shorten(ctx, asked)
-	issued, err := r.Issuer.Issue(holder, asked.Spec.Audiences, time.Duration(*asked.Spec.ExpirationSeconds)*time.Second)
+	r.limitLife(ctx, req)
+	issued, err := r.Issuer.Issue(holder, req.Spec.Audiences, time.Duration(*req.Spec.ExpirationSeconds)*time.Second)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	audit.AddAuditAnnotation(ctx, serviceaccount.IssuedCredentialIDAuditAnnotationKey, jwt.CredentialIDForJTI(issued.ID))
-	asked.Status = authenticationv1.TokenRequestStatus{Token: issued.Token, ExpirationTimestamp: metav1.NewTime(issued.Expires)}
-	return asked, nil
+	req.Status = authenticationv1.TokenRequestStatus{Token: issued.Token, ExpirationTimestamp: metav1.NewTime(issued.Expires)}
+	return req, nil
 }
 
-// complete fills in what is left out, and refuses what cannot be.
-func (r *Requests) complete(asked *authenticationv1.TokenRequest, account *corev1.ServiceAccount) error {
-	if asked.Name != "" && asked.Name != account.Name {
-		return apierrors.NewBadRequest(fmt.Sprintf("metadata.name %q is not that of the service account %q", asked.Name, account.Name))
+// complete sets the defaults of a request and validates it.
+func (r *Requests) complete(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount) error {
+	if req.Name != "" && req.Name != account.Name {
+		return apierrors.NewBadRequest(fmt.Sprintf("metadata.name %q is not that of the service account %q", req.Name, account.Name))
 	}
-	if asked.Namespace != "" && asked.Namespace != account.Namespace {
-		return apierrors.NewBadRequest(fmt.Sprintf("metadata.namespace %q is not that of the service account, %q", asked.Namespace, account.Namespace))
+	if req.Namespace != "" && req.Namespace != account.Namespace {
+		const format = "metadata.namespace %q is not that of the service account, %q"
+		return apierrors.NewBadRequest(fmt.Sprintf(format, req.Namespace, account.Namespace))
 	}
-	asked.Name, asked.Namespace = account.Name, account.Namespace
-	asked.CreationTimestamp = metav1.NewTime(r.Issuer.now())
-	asked.Status = authenticationv1.TokenRequestStatus{}
-	if len(asked.Spec.Audiences) == 0 {
-		asked.Spec.Audiences = r.Audiences
+	req.Name, req.Namespace = account.Name, account.Namespace
+	req.CreationTimestamp = metav1.NewTime(r.Issuer.now())
+	req.Status = authenticationv1.TokenRequestStatus{}
+	if len(req.Spec.Audiences) == 0 {
+		req.Spec.Audiences = r.Audiences
 	}
-	if asked.Spec.ExpirationSeconds == nil {
+	if req.Spec.ExpirationSeconds == nil {
 		seconds := int64(defaultSeconds)
-		asked.Spec.ExpirationSeconds = &seconds
+		req.Spec.ExpirationSeconds = &seconds
 	}
-	path, seconds := field.NewPath("spec", "expirationSeconds"), *asked.Spec.ExpirationSeconds
+	path, seconds := field.NewPath("spec", "expirationSeconds"), *req.Spec.ExpirationSeconds
 	switch {
-	case seconds < leastSeconds:
+	case seconds < minSeconds:
 		return apierrors.NewInvalid(requestKind.GroupKind(), account.Name, field.ErrorList{
 			field.Invalid(path, seconds, "may not specify a duration less than 10 minutes"),
 		})
-	case seconds > mostSeconds:
+	case seconds > maxSeconds:
 		return apierrors.NewInvalid(requestKind.GroupKind(), account.Name, field.ErrorList{
 			field.Invalid(path, seconds, "may not specify a duration larger than 2^32 seconds"),
 		})
@@ -124,13 +130,14 @@ func (r *Requests) complete(asked *authenticationv1.TokenRequest, account *corev
 	return nil
 }
 
-// shorten holds a request to the longest life, and says so.
-func (r *Requests) shorten(ctx context.Context, asked *authenticationv1.TokenRequest) {
-	most := int64(r.MaxLife / time.Second)
-	seconds := *asked.Spec.ExpirationSeconds
-	if most <= 0 || seconds <= most {
+// limitLife shortens the requested lifetime to MaxLife, with a warning to the
+// client.
+func (r *Requests) limitLife(ctx context.Context, req *authenticationv1.TokenRequest) {
+	limit := int64(r.MaxLife / time.Second)
+	seconds := *req.Spec.ExpirationSeconds
+	if limit <= 0 || seconds <= limit {
 		return
 	}
-	warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
-	asked.Spec.ExpirationSeconds = &most
+	warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, limit))
+	req.Spec.ExpirationSeconds = &limit
 }

@@ -28,7 +28,8 @@ const (
 
 var api = authenticator.Audiences{"api"}
 
-// fixture is a real server with a few objects, and an issuer beside it.
+// fixture is a server with a few objects, and an issuer and authenticator that the
+// test uses directly instead of through the server.
 type fixture struct {
 	client  kubernetes.Interface
 	issuer  *token.Issuer
@@ -62,7 +63,8 @@ func newFixture(t *testing.T) *fixture {
 	ctx, core := t.Context(), f.client.CoreV1()
 	must(t)(core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}))
 	for _, name := range []string{"robot", "other"} {
-		must(t)(core.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		must(t)(core.ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{}))
 	}
 	must(t)(core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{}))
 	must(t)(core.Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{}))
@@ -80,6 +82,8 @@ func emptyIndexer() cache.Indexer {
 	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
+// must returns a function that fails the test if its second argument, the error of
+// a call, is not nil.
 func must(t testing.TB) func(any, error) {
 	return func(_ any, err error) {
 		t.Helper()
@@ -94,31 +98,33 @@ func startServer(t *testing.T) kubernetes.Interface {
 	return servertest.Start(t, apiserver.Config{}).Client(t)
 }
 
-// ask requests a token for a service account with a spec in YAML.
-func (f *fixture) ask(t *testing.T, account, spec string) (*authenticationv1.TokenRequest, error) {
+// request requests a token for a service account. The spec of the TokenRequest is
+// YAML.
+func (f *fixture) request(t *testing.T, account, spec string) (*authenticationv1.TokenRequest, error) {
 	t.Helper()
-	asked := &authenticationv1.TokenRequest{}
-	if err := yaml.Unmarshal([]byte("spec: "+spec), asked); err != nil {
+	req := &authenticationv1.TokenRequest{}
+	if err := yaml.Unmarshal([]byte("spec: "+spec), req); err != nil {
 		t.Fatal(err)
 	}
 	requests := &token.Requests{Issuer: f.issuer, Objects: f.objects, Audiences: api}
-	answer, err := requests.Create(request.WithNamespace(t.Context(), namespace), account, asked, nil, nil)
+	created, err := requests.Create(request.WithNamespace(t.Context(), namespace), account, req, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return answer.(*authenticationv1.TokenRequest), nil
+	return created.(*authenticationv1.TokenRequest), nil
 }
 
-// issue is ask for a token that has to be given.
+// issue requests a token for the account robot and fails the test on an error.
 func (f *fixture) issue(t *testing.T, spec string) string {
 	t.Helper()
-	answer, err := f.ask(t, "robot", spec)
+	created, err := f.request(t, "robot", spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.Status.Token
+	return created.Status.Token
 }
 
+// uid returns the UID of the pod, the node or the service account robot.
 func (f *fixture) uid(t *testing.T, kind string) string {
 	t.Helper()
 	core, ctx := f.client.CoreV1(), t.Context()

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -25,25 +26,45 @@ import (
 
 func TestRequests(t *testing.T) {
 	f := newFixture(t)
+	const invalid = `TokenRequest.authentication.k8s.io "robot" is invalid: spec.expirationSeconds: Invalid value: `
+	boundTo := func(kind, name, uid string) string {
+		return fmt.Sprintf("{boundObjectRef: {apiVersion: v1, kind: %s, name: %s, uid: %q}}", kind, name, uid)
+	}
 	tests := map[string]struct {
 		account, spec, want string
 	}{
-		"plain":                  {account: "robot", spec: `{}`},
-		"no such account":        {account: "nobody", spec: `{}`, want: `serviceaccounts "nobody" not found`},
-		"too short":              {account: "robot", spec: `{expirationSeconds: 599}`, want: `TokenRequest.authentication.k8s.io "robot" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes`},
-		"too long":               {account: "robot", spec: `{expirationSeconds: 4294967297}`, want: `TokenRequest.authentication.k8s.io "robot" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds`},
-		"bound to a pod":         {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p}}`},
-		"bound to a pod, by UID": {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p, uid: ` + f.uid(t, "pod") + `}}`},
-		"bound to another's pod": {account: "other", spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p}}`, want: `cannot bind token for serviceaccount "other" to pod running with different serviceaccount name.`},
-		"bound to a pod before":  {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p, uid: old}}`, want: `Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (old) does not match the UID in record. The object might have been deleted and then recreated`},
-		"bound to no pod":        {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: q}}`, want: `pods "q" not found`},
-		"bound to a secret":      {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Secret, name: s}}`},
-		"bound to a node":        {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: Node, name: n1}}`},
-		"bound to a map":         {account: "robot", spec: `{boundObjectRef: {apiVersion: v1, kind: ConfigMap, name: s}}`, want: `cannot bind token to object of type /v1, Kind=ConfigMap`},
+		"not bound":       {account: "robot", spec: `{}`},
+		"missing account": {account: "missing", spec: `{}`, want: `serviceaccounts "missing" not found`},
+		"life too short": {
+			account: "robot", spec: `{expirationSeconds: 599}`,
+			want: invalid + `599: may not specify a duration less than 10 minutes`,
+		},
+		"life too long": {
+			account: "robot", spec: `{expirationSeconds: 4294967297}`,
+			want: invalid + `4294967297: may not specify a duration larger than 2^32 seconds`,
+		},
+		"bound to a pod":          {account: "robot", spec: boundTo("Pod", "p", "")},
+		"bound to a pod with UID": {account: "robot", spec: boundTo("Pod", "p", f.uid(t, "pod"))},
+		"bound to a pod of another account": {
+			account: "other", spec: boundTo("Pod", "p", ""),
+			want: `cannot bind token for serviceaccount "other" to pod running with different serviceaccount name.`,
+		},
+		"bound to a pod with another UID": {
+			account: "robot", spec: boundTo("Pod", "p", "old"),
+			want: `Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (old) ` +
+				`does not match the UID in record. The object might have been deleted and then recreated`,
+		},
+		"bound to a missing pod": {account: "robot", spec: boundTo("Pod", "q", ""), want: `pods "q" not found`},
+		"bound to a secret":      {account: "robot", spec: boundTo("Secret", "s", "")},
+		"bound to a node":        {account: "robot", spec: boundTo("Node", "n1", "")},
+		"bound to a ConfigMap": {
+			account: "robot", spec: boundTo("ConfigMap", "s", ""),
+			want: `cannot bind token to object of type /v1, Kind=ConfigMap`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			answer, err := f.ask(t, test.account, test.spec)
+			created, err := f.request(t, test.account, test.spec)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -51,7 +72,7 @@ func TestRequests(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
-			if err == nil && answer.Status.Token == "" {
+			if err == nil && created.Status.Token == "" {
 				t.Error("no token")
 			}
 		})
@@ -60,12 +81,12 @@ func TestRequests(t *testing.T) {
 
 func TestAuthenticate(t *testing.T) {
 	f := newFixture(t)
-	plain := user.DefaultInfo{
+	robot := user.DefaultInfo{
 		Name: "system:serviceaccount:tokens:robot", UID: f.uid(t, "robot"),
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:tokens"},
 	}
-	extra := func(values map[string][]string) *user.DefaultInfo {
-		u := plain
+	withExtra := func(values map[string][]string) *user.DefaultInfo {
+		u := robot
 		u.Extra = values
 		return &u
 	}
@@ -73,21 +94,22 @@ func TestAuthenticate(t *testing.T) {
 		spec string
 		want *user.DefaultInfo
 	}{
-		"plain": {spec: `{}`, want: extra(map[string][]string{})},
-		"pod": {spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p}}`, want: extra(map[string][]string{
+		"not bound": {spec: `{}`, want: withExtra(map[string][]string{})},
+		"bound to a pod": {spec: `{boundObjectRef: {apiVersion: v1, kind: Pod, name: p}}`, want: withExtra(map[string][]string{
 			"authentication.kubernetes.io/pod-name": {"p"}, "authentication.kubernetes.io/pod-uid": {f.uid(t, "pod")},
 			"authentication.kubernetes.io/node-name": {"n1"}, "authentication.kubernetes.io/node-uid": {f.uid(t, "node")},
 		})},
-		"secret": {spec: `{boundObjectRef: {apiVersion: v1, kind: Secret, name: s}}`, want: extra(map[string][]string{})},
-		"node": {spec: `{boundObjectRef: {apiVersion: v1, kind: Node, name: n1}}`, want: extra(map[string][]string{
+		"bound to a secret": {spec: `{boundObjectRef: {apiVersion: v1, kind: Secret, name: s}}`, want: withExtra(map[string][]string{})},
+		"bound to a node": {spec: `{boundObjectRef: {apiVersion: v1, kind: Node, name: n1}}`, want: withExtra(map[string][]string{
 			"authentication.kubernetes.io/node-name": {"n1"}, "authentication.kubernetes.io/node-uid": {f.uid(t, "node")},
 		})},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			// Twice: the second time the signature is remembered.
+			issued := f.issue(t, test.spec)
+			// The second time, the verified claims come from the cache.
 			for range 2 {
-				response, ok, err := f.tokens.AuthenticateToken(t.Context(), f.issue(t, test.spec))
+				response, ok, err := f.tokens.AuthenticateToken(t.Context(), issued)
 				if err != nil || !ok {
 					t.Fatalf("refused: %v", err)
 				}
@@ -104,10 +126,10 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// TestInformerFirst holds that a request asks the server for nothing that the
-// informers have: without a client it would panic.
-func TestInformerFirst(t *testing.T) {
-	issuer, bearer, objects := offline(t)
+// TestReadsListersFirst checks that no request goes to the server for objects that
+// the listers have. There is no client, so such a request would panic.
+func TestReadsListersFirst(t *testing.T) {
+	issuer, bearer, objects := issueWithoutServer(t)
 	pods := emptyIndexer()
 	deleted := metav1.NewTime(time.Now().Add(-2 * time.Minute))
 	must(t)(nil, pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace, UID: "pod"}}))
@@ -116,13 +138,17 @@ func TestInformerFirst(t *testing.T) {
 	if _, ok, err := tokens.AuthenticateToken(t.Context(), bearer); !ok {
 		t.Errorf("refused: %v", err)
 	}
-	must(t)(nil, pods.Update(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace, UID: "pod", DeletionTimestamp: &deleted}}))
+	must(t)(nil, pods.Update(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace, UID: "pod", DeletionTimestamp: &deleted},
+	}))
 	if _, ok, _ := tokens.AuthenticateToken(t.Context(), bearer); ok {
-		t.Error("accepted two minutes after the pod's end")
+		t.Error("accepted two minutes after the deletion of the pod")
 	}
 }
 
-func offline(t testing.TB) (*token.Issuer, string, token.Objects) {
+// issueWithoutServer returns an issuer, a token that is bound to a pod, and listers
+// with the pod and the service account of the token.
+func issueWithoutServer(t testing.TB) (*token.Issuer, string, token.Objects) {
 	t.Helper()
 	issuer, err := token.NewIssuer(issuerName, newKey(t))
 	if err != nil {
@@ -137,23 +163,25 @@ func offline(t testing.TB) (*token.Issuer, string, token.Objects) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return issuer, issued.Token, token.Objects{ServiceAccounts: corelisters.NewServiceAccountLister(accounts), Pods: corelisters.NewPodLister(pods)}
+	return issuer, issued.Token, token.Objects{
+		ServiceAccounts: corelisters.NewServiceAccountLister(accounts), Pods: corelisters.NewPodLister(pods),
+	}
 }
 
-// TestDocumentsProveTokens checks a token with nothing but what is published.
-func TestDocumentsProveTokens(t *testing.T) {
-	issuer, bearer, _ := offline(t)
+// TestPublishedKeysVerifyTokens verifies a token with only the published keys.
+func TestPublishedKeysVerifyTokens(t *testing.T) {
+	issuer, bearer, _ := issueWithoutServer(t)
 	handler, err := issuer.Keys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := httptest.NewRecorder()
-	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", token.KeysPath, nil))
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), "GET", token.KeysPath, nil))
 	var set struct {
 		Keys []struct{ Kid, Kty, Crv, Alg, X, Y string }
 	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &set); err != nil || len(set.Keys) != 1 {
-		t.Fatalf("%v: %s", err, answer.Body)
+	if err := json.Unmarshal(recorder.Body.Bytes(), &set); err != nil || len(set.Keys) != 1 {
+		t.Fatalf("%v: %s", err, recorder.Body)
 	}
 	header, err := base64.RawURLEncoding.DecodeString(strings.Split(bearer, ".")[0])
 	if err != nil {
@@ -167,13 +195,14 @@ func TestDocumentsProveTokens(t *testing.T) {
 	if len(x) != 32 || len(y) != 32 {
 		t.Fatalf("coordinates of %d and %d bytes", len(x), len(y))
 	}
-	// The point in the encoding that the standard library reads.
+	// The DER prefix of a P-256 public key, which the standard library can parse.
 	prefix, _ := base64.StdEncoding.DecodeString("MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE")
 	public, err := x509.ParsePKIXPublicKey(append(append(prefix, x...), y...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jwt.Parse(bearer, func(*jwt.Token) (any, error) { return public, nil }, jwt.WithIssuer(issuerName), jwt.WithAudience("api")); err != nil {
+	keyFunc := func(*jwt.Token) (any, error) { return public, nil }
+	if _, err := jwt.Parse(bearer, keyFunc, jwt.WithIssuer(issuerName), jwt.WithAudience("api")); err != nil {
 		t.Error(err)
 	}
 }
@@ -190,18 +219,19 @@ func TestStatic(t *testing.T) {
 		t.Errorf("%v %v %v", response, ok, err)
 	}
 	if _, ok, _ := tokens.AuthenticateToken(t.Context(), "other"); ok {
-		t.Error("another token: accepted")
+		t.Error("unknown token: accepted")
 	}
-	if _, ok, _ := tokens.AuthenticateToken(authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault"}), "s3cr3t"); ok {
-		t.Error("another audience: accepted")
+	forVault := authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault"})
+	if _, ok, _ := tokens.AuthenticateToken(forVault, "s3cr3t"); ok {
+		t.Error("other audience: accepted")
 	}
 	if _, err := token.NewStatic(path+".none", api); err == nil {
-		t.Error("no file: no error")
+		t.Error("missing file: no error")
 	}
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	issuer, bearer, objects := offline(b)
+	issuer, bearer, objects := issueWithoutServer(b)
 	tokens := token.NewAuthenticator(issuer, objects, api)
 	for b.Loop() {
 		if _, ok, err := tokens.AuthenticateToken(b.Context(), bearer); !ok {
