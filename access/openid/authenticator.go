@@ -13,25 +13,26 @@ import (
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 )
 
-// Server is what the providers' tokens are accepted by.
+// Server describes the API server that accepts the tokens.
 type Server struct {
-	// Audiences are those of the API, for which a provider's token is good.
+	// Audiences are the API's audiences. A provider's token is valid for them.
 	Audiences authenticator.Audiences
-	// Issuer is the one of service accounts, which no provider may be.
+	// Issuer is the issuer URL of service account tokens. No provider may have it.
 	Issuer string
-	// ID tells servers apart in metrics.
+	// ID identifies the server in metrics.
 	ID string
 }
 
-// New accepts the tokens of the providers that config describes, and none if it
-// describes none. Fetching their keys ends with ctx.
+// New returns an authenticator for each provider in config, or none if config is
+// empty. Goroutines that fetch the keys of the providers run until ctx ends.
 func New(ctx context.Context, config Config, server Server) ([]authenticator.Token, error) {
 	providers, err := config.providers()
 	if err != nil || len(providers) == 0 {
 		return nil, err
 	}
 	compiler, disallowed := authenticationcel.NewDefaultCompiler(), []string{server.Issuer}
-	// The whole list is judged too: two providers of one issuer cannot be told apart.
+	// Validate the providers together, because two of them must not have the same
+	// issuer URL.
 	all := &apiserver.AuthenticationConfiguration{JWT: providers}
 	if errs := validation.ValidateAuthenticationConfiguration(compiler, all, disallowed); len(errs) > 0 {
 		return nil, fmt.Errorf("authentication configuration: %w", errs.ToAggregate())
@@ -55,20 +56,20 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 		if err != nil {
 			return nil, fmt.Errorf("oidc: %s: %w", provider.Issuer.URL, err)
 		}
-		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, named{token}))
+		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, requireName{token}))
 	}
 	return tokens, nil
 }
 
-// named refuses tokens whose claim of the user is there and empty: the library
-// makes a user without a name of them.
-type named struct{ authenticator.Token }
+// requireName rejects a token with an empty user name. The wrapped authenticator of
+// the library accepts a token whose user name claim is an empty string.
+type requireName struct{ authenticator.Token }
 
 var errNoUser = errors.New("oidc: the claim of the user's name is empty")
 
 // AuthenticateToken implements authenticator.Token.
-func (n named) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	response, ok, err := n.Token.AuthenticateToken(ctx, token)
+func (r requireName) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	response, ok, err := r.Token.AuthenticateToken(ctx, token)
 	if err == nil && ok && response.User.GetName() == "" {
 		return nil, false, errNoUser
 	}

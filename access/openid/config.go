@@ -13,38 +13,43 @@ import (
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 )
 
-// Config says whose tokens are accepted: the provider of the flags, those of
-// the file, or nobody's. The names are those of kube-apiserver's flags.
+// Config describes the providers: either one provider, in the fields that correspond
+// to the oidc flags of kube-apiserver, or any number of providers in a file. The zero
+// value has no provider.
 type Config struct {
-	// File is an AuthenticationConfiguration; it excludes everything else.
+	// File is the path of an AuthenticationConfiguration. If it is set, the other
+	// fields must not describe a provider.
 	File string
-	// IssuerURL is the provider, and ClientID the audience of its tokens.
+	// IssuerURL is the URL of the provider, ClientID the audience of its tokens.
 	IssuerURL, ClientID string
-	// CAFile verifies the provider's certificate; empty trusts those of the host.
+	// CAFile is the path of the CA certificates that verify the provider's serving
+	// certificate. If it is empty, the CA certificates of the host do.
 	CAFile string
-	// UsernameClaim names the user; empty is "sub". UsernamePrefix is put before
-	// it: empty is the issuer's URL and "#" for other claims than "email", "-" is
-	// none.
+	// UsernameClaim is the claim with the user name, by default "sub".
+	// UsernamePrefix is added in front of the user name. If it is empty, the prefix
+	// is IssuerURL and "#", or none for the claim "email". The value "-" means no
+	// prefix.
 	UsernameClaim, UsernamePrefix string
-	// GroupsClaim names the groups, each with GroupsPrefix before it.
+	// GroupsClaim is the claim with the groups. GroupsPrefix is added in front of
+	// each group.
 	GroupsClaim, GroupsPrefix string
-	// RequiredClaims are claims that a token must have, with their value.
+	// RequiredClaims are claims, with their values, that a token must have.
 	RequiredClaims map[string]string
-	// SigningAlgs are accepted; none is RS256.
+	// SigningAlgs are the accepted signing algorithms, by default RS256.
 	SigningAlgs []string
 }
 
-// flagged reports whether any flag of a provider was given.
-func (c Config) flagged() bool {
+// hasFlags reports whether a field for a flag of the provider is set. UsernameClaim
+// and SigningAlgs do not count, because the flags have defaults.
+func (c Config) hasFlags() bool {
 	return c.IssuerURL != "" || c.ClientID != "" || c.CAFile != "" || c.UsernamePrefix != "" ||
 		c.GroupsClaim != "" || c.GroupsPrefix != "" || len(c.RequiredClaims) > 0
 }
 
-// providers are the descriptions of all providers, and the algorithms that
-// their tokens may be signed with.
+// providers returns the configurations of all providers.
 func (c Config) providers() ([]apiserver.JWTAuthenticator, error) {
 	switch {
-	case c.File != "" && c.flagged():
+	case c.File != "" && c.hasFlags():
 		return nil, errors.New("authentication configuration: the oidc flags cannot be given beside a file")
 	case c.File != "":
 		providers, err := load(c.File)
@@ -52,7 +57,7 @@ func (c Config) providers() ([]apiserver.JWTAuthenticator, error) {
 			return nil, fmt.Errorf("authentication configuration %s: %w", c.File, err)
 		}
 		return providers, nil
-	case !c.flagged():
+	case !c.hasFlags():
 		return nil, nil
 	case c.IssuerURL == "" || c.ClientID == "":
 		return nil, errors.New("oidc: issuer URL and client ID belong together, and are needed for every other oidc flag")
@@ -64,7 +69,8 @@ func (c Config) providers() ([]apiserver.JWTAuthenticator, error) {
 	return []apiserver.JWTAuthenticator{provider}, nil
 }
 
-// fromFlags is the provider of the flags, as kube-apiserver understands them.
+// fromFlags returns the provider that the flags describe, with the same defaults as
+// in kube-apiserver.
 func (c Config) fromFlags() (apiserver.JWTAuthenticator, error) {
 	claim, prefix := c.UsernameClaim, c.UsernamePrefix
 	if claim == "" {
@@ -99,8 +105,8 @@ func (c Config) fromFlags() (apiserver.JWTAuthenticator, error) {
 	return provider, nil
 }
 
-// load reads the providers of a file in any version of the kind; a field that
-// the kind does not have is an error.
+// load reads the providers from an AuthenticationConfiguration of any version. An
+// unknown field is an error.
 func load(path string) ([]apiserver.JWTAuthenticator, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

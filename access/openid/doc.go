@@ -1,13 +1,13 @@
-// Package openid lets people in with tokens of an OpenID Connect provider.
+// Package openid authenticates users with the tokens of OpenID Connect providers.
 //
 //	tokens, err := openid.New(ctx, config, openid.Server{Audiences: audiences, Issuer: url})
 //
-// Providers are described by the flags of kube-apiserver, one provider, or by
-// its AuthenticationConfiguration file, any number of them. Discovery and keys
-// are fetched when the provider answers: a server starts, and everybody else
-// comes in, while a provider is away.
+// One provider can be configured with the flags of kube-apiserver, or any number of
+// providers with its AuthenticationConfiguration file. The discovery documents and
+// keys are fetched in the background. While a provider is unavailable, the server
+// starts, and other credentials work.
 //
-// Promises: tokens are checked by the library that kube-apiserver uses; a token
-// of another issuer is no error and is left to others. Nothing of a token is
-// kept, and what New starts ends with its context.
+// The authenticators are those of kube-apiserver. For a token of another issuer they
+// return no error, so that the next authenticator is tried. They do not cache
+// tokens. Goroutines that New starts stop when its context ends.
 package openid

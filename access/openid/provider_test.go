@@ -15,7 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// provider is an OpenID provider: it publishes its keys over HTTPS and signs
+// provider is an OpenID Connect provider that publishes its keys over HTTPS and signs
 // tokens.
 type provider struct {
 	*httptest.Server
@@ -36,7 +36,7 @@ func newProvider(t *testing.T) *provider {
 	}
 	p := &provider{key: key}
 	mux := http.NewServeMux()
-	answer := func(path string, content func() any) {
+	serve := func(path string, content func() any) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if err := json.NewEncoder(w).Encode(content()); err != nil {
@@ -44,10 +44,10 @@ func newProvider(t *testing.T) *provider {
 			}
 		})
 	}
-	answer("/.well-known/openid-configuration", func() any {
+	serve("/.well-known/openid-configuration", func() any {
 		return map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}}
 	})
-	answer("/keys", func() any {
+	serve("/keys", func() any {
 		return map[string]any{"keys": []any{map[string]any{
 			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": keyID,
 			"x": base64.RawURLEncoding.EncodeToString(point[1:33]), "y": base64.RawURLEncoding.EncodeToString(point[33:]),
@@ -58,21 +58,21 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// ca is the certificate by which the provider is trusted.
+// ca returns the certificate that verifies the provider's serving certificate.
 func (p *provider) ca() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
 }
 
-// token is a good token of jane's, but for what is said otherwise; nil leaves a
-// claim out.
-func (p *provider) token(t *testing.T, otherwise jwt.MapClaims) string {
+// token returns a token for jane. The claims in overrides replace the default ones;
+// a nil value removes the claim.
+func (p *provider) token(t *testing.T, overrides jwt.MapClaims) string {
 	t.Helper()
 	claims := jwt.MapClaims{
 		"iss": p.URL, "aud": "holdfast", "sub": "42", "email": "jane@example.com", "email_verified": true,
 		"groups": []string{"dev", "ops"}, "tenant": "blue",
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}
-	for name, value := range otherwise {
+	for name, value := range overrides {
 		claims[name] = value
 		if value == nil {
 			delete(claims, name)
