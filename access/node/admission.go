@@ -17,13 +17,14 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// Admission is the plugin that holds nodes to their own objects, whatever
-// authorizers gave them.
+// Admission is the admission plugin that limits nodes to writing their own objects,
+// even if an RBAC binding gives them more permissions. It corresponds to the
+// NodeRestriction plugin of Kubernetes.
 type Admission struct {
 	*admission.Handler
-	pods   corelisters.PodLister
-	client coreclient.PodsGetter
-	api    authenticator.Audiences
+	pods         corelisters.PodLister
+	client       coreclient.PodsGetter
+	apiAudiences authenticator.Audiences
 }
 
 var (
@@ -31,20 +32,22 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// NewAdmission looks pods up in the lister, and through the client those that
-// it does not have yet. The audiences are those of the API, for which every pod
-// with a token has one.
-func NewAdmission(pods corelisters.PodLister, client coreclient.PodsGetter, api authenticator.Audiences) *Admission {
+// NewAdmission returns the plugin. It reads pods from the lister, and with the client
+// those that the lister does not have yet. A node may request a token for one of
+// apiAudiences for each of its pods, and for other audiences only if a volume of the
+// pod has them.
+func NewAdmission(pods corelisters.PodLister, client coreclient.PodsGetter, apiAudiences authenticator.Audiences) *Admission {
 	return &Admission{
 		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect),
-		pods:    pods, client: client, api: api,
+		pods:    pods, client: client, apiAudiences: apiAudiences,
 	}
 }
 
-// Admit implements admission.MutationInterface. It changes nothing: a write to
-// a status is judged here as it was sent, because what it says of metadata is
-// dropped before validation, and a node is to hear that it may not. One that is
-// out of date is left for the registry to refuse as such.
+// Admit implements admission.MutationInterface. It changes nothing; it runs Validate
+// early for updates of a status. The registry later drops changes to metadata from
+// such an update, so that Validate would not see them, and the node would not learn
+// that it may not make them. Admit ignores an update with an outdated
+// resourceVersion: the registry answers it with a conflict.
 func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if a.GetOperation() != admission.Update || a.GetSubresource() != "status" {
 		return nil
@@ -52,7 +55,8 @@ func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admissi
 	newMeta, isNew := a.GetObject().(metav1.Object)
 	oldMeta, isOld := a.GetOldObject().(metav1.Object)
 	if isNew && isOld {
-		// The registry compares numbers: 07 is 7, and no way around this.
+		// Compare as numbers, like the registry. With a comparison of strings, the
+		// version 07 instead of 7 would look outdated and skip the check.
 		order, err := resourceversion.CompareResourceVersion(newMeta.GetResourceVersion(), oldMeta.GetResourceVersion())
 		if err == nil && order != 0 {
 			return nil
@@ -95,8 +99,8 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	return nil
 }
 
-// judgePodWrite allows a node the status and the deletion of the pods that
-// were bound to it before the write.
+// judgePodWrite allows a node to update the status of a pod, and to delete it, if the
+// stored pod is bound to the node.
 func judgePodWrite(node string, a admission.Attributes) string {
 	oldPod, _ := a.GetOldObject().(*corev1.Pod)
 	switch {
@@ -133,7 +137,8 @@ func judgeLeaseWrite(node string, a admission.Attributes) string {
 	return judgeOwners(node, newLease.OwnerReferences, before)
 }
 
-// findPod reads a pod from the lister, or as it is stored.
+// findPod returns the pod from the lister if it has the UID, and otherwise from the
+// server. It returns nil if there is no such pod.
 func (p *Admission) findPod(ctx context.Context, namespace string, ref podRef) (*corev1.Pod, error) {
 	pod, err := p.pods.Pods(namespace).Get(ref.name)
 	if err == nil && pod.UID == ref.uid {

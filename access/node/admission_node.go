@@ -11,11 +11,12 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// restriction is the domain of labels that only others put on a node.
+// restriction is the domain of the labels that a node may not set on itself.
 const restriction = "node-restriction.kubernetes.io"
 
-// ownLabels are the labels under Kubernetes' domains that a node knows of
-// itself; everything else there is for others to say.
+// ownLabels are the labels in the domains of Kubernetes that a node may set on
+// itself. It may not set others in these domains, except below kubelet.kubernetes.io
+// and node.kubernetes.io.
 var ownLabels = []string{
 	corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable, corev1.LabelInstanceTypeStable, corev1.LabelWindowsBuild,
 	corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
@@ -23,8 +24,8 @@ var ownLabels = []string{
 	"beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
-// judgeNodeWrite allows a node to register itself and to keep its own object,
-// but not to say who it belongs to or what runs on it.
+// judgeNodeWrite allows a node to create and update its own Node object, but not to
+// change its protected labels, its taints and its owner references.
 func judgeNodeWrite(node string, a admission.Attributes) string {
 	if a.GetSubresource() != "" && a.GetSubresource() != "status" {
 		return fmt.Sprintf("node %q may not use the subresource %s of nodes", node, a.GetSubresource())
@@ -43,7 +44,7 @@ func judgeNodeWrite(node string, a admission.Attributes) string {
 	if refusal := judgeLabels(node, newNode.Labels, oldNode.Labels); refusal != "" {
 		return refusal
 	}
-	// A status does not carry a spec, and may come without.
+	// An update of the status may come without a spec, which the registry ignores.
 	if a.GetSubresource() == "" && !apiequality.Semantic.DeepEqual(newNode.Spec.Taints, oldNode.Spec.Taints) {
 		return fmt.Sprintf("node %q is not allowed to modify taints", node)
 	}
@@ -57,7 +58,7 @@ func judgeOwners(node string, after, before []metav1.OwnerReference) string {
 	return fmt.Sprintf("node %q is not allowed to modify owner references", node)
 }
 
-// judgeLabels names the labels that a node changed and may not.
+// judgeLabels refuses changes to protected labels and lists them.
 func judgeLabels(node string, after, before map[string]string) string {
 	var forbidden []string
 	for _, labels := range []map[string]string{after, before} {
@@ -76,6 +77,7 @@ func judgeLabels(node string, after, before map[string]string) string {
 	return fmt.Sprintf("node %q is not allowed to modify labels: %s", node, strings.Join(forbidden, ", "))
 }
 
+// protected reports whether a node may not set the label on itself.
 func protected(label string) bool {
 	domain, _, found := strings.Cut(label, "/")
 	switch {
@@ -89,13 +91,12 @@ func protected(label string) bool {
 	return within(domain, "kubernetes.io") || within(domain, "k8s.io")
 }
 
-// within reports whether a domain is another or below it.
+// within reports whether domain is parent or a subdomain of it.
 func within(domain, parent string) bool {
 	return domain == parent || strings.HasSuffix(domain, "."+parent)
 }
 
-// sameMeta compares what people and controllers say in metadata; the rest is
-// the server's.
+// sameMeta compares the metadata that clients set. The server sets the other fields.
 func sameMeta(newObj, oldObj metav1.Object) bool {
 	return newObj.GetName() == oldObj.GetName() && newObj.GetNamespace() == oldObj.GetNamespace() &&
 		newObj.GetGenerateName() == oldObj.GetGenerateName() &&

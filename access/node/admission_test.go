@@ -27,14 +27,18 @@ import (
 	"holdfast.dev/holdfast/access/node"
 )
 
-// write is one request to change something; old and new are YAML.
+// write is a write request and the error that the plugin is expected to return.
 type write struct {
-	operation    admission.Operation
-	resource     schema.GroupVersionResource
-	subresource  string
-	newObj, old  string
-	name, want   string
-	replaceAgent user.Info
+	operation   admission.Operation
+	resource    schema.GroupVersionResource
+	subresource string
+	// newObj and old are YAML.
+	newObj, old string
+	// name is the name in the request, if it is not that of the object.
+	name string
+	// user is the node n1 if it is nil.
+	user user.Info
+	want string
 }
 
 var (
@@ -55,7 +59,7 @@ func newAdmission(t *testing.T) *node.Admission {
 			t.Fatal(err)
 		}
 	}
-	// A pod that the lister has not seen yet.
+	// late is on the server, but not yet in the lister.
 	late := items[0].DeepCopy()
 	late.Name, late.UID = "late", "late-uid"
 	return node.NewAdmission(corelisters.NewPodLister(store), fake.NewClientset(late).CoreV1(), authenticator.Audiences{"api"})
@@ -63,7 +67,7 @@ func newAdmission(t *testing.T) *node.Admission {
 
 func (w write) attributes(t *testing.T) admission.Attributes {
 	t.Helper()
-	make := func(document string) runtime.Object {
+	parse := func(document string) runtime.Object {
 		if document == "" {
 			return nil
 		}
@@ -83,7 +87,7 @@ func (w write) attributes(t *testing.T) admission.Attributes {
 		decode(t, document, obj)
 		return obj
 	}
-	newObj, oldObj := make(w.newObj), make(w.old)
+	newObj, oldObj := parse(w.newObj), parse(w.old)
 	namespace, name := "", w.name
 	for _, obj := range []runtime.Object{newObj, oldObj} {
 		if accessor, ok := obj.(metav1.Object); ok && obj != nil {
@@ -93,70 +97,159 @@ func (w write) attributes(t *testing.T) admission.Attributes {
 			}
 		}
 	}
-	agent := w.replaceAgent
-	if agent == nil {
-		agent = userOf("n1")
+	u := w.user
+	if u == nil {
+		u = userOf("n1")
 	}
-	return admission.NewAttributesRecord(newObj, oldObj, schema.GroupVersionKind{}, namespace, name, w.resource, w.subresource, w.operation, nil, false, agent)
+	return admission.NewAttributesRecord(newObj, oldObj, schema.GroupVersionKind{}, namespace, name,
+		w.resource, w.subresource, w.operation, nil, false, u)
 }
 
 func TestAdmission(t *testing.T) {
-	create, update, remove := admission.Create, admission.Update, admission.Delete
-	const onlyStatus = `pods "web" is forbidden: node "n1" may only write the status of pods, and delete them`
-	const notOwn = `pods "web" is forbidden: node "n1" can only write pods with spec.nodeName set to itself`
-	const metadata = `pods "web" is forbidden: node "n1" may not change the metadata of a pod`
-	const mine = `{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}}`
-	const theirs = `{metadata: {name: web, namespace: a}, spec: {nodeName: n2}}`
-	const token = `{metadata: {namespace: a}, spec: {audiences: [api], boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: web-uid}}}`
-	tests := map[string]write{
-		"pod created":               {operation: create, resource: podsResource, newObj: mine, want: onlyStatus},
-		"pod changed":               {operation: update, resource: podsResource, newObj: mine, old: mine, want: onlyStatus},
-		"pod bound":                 {operation: create, resource: podsResource, subresource: "binding", newObj: mine, want: onlyStatus},
-		"status of its pod":         {operation: update, resource: podsResource, subresource: "status", old: mine, newObj: `{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}, status: {phase: Running}}`},
-		"status of another's":       {operation: update, resource: podsResource, subresource: "status", old: theirs, newObj: theirs, want: notOwn},
-		"status that takes a pod":   {operation: update, resource: podsResource, subresource: "status", old: theirs, newObj: mine, want: notOwn},
-		"status of an unbound pod":  {operation: update, resource: podsResource, subresource: "status", old: `{metadata: {name: web, namespace: a}}`, newObj: mine, want: notOwn},
-		"status with a label":       {operation: update, resource: podsResource, subresource: "status", old: mine, newObj: `{metadata: {name: web, namespace: a, labels: {x: z}}, spec: {nodeName: n1}}`, want: metadata},
-		"status with an annotation": {operation: update, resource: podsResource, subresource: "status", old: mine, newObj: `{metadata: {name: web, namespace: a, labels: {x: y}, annotations: {a: b}}, spec: {nodeName: n1}}`, want: metadata},
-		"status with a finalizer":   {operation: update, resource: podsResource, subresource: "status", old: mine, newObj: `{metadata: {name: web, namespace: a, labels: {x: y}, finalizers: [a/b]}, spec: {nodeName: n1}}`, want: metadata},
-		"status with an owner":      {operation: update, resource: podsResource, subresource: "status", old: mine, newObj: `{metadata: {name: web, namespace: a, labels: {x: y}, ownerReferences: [{name: o}]}, spec: {nodeName: n1}}`, want: metadata},
-		"its pod deleted":           {operation: remove, resource: podsResource, old: mine},
-		"another's pod deleted":     {operation: remove, resource: podsResource, old: theirs, want: notOwn},
-		"pod deleted unseen":        {operation: remove, resource: podsResource, name: "web", want: notOwn},
+	const (
+		prefix     = `pods "web" is forbidden: node "n1" `
+		onlyStatus = prefix + "may only write the status of pods, and delete them"
+		notOwn     = prefix + "can only write pods with spec.nodeName set to itself"
+		metadata   = prefix + "may not change the metadata of a pod"
+		ownPod     = `{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}}`
+		otherPod   = `{metadata: {name: web, namespace: a}, spec: {nodeName: n2}}`
+		unboundPod = `{metadata: {name: web, namespace: a}}`
 
-		"registers":                 {operation: create, resource: nodesResource, newObj: `{metadata: {name: n1, labels: {kubernetes.io/hostname: n1, my: label, node.kubernetes.io/x: y}}}`},
-		"registers another":         {operation: create, resource: nodesResource, newObj: `{metadata: {name: n2}}`, want: `nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"`},
-		"registers protected":       {operation: create, resource: nodesResource, newObj: `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b, x.node-restriction.kubernetes.io/a: b, node-role.kubernetes.io/control: ""}}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify labels: node-restriction.kubernetes.io/a, node-role.kubernetes.io/control, x.node-restriction.kubernetes.io/a`},
-		"registers tainted":         {operation: create, resource: nodesResource, newObj: `{metadata: {name: n1}, spec: {taints: [{key: k, effect: NoSchedule}]}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify taints`},
-		"registers with an owner":   {operation: create, resource: nodesResource, newObj: `{metadata: {name: n1, ownerReferences: [{name: o}]}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify owner references`},
-		"changes itself":            {operation: update, resource: nodesResource, old: `{metadata: {name: n1}}`, newObj: `{metadata: {name: n1, labels: {my: label}}}`},
-		"changes another":           {operation: update, resource: nodesResource, old: `{metadata: {name: n2}}`, newObj: `{metadata: {name: n2}}`, want: `nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"`},
-		"keeps a protected label":   {operation: update, resource: nodesResource, subresource: "status", old: `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}, spec: {taints: [{key: k, effect: NoSchedule}]}}`, newObj: `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}}`},
-		"drops a protected label":   {operation: update, resource: nodesResource, old: `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}}`, newObj: `{metadata: {name: n1}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify labels: node-restriction.kubernetes.io/a`},
-		"protected label by status": {operation: update, resource: nodesResource, subresource: "status", old: `{metadata: {name: n1}}`, newObj: `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify labels: node-restriction.kubernetes.io/a`},
-		"drops a taint":             {operation: update, resource: nodesResource, old: `{metadata: {name: n1}, spec: {taints: [{key: k, effect: NoSchedule}]}}`, newObj: `{metadata: {name: n1}}`, want: `nodes "n1" is forbidden: node "n1" is not allowed to modify taints`},
-		"a subresource of its Node": {operation: update, resource: nodesResource, subresource: "proxy", name: "n1", want: `nodes "n1" is forbidden: node "n1" may not use the subresource proxy of nodes`},
-		"its lease":                 {operation: create, resource: leasesResource, newObj: `{metadata: {name: n1, namespace: kube-node-lease}}`},
-		"its lease renewed":         {operation: update, resource: leasesResource, old: `{metadata: {name: n1, namespace: kube-node-lease}}`, newObj: `{metadata: {name: n1, namespace: kube-node-lease}}`},
-		"its lease with an owner":   {operation: update, resource: leasesResource, old: `{metadata: {name: n1, namespace: kube-node-lease}}`, newObj: `{metadata: {name: n1, namespace: kube-node-lease, ownerReferences: [{name: o}]}}`, want: `leases.coordination.k8s.io "n1" is forbidden: node "n1" is not allowed to modify owner references`},
-		"another's lease":           {operation: update, resource: leasesResource, old: `{metadata: {name: n2, namespace: kube-node-lease}}`, newObj: `{metadata: {name: n2, namespace: kube-node-lease}}`, want: `leases.coordination.k8s.io "n2" is forbidden: node "n1" can only access the lease in namespace "kube-node-lease" with the same name`},
-		"a lease of its name":       {operation: create, resource: leasesResource, newObj: `{metadata: {name: n1, namespace: kube-system}}`, want: `leases.coordination.k8s.io "n1" is forbidden: node "n1" can only access the lease in namespace "kube-node-lease" with the same name`},
-		"token for its pod":         {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: token},
-		"token for a new pod":       {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {boundObjectRef: {apiVersion: v1, kind: Pod, name: late, uid: late-uid}}}`},
-		"token for a volume":        {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {audiences: [vault], boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: web-uid}}}`},
-		"token for no volume":       {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {audiences: [vault, bank], boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: web-uid}}}`, want: `serviceaccounts "robot" is forbidden: audience "bank" not found in pod spec volume`},
-		"token not bound":           {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}}`, want: `serviceaccounts "robot" is forbidden: node requested token not bound to a pod`},
-		"token bound to a secret":   {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {boundObjectRef: {apiVersion: v1, kind: Secret, name: web, uid: x}}}`, want: `serviceaccounts "robot" is forbidden: node requested token not bound to a pod`},
-		"token bound by name":       {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {boundObjectRef: {apiVersion: v1, kind: Pod, name: web}}}`, want: `serviceaccounts "robot" is forbidden: node requested token with a pod binding without a uid`},
-		"token bound to a past pod": {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: `{metadata: {namespace: a}, spec: {boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: old}}}`, want: `serviceaccounts "robot" is forbidden: node requested token bound to a pod that does not exist`},
-		"token of another's pod":    {operation: create, resource: saResource, subresource: "token", name: "robot", newObj: token, replaceAgent: userOf("n2"), want: `serviceaccounts "robot" is forbidden: node requested token bound to a pod scheduled on a different node`},
-		"token of another account":  {operation: create, resource: saResource, subresource: "token", name: "theirs", newObj: token, want: `serviceaccounts "theirs" is forbidden: node requested token for another service account than the pod's`},
-		"certificate of its own":    {operation: create, resource: csrResource, newObj: csr(t, "system:node:n1", certificatesv1.KubeAPIServerClientKubeletSignerName)},
-		"certificate of another":    {operation: create, resource: csrResource, newObj: csr(t, "system:node:n2", certificatesv1.KubeAPIServerClientKubeletSignerName), want: `certificatesigningrequests.certificates.k8s.io "csr" is forbidden: node "n1" may only ask for a certificate of its own name`},
-		"certificate of a person":   {operation: create, resource: csrResource, newObj: csr(t, "ann", certificatesv1.KubeAPIServerClientSignerName), want: `certificatesigningrequests.certificates.k8s.io "csr" is forbidden: node "n1" may only ask the signer kubernetes.io/kube-apiserver-client-kubelet`},
-		"approval":                  {operation: update, resource: csrResource, subresource: "approval", newObj: csr(t, "system:node:n1", certificatesv1.KubeAPIServerClientKubeletSignerName), want: `certificatesigningrequests.certificates.k8s.io "csr" is forbidden: node "n1" may only create certificate signing requests`},
-		"a member without a name":   {operation: remove, resource: podsResource, old: `{metadata: {name: web, namespace: a}}`, replaceAgent: &user.DefaultInfo{Name: "ann", Groups: []string{user.NodesGroup}}, want: `pods "web" is forbidden: user "ann" cannot be identified as a node`},
-		"somebody else":             {operation: create, resource: podsResource, newObj: theirs, replaceAgent: &user.DefaultInfo{Name: "ann"}},
+		notModify  = `nodes "n1" is forbidden: node "n1" is not allowed to modify `
+		otherNode  = `nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"`
+		restricted = `{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}}`
+		tainted    = `{metadata: {name: n1}, spec: {taints: [{key: k, effect: NoSchedule}]}}`
+
+		ownLease   = `{metadata: {name: n1, namespace: kube-node-lease}}`
+		otherLease = `{metadata: {name: n2, namespace: kube-node-lease}}`
+		onlyLease  = ` is forbidden: node "n1" can only access the lease in namespace "kube-node-lease" with the same name`
+
+		kubelet = certificatesv1.KubeAPIServerClientKubeletSignerName
+		noCSR   = `certificatesigningrequests.certificates.k8s.io "csr" is forbidden: node "n1" may only `
+	)
+	create, update, remove := admission.Create, admission.Update, admission.Delete
+	podStatus := func(old, newObj, want string) write {
+		return write{operation: update, resource: podsResource, subresource: "status", old: old, newObj: newObj, want: want}
+	}
+	createNode := func(newObj, want string) write {
+		return write{operation: create, resource: nodesResource, newObj: newObj, want: want}
+	}
+	updateNode := func(subresource, old, newObj, want string) write {
+		return write{operation: update, resource: nodesResource, subresource: subresource, old: old, newObj: newObj, want: want}
+	}
+	updateLease := func(old, newObj, want string) write {
+		return write{operation: update, resource: leasesResource, old: old, newObj: newObj, want: want}
+	}
+	tokenFor := func(spec, want string) write {
+		if want != "" {
+			want = `serviceaccounts "robot" is forbidden: ` + want
+		}
+		return write{
+			operation: create, resource: saResource, subresource: "token", name: "robot",
+			newObj: `{metadata: {namespace: a}, spec: ` + spec + `}`, want: want,
+		}
+	}
+	const boundToWeb = `boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: web-uid}`
+	tokenOfOtherNode := tokenFor(`{audiences: [api], `+boundToWeb+`}`, "node requested token bound to a pod scheduled on a different node")
+	tokenOfOtherNode.user = userOf("n2")
+	tokenOfOtherAccount := tokenFor(`{audiences: [api], `+boundToWeb+`}`, "")
+	tokenOfOtherAccount.name = "theirs"
+	tokenOfOtherAccount.want = `serviceaccounts "theirs" is forbidden: node requested token for another service account than the pod's`
+
+	tests := map[string]write{
+		"create a pod": {operation: create, resource: podsResource, newObj: ownPod, want: onlyStatus},
+		"update a pod": {operation: update, resource: podsResource, newObj: ownPod, old: ownPod, want: onlyStatus},
+		"bind a pod":   {operation: create, resource: podsResource, subresource: "binding", newObj: ownPod, want: onlyStatus},
+		"update the status of its pod": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}, status: {phase: Running}}`, ""),
+		"update the status of another node's pod":      podStatus(otherPod, otherPod, notOwn),
+		"update the status and move the pod to itself": podStatus(otherPod, ownPod, notOwn),
+		"update the status and bind the pod to itself": podStatus(unboundPod, ownPod, notOwn),
+		"update the status and change a label": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: z}}, spec: {nodeName: n1}}`, metadata),
+		"update the status and add an annotation": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: y}, annotations: {a: b}}, spec: {nodeName: n1}}`, metadata),
+		"update the status and add a finalizer": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: y}, finalizers: [a/b]}, spec: {nodeName: n1}}`, metadata),
+		"update the status and add an owner": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: y}, ownerReferences: [{name: o}]}, spec: {nodeName: n1}}`, metadata),
+		"delete its pod":                          {operation: remove, resource: podsResource, old: ownPod},
+		"delete another node's pod":               {operation: remove, resource: podsResource, old: otherPod, want: notOwn},
+		"delete a pod that is not in the request": {operation: remove, resource: podsResource, name: "web", want: notOwn},
+
+		"register itself": createNode(
+			`{metadata: {name: n1, labels: {kubernetes.io/hostname: n1, my: label, node.kubernetes.io/x: y}}}`, ""),
+		"register another node": createNode(`{metadata: {name: n2}}`, otherNode),
+		"register with protected labels": createNode(
+			`{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b, x.node-restriction.kubernetes.io/a: b, `+
+				`node-role.kubernetes.io/control: ""}}}`,
+			notModify+`labels: node-restriction.kubernetes.io/a, node-role.kubernetes.io/control, x.node-restriction.kubernetes.io/a`),
+		"register with a taint":  createNode(tainted, notModify+`taints`),
+		"register with an owner": createNode(`{metadata: {name: n1, ownerReferences: [{name: o}]}}`, notModify+`owner references`),
+		"update its node":        updateNode("", `{metadata: {name: n1}}`, `{metadata: {name: n1, labels: {my: label}}}`, ""),
+		"update another node":    updateNode("", `{metadata: {name: n2}}`, `{metadata: {name: n2}}`, otherNode),
+		"keep a protected label": updateNode("status",
+			`{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b}}, spec: {taints: [{key: k, effect: NoSchedule}]}}`,
+			restricted, ""),
+		"remove a protected label": updateNode("", restricted, `{metadata: {name: n1}}`,
+			notModify+`labels: node-restriction.kubernetes.io/a`),
+		"add a protected label with the status": updateNode("status", `{metadata: {name: n1}}`, restricted,
+			notModify+`labels: node-restriction.kubernetes.io/a`),
+		"remove a taint": updateNode("", tainted, `{metadata: {name: n1}}`, notModify+`taints`),
+		"use another subresource of its node": {
+			operation: update, resource: nodesResource, subresource: "proxy", name: "n1",
+			want: `nodes "n1" is forbidden: node "n1" may not use the subresource proxy of nodes`,
+		},
+
+		"create its lease": {operation: create, resource: leasesResource, newObj: ownLease},
+		"renew its lease":  updateLease(ownLease, ownLease, ""),
+		"add an owner to its lease": updateLease(ownLease,
+			`{metadata: {name: n1, namespace: kube-node-lease, ownerReferences: [{name: o}]}}`,
+			`leases.coordination.k8s.io "n1" is forbidden: node "n1" is not allowed to modify owner references`),
+		"update another node's lease": updateLease(otherLease, otherLease, `leases.coordination.k8s.io "n2"`+onlyLease),
+		"create a lease in another namespace": {
+			operation: create, resource: leasesResource, newObj: `{metadata: {name: n1, namespace: kube-system}}`,
+			want: `leases.coordination.k8s.io "n1"` + onlyLease,
+		},
+
+		"token for its pod": tokenFor(`{audiences: [api], `+boundToWeb+`}`, ""),
+		"token for a pod that the lister does not have": tokenFor(
+			`{boundObjectRef: {apiVersion: v1, kind: Pod, name: late, uid: late-uid}}`, ""),
+		"token for the audience of a volume": tokenFor(`{audiences: [vault], `+boundToWeb+`}`, ""),
+		"token for an audience of no volume": tokenFor(`{audiences: [vault, bank], `+boundToWeb+`}`,
+			`audience "bank" not found in pod spec volume`),
+		"token that is not bound": tokenFor(`{}`, "node requested token not bound to a pod"),
+		"token bound to a secret": tokenFor(`{boundObjectRef: {apiVersion: v1, kind: Secret, name: web, uid: x}}`,
+			"node requested token not bound to a pod"),
+		"token bound to a pod without UID": tokenFor(`{boundObjectRef: {apiVersion: v1, kind: Pod, name: web}}`,
+			"node requested token with a pod binding without a uid"),
+		"token bound to a deleted pod": tokenFor(`{boundObjectRef: {apiVersion: v1, kind: Pod, name: web, uid: old}}`,
+			"node requested token bound to a pod that does not exist"),
+		"token for another node's pod": tokenOfOtherNode,
+		"token for another account":    tokenOfOtherAccount,
+
+		"certificate for itself": {operation: create, resource: csrResource, newObj: csr(t, "system:node:n1", kubelet)},
+		"certificate for another node": {
+			operation: create, resource: csrResource, newObj: csr(t, "system:node:n2", kubelet),
+			want: noCSR + `ask for a certificate of its own name`,
+		},
+		"certificate from another signer": {
+			operation: create, resource: csrResource, newObj: csr(t, "ann", certificatesv1.KubeAPIServerClientSignerName),
+			want: noCSR + `ask the signer kubernetes.io/kube-apiserver-client-kubelet`,
+		},
+		"approve a certificate": {
+			operation: update, resource: csrResource, subresource: "approval", newObj: csr(t, "system:node:n1", kubelet),
+			want: noCSR + `create certificate signing requests`,
+		},
+
+		"user in system:nodes without the name of a node": {
+			operation: remove, resource: podsResource, old: unboundPod,
+			user: &user.DefaultInfo{Name: "ann", Groups: []string{user.NodesGroup}},
+			want: `pods "web" is forbidden: user "ann" cannot be identified as a node`,
+		},
+		"user that is not a node": {
+			operation: create, resource: podsResource, newObj: otherPod, user: &user.DefaultInfo{Name: "ann"},
+		},
 	}
 	plugin := newAdmission(t)
 	for name, test := range tests {
@@ -166,7 +259,7 @@ func TestAdmission(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 				if !apierrors.IsForbidden(err) {
-					t.Errorf("%T is no Forbidden", err)
+					t.Errorf("%T is not a Forbidden error", err)
 				}
 			}
 			if got != test.want {
@@ -176,6 +269,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
+// csr returns a CertificateSigningRequest for the user name, in YAML.
 func csr(t *testing.T, name, signer string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -194,9 +288,10 @@ func csr(t *testing.T, name, signer string) string {
 	return encode(t, obj)
 }
 
-// TestAdmitJudgesStatusAsSent: the registry drops metadata from a status before
-// validation, so a change of it is seen only here.
-func TestAdmitJudgesStatusAsSent(t *testing.T) {
+// TestAdmitRefusesMetadataInStatus checks that Admit, not only Validate, refuses an
+// update of the status that changes metadata. The registry drops that change before
+// it calls Validate.
+func TestAdmitRefusesMetadataInStatus(t *testing.T) {
 	plugin := newAdmission(t)
 	labelled := write{
 		operation: admission.Update, resource: podsResource, subresource: "status",
@@ -204,18 +299,18 @@ func TestAdmitJudgesStatusAsSent(t *testing.T) {
 		newObj: `{metadata: {name: web, namespace: a, resourceVersion: "2", labels: {x: y}}, spec: {nodeName: n1}}`,
 	}
 	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); !apierrors.IsForbidden(err) {
-		t.Errorf("a label in a status: %v", err)
+		t.Errorf("label added: %v", err)
 	}
 	labelled.newObj = `{metadata: {name: web, namespace: a, resourceVersion: "1", labels: {x: y}}, spec: {nodeName: n1}}`
 	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); err != nil {
-		t.Errorf("out of date, so a conflict: %v", err)
+		t.Errorf("outdated resourceVersion, left to the registry: %v", err)
 	}
 	labelled.newObj = `{metadata: {name: web, namespace: a, resourceVersion: "02", labels: {x: y}}, spec: {nodeName: n1}}`
 	if err := plugin.Admit(t.Context(), labelled.attributes(t), nil); !apierrors.IsForbidden(err) {
-		t.Errorf("a label beside the same version, written differently: %v", err)
+		t.Errorf("label added, same resourceVersion with a leading zero: %v", err)
 	}
-	main := write{operation: admission.Create, resource: podsResource, newObj: `{metadata: {name: web, namespace: a}}`}
-	if err := plugin.Admit(t.Context(), main.attributes(t), nil); err != nil {
-		t.Errorf("left to validation: %v", err)
+	creation := write{operation: admission.Create, resource: podsResource, newObj: `{metadata: {name: web, namespace: a}}`}
+	if err := plugin.Admit(t.Context(), creation.attributes(t), nil); err != nil {
+		t.Errorf("not a status, left to Validate: %v", err)
 	}
 }

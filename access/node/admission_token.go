@@ -19,14 +19,15 @@ type podRef struct {
 	uid  types.UID
 }
 
-// judgeTokenRequest allows a node a token for the account of a pod bound to
-// it, bound to that very pod, and for an audience that the pod asks for.
+// judgeTokenRequest allows a node to request a token that is bound to a pod of the
+// node, for the service account of that pod, and for the API's audiences or those in
+// a volume of the pod.
 func (p *Admission) judgeTokenRequest(ctx context.Context, node string, a admission.Attributes) (string, error) {
-	asked, ok := a.GetObject().(*authenticationv1.TokenRequest)
+	req, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok {
 		return fmt.Sprintf("node %q may only request tokens", node), nil
 	}
-	ref := asked.Spec.BoundObjectRef
+	ref := req.Spec.BoundObjectRef
 	switch {
 	case ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "":
 		return "node requested token not bound to a pod", nil
@@ -45,16 +46,16 @@ func (p *Admission) judgeTokenRequest(ctx context.Context, node string, a admiss
 	case pod.Spec.ServiceAccountName != a.GetName():
 		return "node requested token for another service account than the pod's", nil
 	}
-	for _, audience := range asked.Spec.Audiences {
-		if !slices.Contains(p.api, audience) && !wants(pod, audience) {
+	for _, audience := range req.Spec.Audiences {
+		if !slices.Contains(p.apiAudiences, audience) && !projectsToken(pod, audience) {
 			return fmt.Sprintf("audience %q not found in pod spec volume", audience), nil
 		}
 	}
 	return "", nil
 }
 
-// wants reports whether a volume of the pod has a token for the audience.
-func wants(pod *corev1.Pod, audience string) bool {
+// projectsToken reports whether a volume of the pod has a token for the audience.
+func projectsToken(pod *corev1.Pod, audience string) bool {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Projected == nil {
 			continue
@@ -68,7 +69,8 @@ func wants(pod *corev1.Pod, audience string) bool {
 	return false
 }
 
-// judgeSigningRequest allows a node to ask for a certificate of its own name.
+// judgeSigningRequest allows a node to create a CertificateSigningRequest for its own
+// client certificate.
 func judgeSigningRequest(node string, a admission.Attributes) string {
 	request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if a.GetOperation() != admission.Create || a.GetSubresource() != "" || !ok {

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// UsedByNode is the field by which a node selects, in one watch over all
-// namespaces, the objects that it uses.
+// UsedByNode is a field that a node can use in a field selector: with its own name as
+// the value, one list or watch over all namespaces selects the objects that it uses.
 const UsedByNode = "holdfast.dev/used-by-node"
 
-// Authorizer allows nodes what concerns them. It has no opinion on other users,
-// and none on what else a node asks for, which bindings may give it.
+// Authorizer allows the requests of nodes that concern their own objects. It has no
+// opinion on other requests and other users, so RBAC bindings can allow them.
 type Authorizer struct {
 	index *Index
 }
@@ -23,7 +23,8 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// NewAuthorizer judges by what the index knows of pods.
+// NewAuthorizer returns an authorizer that finds the pods and objects of a node in
+// the index.
 func NewAuthorizer(index *Index) *Authorizer { return &Authorizer{index: index} }
 
 // Authorize implements authorizer.Authorizer.
@@ -47,13 +48,18 @@ func (n *Authorizer) ConditionsAwareAuthorize(ctx context.Context, a authorizer.
 }
 
 // EvaluateConditions implements authorizer.Authorizer.
-func (n *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+func (n *Authorizer) EvaluateConditions(
+	context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData,
+) (authorizer.Decision, string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// RulesFor implements authorizer.RuleResolver: what a node may do depends on
-// its pods, so the list of rules is never complete.
-func (n *Authorizer) RulesFor(_ context.Context, u user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+// RulesFor implements authorizer.RuleResolver. For a node it returns an error and
+// marks the rules as incomplete: what a node may do depends on its pods, and rules
+// cannot express that.
+func (n *Authorizer) RulesFor(
+	_ context.Context, u user.Info, _ string,
+) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	if _, isNode := NameOf(u); isNode {
 		return nil, nil, true, fmt.Errorf("node authorizer does not support user rule resolution for user %q", u.GetName())
 	}

@@ -24,7 +24,12 @@ const pods = `
     volumes:
     - {name: v1, configMap: {name: cm-volume}}
     - {name: v2, secret: {secretName: s-volume}}
-    - {name: v3, projected: {sources: [{configMap: {name: cm-projected}}, {secret: {name: s-projected}}, {serviceAccountToken: {path: t, audience: vault}}]}}
+    - name: v3
+      projected:
+        sources:
+        - {configMap: {name: cm-projected}}
+        - {secret: {name: s-projected}}
+        - {serviceAccountToken: {path: t, audience: vault}}
     - {name: v4, azureFile: {secretName: s-azure, shareName: x}}
     - {name: v5, csi: {driver: d, nodePublishSecretRef: {name: s-csi}}}
     - {name: v6, cephfs: {monitors: [m], secretRef: {name: s-ceph}}}
@@ -39,12 +44,18 @@ const pods = `
     - {name: i, env: [{name: A, valueFrom: {configMapKeyRef: {name: cm-init, key: k}}}]}
     containers:
     - name: c
-      env: [{name: A, value: x}, {name: B, valueFrom: {secretKeyRef: {name: s-env, key: k}}}, {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+      env:
+      - {name: A, value: x}
+      - {name: B, valueFrom: {secretKeyRef: {name: s-env, key: k}}}
+      - {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
       envFrom: [{configMapRef: {name: cm-from}}, {secretRef: {name: s-from}}]
     ephemeralContainers:
     - {name: e, envFrom: [{secretRef: {name: s-ephemeral}}]}
 - metadata: {name: other, namespace: a}
-  spec: {nodeName: n2, serviceAccountName: theirs, volumes: [{name: v, secret: {secretName: s-theirs}}, {name: w, secret: {secretName: s-shared}}]}
+  spec:
+    nodeName: n2
+    serviceAccountName: theirs
+    volumes: [{name: v, secret: {secretName: s-theirs}}, {name: w, secret: {secretName: s-shared}}]
 - metadata: {name: shares, namespace: a}
   spec: {nodeName: n1, volumes: [{name: w, secret: {secretName: s-shared}}]}
 - metadata: {name: waiting, namespace: a}
@@ -73,7 +84,9 @@ func userOf(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
 }
 
-// parse reads "verb group:resource/sub namespace/name selector"; - is nothing.
+// parse returns the attributes of a request that is written as
+// "verb group:resource/subresource namespace/name fieldSelector". The word - stands
+// for an empty part.
 func parse(t testing.TB, u user.Info, request string) authorizer.Attributes {
 	t.Helper()
 	words := append(strings.Fields(request), "-", "-")
@@ -107,52 +120,59 @@ func TestAuthorize(t *testing.T) {
 		"get configmaps a/cm-volume", "get configmaps a/cm-projected", "get configmaps a/cm-init", "get configmaps a/cm-from",
 		"get secrets a/pull", "get secrets a/s-volume", "get secrets a/s-projected", "get secrets a/s-azure", "get secrets a/s-csi",
 		"get secrets a/s-ceph", "get secrets a/s-cinder", "get secrets a/s-flex", "get secrets a/s-iscsi", "get secrets a/s-rbd",
-		"get secrets a/s-scaleio", "get secrets a/s-storageos", "get secrets a/s-env", "get secrets a/s-from", "get secrets a/s-ephemeral",
-		"get secrets a/s-shared",
+		"get secrets a/s-scaleio", "get secrets a/s-storageos", "get secrets a/s-env", "get secrets a/s-from",
+		"get secrets a/s-ephemeral", "get secrets a/s-shared",
 		"list secrets a metadata.name=s-volume", "watch secrets a metadata.name=s-volume", "watch configmaps a/cm-volume",
 		"watch secrets - holdfast.dev/used-by-node=n1", "list configmaps - holdfast.dev/used-by-node=n1",
 		"create serviceaccounts/token a/robot",
 		"get pods a/web", "list pods - spec.nodeName=n1", "watch pods a spec.nodeName=n1",
 		"update pods/status a/web", "patch pods/status a/web", "delete pods a/web", "delete pods a/just-bound",
-		"get nodes /n1", "update nodes /n1", "patch nodes/status /n1", "create nodes", "list nodes - metadata.name=n1", "watch nodes - metadata.name=n1",
-		"create coordination.k8s.io:leases kube-node-lease", "get coordination.k8s.io:leases kube-node-lease/n1", "update coordination.k8s.io:leases kube-node-lease/n1",
+		"get nodes /n1", "update nodes /n1", "patch nodes/status /n1", "create nodes",
+		"list nodes - metadata.name=n1", "watch nodes - metadata.name=n1",
+		"create coordination.k8s.io:leases kube-node-lease", "get coordination.k8s.io:leases kube-node-lease/n1",
+		"update coordination.k8s.io:leases kube-node-lease/n1",
 		"create events a", "patch events a/x", "create events.k8s.io:events a",
 		"create certificates.k8s.io:certificatesigningrequests", "get certificates.k8s.io:certificatesigningrequests /x",
 	}
+	const (
+		noRelation    = "no relationship found between node 'n1' and this object"
+		needsSelector = "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1"
+		needsNodeName = "a node lists and watches pods with the field selector spec.nodeName=n1"
+	)
 	refused := map[string]string{
-		"get secrets a/s-theirs":                            "no relationship found between node 'n1' and this object",
-		"get secrets a/s-waiting":                           "no relationship found between node 'n1' and this object",
-		"get secrets b/s-volume":                            "no relationship found between node 'n1' and this object",
-		"get secrets a/cm-volume":                           "no relationship found between node 'n1' and this object",
-		"get configmaps a/s-volume":                         "no relationship found between node 'n1' and this object",
-		"get secrets a/robot":                               "no relationship found between node 'n1' and this object",
-		"get secrets a":                                     "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"list secrets a":                                    "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"list secrets":                                      "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"watch secrets a metadata.name!=s-volume":           "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"watch secrets - metadata.name=s-volume":            "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"watch secrets a metadata.name=s-theirs":            "no relationship found between node 'n1' and this object",
-		"watch secrets - holdfast.dev/used-by-node=n2":      "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
-		"watch secrets - type=x":                            "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1",
+		"get secrets a/s-theirs":                            noRelation,
+		"get secrets a/s-waiting":                           noRelation,
+		"get secrets b/s-volume":                            noRelation,
+		"get secrets a/cm-volume":                           noRelation,
+		"get configmaps a/s-volume":                         noRelation,
+		"get secrets a/robot":                               noRelation,
+		"get secrets a":                                     needsSelector,
+		"list secrets a":                                    needsSelector,
+		"list secrets":                                      needsSelector,
+		"watch secrets a metadata.name!=s-volume":           needsSelector,
+		"watch secrets - metadata.name=s-volume":            needsSelector,
+		"watch secrets a metadata.name=s-theirs":            noRelation,
+		"watch secrets - holdfast.dev/used-by-node=n2":      needsSelector,
+		"watch secrets - type=x":                            needsSelector,
 		"update secrets a/s-volume":                         "a node only reads secrets",
 		"create configmaps a":                               "a node only reads configmaps",
 		"delete configmaps a/cm-volume":                     "a node only reads configmaps",
 		"get secrets/status a/s-volume":                     "a node has no access to secrets/status",
-		"create serviceaccounts/token a/theirs":             "no relationship found between node 'n1' and this object",
-		"create serviceaccounts/token b/robot":              "no relationship found between node 'n1' and this object",
+		"create serviceaccounts/token a/theirs":             noRelation,
+		"create serviceaccounts/token b/robot":              noRelation,
 		"get serviceaccounts/token a/robot":                 "a node may not get serviceaccounts",
 		"get serviceaccounts a/robot":                       "a node has no access to serviceaccounts",
-		"get pods a/other":                                  "no relationship found between node 'n1' and this object",
-		"get pods a/waiting":                                "no relationship found between node 'n1' and this object",
-		"list pods":                                         "a node lists and watches pods with the field selector spec.nodeName=n1",
-		"list pods - spec.nodeName=n2":                      "a node lists and watches pods with the field selector spec.nodeName=n1",
-		"list pods a":                                       "a node lists and watches pods with the field selector spec.nodeName=n1",
+		"get pods a/other":                                  noRelation,
+		"get pods a/waiting":                                noRelation,
+		"list pods":                                         needsNodeName,
+		"list pods - spec.nodeName=n2":                      needsNodeName,
+		"list pods a":                                       needsNodeName,
 		"create pods a":                                     "a node only reads and deletes pods",
 		"update pods a/web":                                 "a node only reads and deletes pods",
 		"deletecollection pods a spec.nodeName=n1":          "a node only reads and deletes pods",
-		"update pods/status a/other":                        "no relationship found between node 'n1' and this object",
+		"update pods/status a/other":                        noRelation,
 		"get pods/status a/web":                             "a node may not get pods",
-		"delete pods a/other":                               "no relationship found between node 'n1' and this object",
+		"delete pods a/other":                               noRelation,
 		"create pods/binding a/web":                         "a node has no access to pods/binding",
 		"create pods/exec a/web":                            "a node has no access to pods/exec",
 		"get nodes /n2":                                     "node 'n1' cannot read or write other nodes",
@@ -169,7 +189,8 @@ func TestAuthorize(t *testing.T) {
 		"create rbac.authorization.k8s.io:rolebindings a":                   "a node has no access to rolebindings",
 	}
 	for _, request := range allowed {
-		if decision, reason, err := a.Authorize(t.Context(), parse(t, userOf("n1"), request)); decision != authorizer.DecisionAllow || err != nil {
+		decision, reason, err := a.Authorize(t.Context(), parse(t, userOf("n1"), request))
+		if decision != authorizer.DecisionAllow || err != nil {
 			t.Errorf("%s: refused: %s %v", request, reason, err)
 		}
 	}
@@ -180,11 +201,11 @@ func TestAuthorize(t *testing.T) {
 		}
 	}
 	for name, u := range map[string]user.Info{
-		"no node":          &user.DefaultInfo{Name: "ann"},
-		"not in the group": &user.DefaultInfo{Name: "system:node:n1"},
-		"without a name":   &user.DefaultInfo{Name: "ann", Groups: []string{user.NodesGroup}},
-		"an empty name":    userOf(""),
-		"nobody":           nil,
+		"neither name nor group of a node":      &user.DefaultInfo{Name: "ann"},
+		"name of a node, not in the group":      &user.DefaultInfo{Name: "system:node:n1"},
+		"in the group, not the name of a node":  &user.DefaultInfo{Name: "ann", Groups: []string{user.NodesGroup}},
+		"in the group, empty name after prefix": userOf(""),
+		"no user":                               nil,
 	} {
 		for _, request := range append(allowed, "get pods a/waiting", "list pods - spec.nodeName=", "create serviceaccounts/token a/") {
 			if decision, _, _ := a.Authorize(t.Context(), parse(t, u, request)); decision != authorizer.DecisionNoOpinion {
@@ -194,8 +215,9 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
-// TestIndexFollowsPods is a history of pods, with what n1 uses after each step.
-func TestIndexFollowsPods(t *testing.T) {
+// TestIndex changes pods step by step and checks after each step which secrets n1
+// uses.
+func TestIndex(t *testing.T) {
 	index := &node.Index{}
 	pod := func(name, nodeName string, secrets ...string) *corev1.Pod {
 		p := &corev1.Pod{}
@@ -210,17 +232,17 @@ func TestIndexFollowsPods(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"a pod not bound", func() { index.Set(pod("x", "", "s1")) }, ""},
-		{"bound", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
-		{"seen again", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
-		{"a second user", func() { index.Set(pod("y", "n1", "s1", "s2", "s2")) }, "s1 s2"},
-		{"another node's", func() { index.Set(pod("z", "n2", "s3")) }, "s1 s2"},
-		{"first one gone", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
-		{"gone twice", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
-		{"another secret", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
-		{"recreated on another node under the name", func() { index.Set(pod("y", "n2", "s2")) }, ""},
-		{"and back", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
-		{"last one gone", func() { index.Remove(pod("y", "n1")) }, ""},
+		{"add a pod that is not bound", func() { index.Set(pod("x", "", "s1")) }, ""},
+		{"bind it to n1", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
+		{"set it again unchanged", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
+		{"add a second pod to n1", func() { index.Set(pod("y", "n1", "s1", "s2", "s2")) }, "s1 s2"},
+		{"add a pod to n2", func() { index.Set(pod("z", "n2", "s3")) }, "s1 s2"},
+		{"remove the first pod", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
+		{"remove it again", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
+		{"drop a secret from the second pod", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
+		{"recreate the second pod on n2", func() { index.Set(pod("y", "n2", "s2")) }, ""},
+		{"recreate it on n1", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
+		{"remove the last pod of n1", func() { index.Remove(pod("y", "n1")) }, ""},
 	}
 	for _, step := range steps {
 		step.do()

@@ -1,18 +1,18 @@
-// Package node says what the credential of a node may do: follow the pods bound
-// to it, read the ConfigMaps and Secrets that they use, get tokens for them,
-// report on them, and keep its own Node and Lease.
+// Package node limits what nodes may do. A node may watch the pods that are bound to
+// it, read the ConfigMaps and Secrets that these pods use, request tokens for them,
+// write their status, delete them, and maintain its own Node and Lease.
 //
-//	index := &node.Index{} // whoever follows pods keeps it
+//	index := &node.Index{} // the watcher of pods calls Set, Remove and Replace
 //	authorizer := node.NewAuthorizer(index)
 //	plugin := node.NewAdmission(pods, client.CoreV1(), audiences)
 //
-// Its words: a node is a user named system:node:NAME in the group system:nodes,
-// as its certificate has it; an object is used by a node when a pod bound to
-// that node names it. The authorizer judges by the request, admission by what
-// is written and by what was there before.
+// A node is a user named system:node:NAME in the group system:nodes. A node uses an
+// object if a pod that is bound to the node refers to the object. The authorizer
+// decides by the request alone. The admission plugin also compares the object
+// before and after the write.
 //
-// Promises: the index changes with each pod by what that pod names, and answers
-// with one look-up, however many pods there are. It is as old as what keeps it:
-// a node that learns of a pod from one server may be refused by another, that
-// has not heard of it yet, for that moment, and asks again.
+// The index is updated with each change of a pod. A query is one map lookup, however
+// many pods there are. Each server has an index of its own. A node that learns of a
+// pod from one server can therefore be refused by another server that has not yet
+// seen the pod; the node has to retry.
 package node

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// UserPrefix is before the node's name in the name of its user.
+// UserPrefix followed by the name of a node is the node's user name.
 const UserPrefix = "system:node:"
 
-// NameOf is the name of the node whose credential the user has. A user who is
-// in the group of nodes but has no name of a node is none of them and
-// gets "", true.
+// NameOf returns the name of the node that the user is. isNode reports whether the
+// user is in the group system:nodes. If such a user does not have the name of a
+// node, NameOf returns "" and true, and the user has no permissions of a node.
 func NameOf(u user.Info) (name string, isNode bool) {
 	if u == nil || !slices.Contains(u.GetGroups(), user.NodesGroup) {
 		return "", false

@@ -8,68 +8,69 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Index knows which node uses what. The zero value is empty and ready; whoever
-// follows pods keeps it, by Set, Remove and Replace. It is safe for concurrent
-// use.
+// Index records which nodes use which objects. The zero value is an empty index.
+// The watcher of pods updates it with Set, Remove and Replace. It is safe for
+// concurrent use.
 type Index struct {
 	mu sync.RWMutex
-	// pods are those that are bound, by namespace and name.
+	// pods holds the pods that are bound to a node.
 	pods map[cache.ObjectName]bound
-	// used counts, for a node and an object, the times that pods name it;
-	// service accounts are objects here too.
+	// used counts, for each node and object, how often pods of the node refer to
+	// the object. Service accounts count as objects, too.
 	used map[string]map[Object]int
-	// users are the nodes that use an object, in order. A list is never changed,
-	// but replaced, so that it can be handed out.
+	// users holds the sorted names of the nodes that use an object. A slice in it
+	// is never modified, only replaced, because Users returns it to callers.
 	users map[Object][]string
 }
 
-// bound is what a pod added to the index.
+// bound is the node of a pod and the objects that the pod refers to.
 type bound struct {
 	node    string
 	objects []Object
 }
 
-// Change says that a node came to use an object, or does not use it any more.
+// Change reports that a node has begun to use an object, or, if Used is false, no
+// longer uses it.
 type Change struct {
 	Node   string
 	Object Object
 	Used   bool
 }
 
-// Set puts a pod, as it is now, in the place of what it was, and returns what
-// changed by that.
+// Set adds the pod, or replaces the pod of the same name, and returns the changes.
 func (i *Index) Set(pod *corev1.Pod) []Change {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.set(nameOf(pod), use(pod))
 }
 
-// Remove takes a pod out and returns what changed by that.
+// Remove removes the pod and returns the changes.
 func (i *Index) Remove(pod *corev1.Pod) []Change {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.set(nameOf(pod), bound{})
 }
 
-// Replace makes these the pods that there are and returns what changed by that.
+// Replace replaces all pods of the index by the given ones and returns the changes.
 func (i *Index) Replace(pods []*corev1.Pod) []Change {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	stay := make(map[cache.ObjectName]bool, len(pods))
+	keep := make(map[cache.ObjectName]bool, len(pods))
 	var changes []Change
 	for _, pod := range pods {
-		stay[nameOf(pod)] = true
+		keep[nameOf(pod)] = true
 		changes = append(changes, i.set(nameOf(pod), use(pod))...)
 	}
 	for name := range i.pods {
-		if !stay[name] {
+		if !keep[name] {
 			changes = append(changes, i.set(name, bound{})...)
 		}
 	}
 	return changes
 }
 
-// use is what a pod adds to the index: nothing, until it is bound.
+// use returns the node and the objects of a pod. It is empty if the pod is not bound
+// to a node.
 func use(pod *corev1.Pod) bound {
 	if pod.Spec.NodeName == "" {
 		return bound{}
@@ -81,14 +82,16 @@ func use(pod *corev1.Pod) bound {
 	return bound{node: pod.Spec.NodeName, objects: objects}
 }
 
-// set puts what a pod uses in the place of what it used.
+// set replaces the entry of a pod by after and returns the changes. An empty after
+// removes the pod.
 func (i *Index) set(name cache.ObjectName, after bound) []Change {
 	before := i.pods[name]
-	// Nearly every change of a pod is one of its status.
+	// Most updates of a pod change only its status.
 	if before.node == after.node && slices.Equal(before.objects, after.objects) {
 		return nil
 	}
-	// What is used before and after is counted up first, and so never not used.
+	// Add the new references before removing the old ones, so that the count of an
+	// object that the pod still uses never drops to zero.
 	var changes []Change
 	for _, object := range after.objects {
 		if i.count(after.node, object, 1) == 1 {
@@ -98,7 +101,7 @@ func (i *Index) set(name cache.ObjectName, after bound) []Change {
 	}
 	for _, object := range before.objects {
 		if i.count(before.node, object, -1) == 0 {
-			i.forget(before.node, object)
+			i.removeUser(before.node, object)
 			changes = append(changes, Change{Node: before.node, Object: object})
 		}
 	}
@@ -113,7 +116,8 @@ func (i *Index) set(name cache.ObjectName, after bound) []Change {
 	return changes
 }
 
-// count counts uses of an object up or down, and returns how many there are.
+// count adds by to the number of references from the node to the object and returns
+// the new number.
 func (i *Index) count(node string, object Object, by int) int {
 	if i.used == nil {
 		i.used, i.users = map[string]map[Object]int{}, map[Object][]string{}
@@ -125,7 +129,8 @@ func (i *Index) count(node string, object Object, by int) int {
 	return i.used[node][object]
 }
 
-func (i *Index) forget(node string, object Object) {
+// removeUser removes the node from the users of the object.
+func (i *Index) removeUser(node string, object Object) {
 	delete(i.used[node], object)
 	if len(i.used[node]) == 0 {
 		delete(i.used, node)
@@ -137,11 +142,13 @@ func (i *Index) forget(node string, object Object) {
 	}
 }
 
+// with returns a sorted copy of nodes that includes node.
 func with(nodes []string, node string) []string {
 	at, _ := slices.BinarySearch(nodes, node)
 	return slices.Concat(nodes[:at], []string{node}, nodes[at:])
 }
 
+// without returns a copy of nodes that does not include node.
 func without(nodes []string, node string) []string {
 	at, found := slices.BinarySearch(nodes, node)
 	if !found {
@@ -150,14 +157,14 @@ func without(nodes []string, node string) []string {
 	return slices.Concat(nodes[:at], nodes[at+1:])
 }
 
-// Uses reports whether a pod bound to the node names the object.
+// Uses reports whether a pod that is bound to the node refers to the object.
 func (i *Index) Uses(node string, object Object) bool {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.used[node][object] > 0
 }
 
-// UsedBy returns the objects of a resource that a node uses, in no order.
+// UsedBy returns the objects of a resource that a node uses, in no particular order.
 func (i *Index) UsedBy(node, resource string) []Object {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -170,16 +177,16 @@ func (i *Index) UsedBy(node, resource string) []Object {
 	return objects
 }
 
-// Users returns the nodes that use an object, in order. The list is not to be
-// changed, and does not change.
+// Users returns the sorted names of the nodes that use an object. The caller must not
+// modify the slice. Later changes of the index do not modify it either.
 func (i *Index) Users(object Object) []string {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.users[object]
 }
 
-// NodeOf is the node that a pod is bound to; false means that no such pod is
-// bound.
+// NodeOf returns the node that a pod is bound to. It returns false if the index has
+// no such pod or the pod is not bound.
 func (i *Index) NodeOf(namespace, name string) (string, bool) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()

@@ -12,44 +12,44 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// judge returns why the node may not do this, or "".
+// judge returns the reason why the node may not make the request, or "" if it may.
 func (n *Authorizer) judge(node string, a authorizer.Attributes) string {
-	what := a.GetResource()
+	resource := a.GetResource()
 	if a.GetSubresource() != "" {
-		what += "/" + a.GetSubresource()
+		resource += "/" + a.GetSubresource()
 	}
 	switch a.GetAPIGroup() {
 	case corev1.GroupName:
-		switch what {
+		switch resource {
 		case "configmaps", "secrets":
 			return n.judgeObject(node, a)
 		case "serviceaccounts/token":
 			return n.judgeToken(node, a)
 		case "pods", "pods/status":
-			return n.judgePod(node, what, a)
+			return n.judgePod(node, resource, a)
 		case "nodes", "nodes/status":
-			return judgeOwn(node, what, a)
+			return judgeNode(node, resource, a)
 		case "events":
 			return only(a, "create", "update", "patch")
 		}
 	case eventsv1.GroupName:
-		if what == "events" {
+		if resource == "events" {
 			return only(a, "create", "update", "patch")
 		}
 	case coordinationv1.GroupName:
-		if what == "leases" {
+		if resource == "leases" {
 			return judgeLease(node, a)
 		}
 	case certificatesv1.GroupName:
-		if what == "certificatesigningrequests" {
+		if resource == "certificatesigningrequests" {
 			return only(a, "create", "get", "list", "watch")
 		}
 	}
-	return "a node has no access to " + what
+	return "a node has no access to " + resource
 }
 
-// judgeObject is about the ConfigMaps and Secrets of the node's pods: each by
-// its name, or all of them with the node's selector.
+// judgeObject judges requests for ConfigMaps and Secrets. A node may read those that
+// its pods use: each by its name, or all of them with the field selector UsedByNode.
 func (n *Authorizer) judgeObject(node string, a authorizer.Attributes) string {
 	switch a.GetVerb() {
 	case "get":
@@ -60,7 +60,7 @@ func (n *Authorizer) judgeObject(node string, a authorizer.Attributes) string {
 	default:
 		return "a node only reads " + a.GetResource()
 	}
-	name := named(a)
+	name := requestedName(a)
 	if name == "" || a.GetNamespace() == "" {
 		return fmt.Sprintf("a node lists and watches %s by name or with the field selector %s=%s", a.GetResource(), UsedByNode, node)
 	}
@@ -70,8 +70,8 @@ func (n *Authorizer) judgeObject(node string, a authorizer.Attributes) string {
 	return ""
 }
 
-// judgeToken is about the accounts of the node's pods; admission sees to which
-// of the pods the token is bound.
+// judgeToken judges token requests. The node must have a pod with the service
+// account. The admission plugin checks that the token is bound to that pod.
 func (n *Authorizer) judgeToken(node string, a authorizer.Attributes) string {
 	if refusal := only(a, "create"); refusal != "" {
 		return refusal
@@ -82,14 +82,15 @@ func (n *Authorizer) judgeToken(node string, a authorizer.Attributes) string {
 	return ""
 }
 
-// judgePod leaves to admission what it sees better, the pod as it is stored,
-// unless the index knows the pod for another node's.
-func (n *Authorizer) judgePod(node, what string, a authorizer.Attributes) string {
-	if what == "pods/status" {
+// judgePod judges requests for pods. Writes to a pod that the index does not know are
+// allowed here, because the index may lag behind: the admission plugin checks the
+// node of the stored pod.
+func (n *Authorizer) judgePod(node, resource string, a authorizer.Attributes) string {
+	if resource == "pods/status" {
 		if refusal := only(a, "update", "patch"); refusal != "" {
 			return refusal
 		}
-		return n.judgeKnown(node, a)
+		return n.judgePodNode(node, a)
 	}
 	switch a.GetVerb() {
 	case "list", "watch":
@@ -103,29 +104,30 @@ func (n *Authorizer) judgePod(node, what string, a authorizer.Attributes) string
 		}
 		return ""
 	case "delete":
-		return n.judgeKnown(node, a)
+		return n.judgePodNode(node, a)
 	}
 	return "a node only reads and deletes pods"
 }
 
-func (n *Authorizer) judgeKnown(node string, a authorizer.Attributes) string {
+// judgePodNode refuses a request for a pod that the index has for another node.
+func (n *Authorizer) judgePodNode(node string, a authorizer.Attributes) string {
 	if owner, known := n.index.NodeOf(a.GetNamespace(), a.GetName()); known && owner != node {
 		return fmt.Sprintf("no relationship found between node '%s' and this object", node)
 	}
 	return ""
 }
 
-// judgeOwn is about the Node itself. The name of a Node that is created is
-// seen by admission.
-func judgeOwn(node, what string, a authorizer.Attributes) string {
-	if what == "nodes/status" {
+// judgeNode judges requests for Node objects. The name of a Node that is created is
+// not in the request's attributes; the admission plugin checks it.
+func judgeNode(node, resource string, a authorizer.Attributes) string {
+	if resource == "nodes/status" {
 		if refusal := only(a, "update", "patch"); refusal != "" {
 			return refusal
 		}
 	} else if refusal := only(a, "get", "list", "watch", "create", "update", "patch"); refusal != "" {
 		return refusal
 	}
-	if a.GetVerb() != "create" && named(a) != node {
+	if a.GetVerb() != "create" && requestedName(a) != node {
 		return fmt.Sprintf("node '%s' cannot read or write other nodes", node)
 	}
 	return ""
@@ -144,6 +146,7 @@ func judgeLease(node string, a authorizer.Attributes) string {
 	return ""
 }
 
+// only returns a reason to refuse the request unless its verb is one of verbs.
 func only(a authorizer.Attributes, verbs ...string) string {
 	if slices.Contains(verbs, a.GetVerb()) {
 		return ""
@@ -151,8 +154,9 @@ func only(a authorizer.Attributes, verbs ...string) string {
 	return fmt.Sprintf("a node may not %s %s", a.GetVerb(), a.GetResource())
 }
 
-// named is the one name that a request is about: in its path, or selected.
-func named(a authorizer.Attributes) string {
+// requestedName returns the object name in the request's path or, for a list or
+// watch, in its field selector for metadata.name.
+func requestedName(a authorizer.Attributes) string {
 	if a.GetName() != "" {
 		return a.GetName()
 	}
@@ -163,8 +167,8 @@ func selects(a authorizer.Attributes, field, value string) bool {
 	return value != "" && selected(a, field) == value
 }
 
-// selected is the value that a request narrows a field to. A selector that
-// cannot be read narrows nothing.
+// selected returns the value that the field selector requires for the field, or "" if
+// it requires none. It returns "" for a selector that cannot be parsed, too.
 func selected(a authorizer.Attributes, field string) string {
 	requirements, err := a.GetFieldSelector()
 	if err != nil {

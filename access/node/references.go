@@ -2,14 +2,15 @@ package node
 
 import corev1 "k8s.io/api/core/v1"
 
-// Object is a ConfigMap or Secret, by its resource, that a pod names.
+// Object identifies an object that a pod refers to: a ConfigMap, a Secret or, in an
+// Index, a service account.
 type Object struct {
 	Resource, Namespace, Name string
 }
 
-// References returns the ConfigMaps and Secrets that a pod uses, some maybe
-// twice: its volumes of every kind, the environment of its containers and its
-// pull secrets.
+// References returns the ConfigMaps and Secrets that a pod refers to in its volumes,
+// in the environment of its containers, and as image pull secrets. The result may
+// contain duplicates.
 func References(pod *corev1.Pod) []Object {
 	r := &references{namespace: pod.Namespace}
 	for _, ref := range pod.Spec.ImagePullSecrets {
@@ -44,7 +45,7 @@ func (r *references) add(resource, namespace, name string) {
 	}
 }
 
-// secretRef adds the Secret of a volume that needs one to be mounted.
+// secretRef adds the Secret of a volume source that has an optional reference.
 func (r *references) secretRef(ref *corev1.LocalObjectReference) {
 	if ref != nil {
 		r.secret(ref.Name)
