@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	// defaultName is the account that every namespace has.
+	// defaultName is the service account that a controller creates in every namespace.
 	defaultName = "default"
-	// A namespace has its default account a moment after itself.
+	// The controller creates it shortly after the namespace. A pod that is created in
+	// between waits for it: the plugin reads it up to defaultAttempts times.
 	defaultAttempts = 10
 	defaultPause    = 100 * time.Millisecond
 )
 
-// Admission is the plugin that gives a new pod its service account.
+// Admission is the admission plugin for new pods.
 type Admission struct {
 	*admission.Handler
 	lister corelisters.ServiceAccountLister
@@ -36,14 +37,13 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// NewAdmission looks accounts up in the lister, and through the client those
-// that it does not have yet.
+// NewAdmission returns the plugin. It reads service accounts from the lister, and with
+// the client those that the lister does not have yet.
 func NewAdmission(lister corelisters.ServiceAccountLister, client coreclient.ServiceAccountsGetter) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create), lister: lister, client: client}
 }
 
-// Admit implements admission.MutationInterface. Doing it twice changes nothing
-// more.
+// Admit implements admission.MutationInterface. It is idempotent.
 func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	pod := podOf(a)
 	if pod == nil {
@@ -52,7 +52,7 @@ func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admissi
 	if isMirror(pod) {
 		return p.Validate(ctx, a, o)
 	}
-	// The field's old name is still served.
+	// The deprecated field serviceAccount has the same meaning.
 	if pod.Spec.ServiceAccountName == "" {
 		pod.Spec.ServiceAccountName = pod.Spec.DeprecatedServiceAccount
 	}
@@ -73,8 +73,8 @@ func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admissi
 	return nil
 }
 
-// Validate implements admission.ValidationInterface: a webhook may have named
-// another account in between.
+// Validate implements admission.ValidationInterface. It checks that the service
+// account exists, because a webhook may have set another one after Admit.
 func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod := podOf(a)
 	if pod == nil {
@@ -95,7 +95,7 @@ func podOf(a admission.Attributes) *corev1.Pod {
 	return pod
 }
 
-// find reads the account of a pod. The error is the answer to the client.
+// find returns the service account. Its error is sent to the client.
 func (p *Admission) find(ctx context.Context, a admission.Attributes, name string) (*corev1.ServiceAccount, error) {
 	account, err := p.lister.ServiceAccounts(a.GetNamespace()).Get(name)
 	if err == nil {
@@ -124,14 +124,15 @@ func (p *Admission) find(ctx context.Context, a admission.Attributes, name strin
 	return nil, admission.NewForbidden(a, fmt.Errorf("error looking up service account %s/%s: %w", a.GetNamespace(), name, err))
 }
 
-// isMirror reports whether the pod shows one that a node runs by itself.
+// isMirror reports whether the pod is a mirror pod: the API's copy of a static pod
+// that a node runs from a local file.
 func isMirror(pod *corev1.Pod) bool {
 	_, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return ok
 }
 
-// checkMirror refuses a mirror pod that would get at the API: what it shows has
-// no part in it.
+// checkMirror rejects a mirror pod that refers to a service account or a secret. A
+// static pod does not use the API, so it has no use for them.
 func checkMirror(a admission.Attributes, pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName != "" || pod.Spec.DeprecatedServiceAccount != "" {
 		return admission.NewForbidden(a, errors.New("a mirror pod may not reference service accounts"))

@@ -32,6 +32,8 @@ const volume = `{name: kube-api-access-XXXXX, projected: {defaultMode: 420, sour
   {configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}},
   {downwardAPI: {items: [{path: namespace, fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}]}}]}}`
 
+const ownMount = `{name: own, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}`
+
 const mount = `{name: kube-api-access-XXXXX, readOnly: true, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}`
 
 func newPlugin(t *testing.T) *serviceaccount.Admission {
@@ -44,7 +46,7 @@ func newPlugin(t *testing.T) *serviceaccount.Admission {
 			t.Fatal(err)
 		}
 	}
-	// What the lister lacks is not there either, but for one account.
+	// late is on the server, but not yet in the lister.
 	late := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "late", Namespace: "ns"}}
 	return serviceaccount.NewAdmission(corelisters.NewServiceAccountLister(store), fake.NewClientset(late).CoreV1())
 }
@@ -65,19 +67,55 @@ func TestAdmit(t *testing.T) {
 	tests := map[string]struct {
 		pod, want, wantError string
 	}{
-		"default": {
-			pod:  `{initContainers: [{name: i}], containers: [{name: a}, {name: b}]}`,
-			want: `{serviceAccountName: default, serviceAccount: default, volumes: [` + volume + `], initContainers: [{name: i, volumeMounts: [` + mount + `]}], containers: [{name: a, volumeMounts: [` + mount + `]}, {name: b, volumeMounts: [` + mount + `]}]}`,
+		"default account": {
+			pod: `{initContainers: [{name: i}], containers: [{name: a}, {name: b}]}`,
+			want: `{serviceAccountName: default, serviceAccount: default, volumes: [` + volume + `],
+  initContainers: [{name: i, volumeMounts: [` + mount + `]}],
+  containers: [{name: a, volumeMounts: [` + mount + `]}, {name: b, volumeMounts: [` + mount + `]}]}`,
 		},
-		"account says no":             {pod: `{serviceAccountName: quiet, containers: [{name: a}]}`, want: `{serviceAccountName: quiet, serviceAccount: quiet, containers: [{name: a}]}`},
-		"the field's old name":        {pod: `{serviceAccount: quiet, containers: [{name: a}]}`, want: `{serviceAccountName: quiet, serviceAccount: quiet, containers: [{name: a}]}`},
-		"pod says yes":                {pod: `{serviceAccountName: quiet, automountServiceAccountToken: true, containers: [{name: a}]}`, want: `{serviceAccountName: quiet, serviceAccount: quiet, automountServiceAccountToken: true, volumes: [` + volume + `], containers: [{name: a, volumeMounts: [` + mount + `]}]}`},
-		"pod says no":                 {pod: `{automountServiceAccountToken: false, containers: [{name: a}]}`, want: `{serviceAccountName: default, serviceAccount: default, automountServiceAccountToken: false, containers: [{name: a}]}`},
-		"place taken":                 {pod: `{containers: [{name: a, volumeMounts: [{name: own, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`, want: `{serviceAccountName: default, serviceAccount: default, containers: [{name: a, volumeMounts: [{name: own, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`},
-		"pull secrets":                {pod: `{serviceAccountName: puller, containers: [{name: a}]}`, want: `{serviceAccountName: puller, serviceAccount: puller, imagePullSecrets: [{name: registry}], containers: [{name: a}]}`},
-		"pull secrets of the pod":     {pod: `{serviceAccountName: puller, imagePullSecrets: [{name: own}], containers: [{name: a}]}`, want: `{serviceAccountName: puller, serviceAccount: puller, imagePullSecrets: [{name: own}], containers: [{name: a}]}`},
-		"account a moment old":        {pod: `{serviceAccountName: late, automountServiceAccountToken: false, containers: [{name: a}]}`, want: `{serviceAccountName: late, serviceAccount: late, automountServiceAccountToken: false, containers: [{name: a}]}`},
-		"account that does not exist": {pod: `{serviceAccountName: gone, containers: [{name: a}]}`, wantError: `pods "p" is forbidden: error looking up service account ns/gone: serviceaccounts "gone" not found`},
+		"account turns automount off": {
+			pod:  `{serviceAccountName: quiet, containers: [{name: a}]}`,
+			want: `{serviceAccountName: quiet, serviceAccount: quiet, containers: [{name: a}]}`,
+		},
+		"deprecated field": {
+			pod:  `{serviceAccount: quiet, containers: [{name: a}]}`,
+			want: `{serviceAccountName: quiet, serviceAccount: quiet, containers: [{name: a}]}`,
+		},
+		"pod turns automount on": {
+			pod: `{serviceAccountName: quiet, automountServiceAccountToken: true, containers: [{name: a}]}`,
+			want: `{serviceAccountName: quiet, serviceAccount: quiet, automountServiceAccountToken: true,
+  volumes: [` + volume + `], containers: [{name: a, volumeMounts: [` + mount + `]}]}`,
+		},
+		"pod turns automount off": {
+			pod: `{automountServiceAccountToken: false, containers: [{name: a}]}`,
+			want: `{serviceAccountName: default, serviceAccount: default, automountServiceAccountToken: false,
+  containers: [{name: a}]}`,
+		},
+		"container mounts another volume at the path": {
+			pod: `{containers: [{name: a, volumeMounts: [` + ownMount + `]}]}`,
+			want: `{serviceAccountName: default, serviceAccount: default,
+  containers: [{name: a, volumeMounts: [` + ownMount + `]}]}`,
+		},
+		"pull secrets of the account": {
+			pod: `{serviceAccountName: puller, containers: [{name: a}]}`,
+			want: `{serviceAccountName: puller, serviceAccount: puller, imagePullSecrets: [{name: registry}],
+  containers: [{name: a}]}`,
+		},
+		"pull secrets of the pod": {
+			pod: `{serviceAccountName: puller, imagePullSecrets: [{name: own}], containers: [{name: a}]}`,
+			want: `{serviceAccountName: puller, serviceAccount: puller, imagePullSecrets: [{name: own}],
+  containers: [{name: a}]}`,
+		},
+		"account that the lister does not have": {
+			pod: `{serviceAccountName: late, automountServiceAccountToken: false, containers: [{name: a}]}`,
+			want: `{serviceAccountName: late, serviceAccount: late, automountServiceAccountToken: false,
+  containers: [{name: a}]}`,
+		},
+		"missing account": {
+			pod: `{serviceAccountName: gone, containers: [{name: a}]}`,
+			wantError: `pods "p" is forbidden: error looking up service account ns/gone: ` +
+				`serviceaccounts "gone" not found`,
+		},
 	}
 	random := regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 	for name, test := range tests {
@@ -87,7 +125,7 @@ func TestAdmit(t *testing.T) {
 			decode(t, "spec: "+test.pod, pod)
 			err := plugin.Admit(t.Context(), attributes(pod, ""), nil)
 			if err == nil {
-				// Webhooks have plugins called again.
+				// The server calls Admit again after mutating webhooks.
 				err = plugin.Admit(t.Context(), attributes(pod, ""), nil)
 			}
 			if err == nil {
@@ -117,14 +155,22 @@ func TestAdmit(t *testing.T) {
 }
 
 func TestMirrorPods(t *testing.T) {
+	const forbidden = `pods "p" is forbidden: a mirror pod may not `
 	tests := map[string]struct{ spec, want string }{
-		"plain":                    {spec: `{containers: [{name: a}]}`},
-		"account":                  {spec: `{serviceAccountName: default}`, want: `pods "p" is forbidden: a mirror pod may not reference service accounts`},
-		"pull secret":              {spec: `{imagePullSecrets: [{name: s}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"secret":                   {spec: `{volumes: [{name: v, secret: {secretName: s}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"secret in an environment": {spec: `{containers: [{name: a, envFrom: [{secretRef: {name: s}}]}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"projected secret":         {spec: `{volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not reference secrets`},
-		"projected account":        {spec: `{volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}`, want: `pods "p" is forbidden: a mirror pod may not use ServiceAccountToken volume projections`},
+		"no references":   {spec: `{containers: [{name: a}]}`},
+		"service account": {spec: `{serviceAccountName: default}`, want: forbidden + "reference service accounts"},
+		"pull secret":     {spec: `{imagePullSecrets: [{name: s}]}`, want: forbidden + "reference secrets"},
+		"secret volume":   {spec: `{volumes: [{name: v, secret: {secretName: s}}]}`, want: forbidden + "reference secrets"},
+		"secret in the environment": {
+			spec: `{containers: [{name: a, envFrom: [{secretRef: {name: s}}]}]}`, want: forbidden + "reference secrets",
+		},
+		"projected secret": {
+			spec: `{volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]}`, want: forbidden + "reference secrets",
+		},
+		"projected token": {
+			spec: `{volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}`,
+			want: forbidden + "use ServiceAccountToken volume projections",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,13 +191,13 @@ func TestMirrorPods(t *testing.T) {
 	}
 }
 
-func TestOtherRequestsPass(t *testing.T) {
+func TestOtherRequestsAreIgnored(t *testing.T) {
 	plugin := newPlugin(t)
 	pod := &corev1.Pod{}
 	if err := plugin.Admit(t.Context(), attributes(pod, "binding"), nil); err != nil || pod.Spec.ServiceAccountName != "" {
 		t.Errorf("subresource: %v, account %q", err, pod.Spec.ServiceAccountName)
 	}
 	if err := plugin.Admit(t.Context(), attributes(&corev1.Binding{}, ""), nil); err != nil {
-		t.Errorf("another kind: %v", err)
+		t.Errorf("other kind: %v", err)
 	}
 }

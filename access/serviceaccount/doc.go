@@ -1,6 +1,7 @@
-// Package serviceaccount gives pods their identity as they are created: a
-// service account, its pull secrets, and the projected volume with a token, as
-// clients of Kubernetes expect.
+// Package serviceaccount is the admission plugin that completes new pods: it sets
+// their service account, adds the account's image pull secrets, and mounts the
+// projected volume with a token. It corresponds to the ServiceAccount plugin of
+// Kubernetes.
 //
 //	plugin := serviceaccount.NewAdmission(lister, client.CoreV1())
 package serviceaccount

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// mountPath is where every client library looks for its credential.
+	// mountPath is where client libraries look for the token.
 	mountPath    = "/var/run/secrets/kubernetes.io/serviceaccount"
 	volumePrefix = "kube-api-access-"
-	// tokenSeconds is an hour and a little, by which Kubernetes tells these
-	// tokens from others.
+	// tokenSeconds is one hour and 7 seconds. Kubernetes uses this unusual value to
+	// recognize tokens that this plugin requested.
 	tokenSeconds = 60*60 + 7
 	rootCA       = "kube-root-ca.crt"
 )
 
-// automounts reports whether a token is mounted: the pod decides, then the
-// account, and the default is yes.
+// automounts reports whether the token is mounted into the pod. The field of the pod
+// has precedence over that of the service account. The default is true.
 func automounts(pod *corev1.Pod, account *corev1.ServiceAccount) bool {
 	if pod.Spec.AutomountServiceAccountToken != nil {
 		return *pod.Spec.AutomountServiceAccountToken
@@ -27,8 +27,8 @@ func automounts(pod *corev1.Pod, account *corev1.ServiceAccount) bool {
 	return account.AutomountServiceAccountToken == nil || *account.AutomountServiceAccountToken
 }
 
-// mountToken mounts the token into every container that has nothing else at its
-// place, and adds the volume if one of them needs it.
+// mountToken mounts the token into every container that does not mount another volume
+// at mountPath. It adds the volume if at least one container needs it.
 func mountToken(pod *corev1.Pod) {
 	name := volumePrefix + utilrand.String(5)
 	present := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, volumePrefix) })
@@ -38,11 +38,11 @@ func mountToken(pod *corev1.Pod) {
 	needed := false
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			taken := slices.ContainsFunc(containers[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
-			if taken {
+			mounts := &containers[i].VolumeMounts
+			if slices.ContainsFunc(*mounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath }) {
 				continue
 			}
-			containers[i].VolumeMounts = append(containers[i].VolumeMounts, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: mountPath})
+			*mounts = append(*mounts, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: mountPath})
 			needed = true
 		}
 	}
@@ -51,8 +51,8 @@ func mountToken(pod *corev1.Pod) {
 	}
 }
 
-// tokenSource is the token, the authority to check the server by, and the
-// namespace.
+// tokenSource returns the volume source: the token, the server's CA certificate and
+// the namespace of the pod.
 func tokenSource() corev1.VolumeSource {
 	mode := corev1.ProjectedVolumeSourceDefaultMode
 	seconds := int64(tokenSeconds)
