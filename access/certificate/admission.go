@@ -15,8 +15,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Admission is the plugin that writes down who asks, refuses at once what is
-// never signed, and asks whether somebody may approve for a signer, or sign.
+// Admission is the admission plugin for CertificateSigningRequests. It records the
+// requester in the spec, rejects a request whose subject is never signed, and checks
+// that a user who approves or signs has the verb approve or sign on the signer.
 type Admission struct {
 	*admission.Handler
 	authorizer authorizer.UnconditionalAuthorizer
@@ -27,13 +28,13 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// NewAdmission asks a for the verbs approve and sign on signers.
+// NewAdmission returns the plugin. a decides on the verbs approve and sign on signers.
 func NewAdmission(a authorizer.UnconditionalAuthorizer) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), authorizer: a}
 }
 
-// Admit implements admission.MutationInterface: the requester is the user who
-// creates, whatever the request says.
+// Admit implements admission.MutationInterface. It sets the requester to the user who
+// creates the request, and overwrites what the client sent.
 func (p *Admission) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if csr := created(a); csr != nil {
 		setRequester(&csr.Spec, a.GetUserInfo())
@@ -52,18 +53,19 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	}
 	switch a.GetSubresource() {
 	case "approval":
-		return p.may(ctx, a, "approve", oldCSR.Spec.SignerName)
+		return p.authorize(ctx, a, "approve", oldCSR.Spec.SignerName)
 	case "status":
-		same := apiequality.Semantic.DeepEqual(csr.Status.Certificate, oldCSR.Status.Certificate) &&
+		unchanged := apiequality.Semantic.DeepEqual(csr.Status.Certificate, oldCSR.Status.Certificate) &&
 			has(csr, certificatesv1.CertificateFailed) == has(oldCSR, certificatesv1.CertificateFailed)
-		if same {
+		if unchanged {
 			return nil
 		}
-		return p.may(ctx, a, "sign", oldCSR.Spec.SignerName)
+		return p.authorize(ctx, a, "sign", oldCSR.Spec.SignerName)
 	}
 	return nil
 }
 
+// created returns the CertificateSigningRequest that is created, or nil.
 func created(a admission.Attributes) *certificatesv1.CertificateSigningRequest {
 	if a.GetResource().GroupResource() != certificatesv1.Resource("certificatesigningrequests") ||
 		a.GetOperation() != admission.Create || a.GetSubresource() != "" {
@@ -73,6 +75,7 @@ func created(a admission.Attributes) *certificatesv1.CertificateSigningRequest {
 	return csr
 }
 
+// updated returns the CertificateSigningRequest that is updated, or nil.
 func updated(a admission.Attributes) (newCSR, oldCSR *certificatesv1.CertificateSigningRequest) {
 	if a.GetResource().GroupResource() != certificatesv1.Resource("certificatesigningrequests") || a.GetOperation() != admission.Update {
 		return nil, nil
@@ -108,14 +111,14 @@ func judgeCreated(a admission.Attributes, csr *certificatesv1.CertificateSigning
 	if !Known(csr.Spec.SignerName) {
 		return nil
 	}
-	// A request that cannot be read is refused by the rules of its kind.
+	// If the request cannot be parsed, the validation of the kind rejects it.
 	block, _ := pem.Decode(csr.Spec.Request)
 	if block == nil {
 		return nil
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // see the comment above
 	}
 	if err := checkSubject(csr.Spec.SignerName, request); err != nil {
 		return admission.NewForbidden(a, err)
@@ -123,8 +126,9 @@ func judgeCreated(a admission.Attributes, csr *certificatesv1.CertificateSigning
 	return nil
 }
 
-// may asks for a verb on a signer, or on all signers of its domain.
-func (p *Admission) may(ctx context.Context, a admission.Attributes, verb, signer string) error {
+// authorize checks that the user has the verb on the signer, or on all signers of its
+// domain.
+func (p *Admission) authorize(ctx context.Context, a admission.Attributes, verb, signer string) error {
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
 		decision, _, err := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{

@@ -10,18 +10,20 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Approver says who may renew a certificate without being asked about;
-// an authorizer.Authorizer does.
+// Approver decides whether a node may renew its certificate without the approval of an
+// administrator. The server's authorizer implements it.
 type Approver interface {
 	Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error)
 }
 
-// Approve returns a copy of a request that needs nobody's approval, approved;
-// nil when somebody is to decide. It is Kubernetes' rule for nodes that renew
-// their certificate: who asks is the node that the certificate is for, and may
-// create certificatesigningrequests/selfnodeclient.
-func Approve(ctx context.Context, approver Approver, csr *certificatesv1.CertificateSigningRequest) (*certificatesv1.CertificateSigningRequest, error) {
-	if !renews(csr) {
+// Approve returns an approved copy of csr if it can be approved automatically, and nil
+// if an administrator has to decide. It follows the rule of Kubernetes for nodes that
+// renew their certificate: the requester is the node that the certificate is for, and
+// may create certificatesigningrequests/selfnodeclient.
+func Approve(
+	ctx context.Context, approver Approver, csr *certificatesv1.CertificateSigningRequest,
+) (*certificatesv1.CertificateSigningRequest, error) {
+	if !isRenewal(csr) {
 		return nil, nil
 	}
 	extra := make(map[string][]string, len(csr.Spec.Extra))
@@ -47,13 +49,16 @@ func Approve(ctx context.Context, approver Approver, csr *certificatesv1.Certifi
 	return approved, nil
 }
 
-// renews reports whether an undecided request is a node's for its own name.
-func renews(csr *certificatesv1.CertificateSigningRequest) bool {
+// isRenewal reports whether csr is an undecided request of a node for a certificate
+// with its own name.
+func isRenewal(csr *certificatesv1.CertificateSigningRequest) bool {
 	if csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName || len(csr.Status.Certificate) > 0 ||
-		has(csr, certificatesv1.CertificateApproved) || has(csr, certificatesv1.CertificateDenied) || has(csr, certificatesv1.CertificateFailed) {
+		has(csr, certificatesv1.CertificateApproved) || has(csr, certificatesv1.CertificateDenied) ||
+		has(csr, certificatesv1.CertificateFailed) {
 		return false
 	}
-	// What would not be signed is left for a person to see.
+	// A request that would not be signed is not approved. It stays pending, so that
+	// an administrator can see it.
 	wanted, err := Check(csr.Spec)
 	return err == nil && wanted.Subject.User == csr.Spec.Username
 }

@@ -12,52 +12,59 @@ import (
 	"holdfast.dev/holdfast/access/certificate"
 )
 
-// nobody renews anything.
-type nobody struct{}
+// allowNone allows no renewal.
+type allowNone struct{}
 
-func (nobody) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+func (allowNone) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// nodes lets the group of nodes renew, as the bootstrap binding does.
-type nodes struct{}
+// allowNodes allows the group system:nodes to renew, like the default binding.
+type allowNodes struct{}
 
-func (nodes) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	asked := a.GetVerb() + " " + a.GetAPIGroup() + " " + a.GetResource() + "/" + a.GetSubresource()
-	if asked == "create certificates.k8s.io certificatesigningrequests/selfnodeclient" && slices.Contains(a.GetUser().GetGroups(), "system:nodes") {
+func (allowNodes) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	request := a.GetVerb() + " " + a.GetAPIGroup() + " " + a.GetResource() + "/" + a.GetSubresource()
+	if request == "create certificates.k8s.io certificatesigningrequests/selfnodeclient" &&
+		slices.Contains(a.GetUser().GetGroups(), "system:nodes") {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
 func TestApprove(t *testing.T) {
-	own := order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes"}}
-	withStatus := func(conditions ...certificatesv1.RequestConditionType) order {
-		o := own
-		o.conditions = conditions
-		return o
-	}
+	const n1 = "system:node:n1"
+	nodes := []string{"system:nodes"}
+	own := options{signer: kubelet, name: n1, groups: nodes}
+	denied, approved, serving := own, own, own
+	denied.conditions = conditions{certificatesv1.CertificateDenied}
+	approved.conditions = conditions{certificatesv1.CertificateApproved}
+	serving.usages = []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}
 	tests := map[string]struct {
-		order    order
+		options  options
 		user     string
 		groups   []string
 		approver certificate.Approver
 		want     bool
 	}{
-		"a node for itself":            {order: own, user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}, want: true},
-		"a node for another":           {order: own, user: "system:node:n2", groups: []string{"system:nodes"}, approver: nodes{}},
-		"a person for a node":          {order: own, user: "ann", groups: []string{"system:nodes"}, approver: nodes{}},
-		"the name without the group":   {order: own, user: "system:node:n1", approver: nodes{}},
-		"nobody was given the role":    {order: own, user: "system:node:n1", groups: []string{"system:nodes"}, approver: nobody{}},
-		"by the signer of people":      {order: order{signer: client, name: "system:node:n1"}, user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}},
-		"for the administrators":       {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes", "system:masters"}}, user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}},
-		"denied before":                {order: withStatus(certificatesv1.CertificateDenied), user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}},
-		"approved before":              {order: withStatus(certificatesv1.CertificateApproved), user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}},
-		"with usages of a server, too": {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes"}, usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}}, user: "system:node:n1", groups: []string{"system:nodes"}, approver: nodes{}},
+		"node for itself":               {options: own, user: n1, groups: nodes, approver: allowNodes{}, want: true},
+		"node for another node":         {options: own, user: "system:node:n2", groups: nodes, approver: allowNodes{}},
+		"user without a node's name":    {options: own, user: "ann", groups: nodes, approver: allowNodes{}},
+		"node's name without the group": {options: own, user: n1, approver: allowNodes{}},
+		"no binding":                    {options: own, user: n1, groups: nodes, approver: allowNone{}},
+		"signer for other clients": {
+			options: options{signer: client, name: n1}, user: n1, groups: nodes, approver: allowNodes{},
+		},
+		"group system:masters requested": {
+			options: options{signer: kubelet, name: n1, groups: []string{"system:nodes", "system:masters"}},
+			user:    n1, groups: nodes, approver: allowNodes{},
+		},
+		"already denied":        {options: denied, user: n1, groups: nodes, approver: allowNodes{}},
+		"already approved":      {options: approved, user: n1, groups: nodes, approver: allowNodes{}},
+		"server auth requested": {options: serving, user: n1, groups: nodes, approver: allowNodes{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			csr := test.order.csr(t)
+			csr := test.options.csr(t)
 			csr.Spec.Username, csr.Spec.Groups = test.user, test.groups
 			before := csr.DeepCopy()
 			approved, err := certificate.Approve(t.Context(), test.approver, csr)
@@ -71,7 +78,7 @@ func TestApprove(t *testing.T) {
 				t.Errorf("conditions %v", approved.Status.Conditions)
 			}
 			if diff := cmp.Diff(before, csr); diff != "" {
-				t.Errorf("the request of the informer changed:\n%s", diff)
+				t.Errorf("the argument was modified:\n%s", diff)
 			}
 		})
 	}

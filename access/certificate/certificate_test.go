@@ -34,16 +34,19 @@ const (
 
 var created = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// order is a request to be; what is not said is right.
-type order struct {
+// options describes a CertificateSigningRequest. If key or usages are not set, csr uses
+// valid ones.
+type options struct {
 	signer, name string
 	groups       []string
 	usages       []certificatesv1.KeyUsage
 	key          crypto.Signer
 	seconds      int32
 	ip           net.IP
-	conditions   []certificatesv1.RequestConditionType
+	conditions   conditions
 }
+
+type conditions []certificatesv1.RequestConditionType
 
 func newKey(t *testing.T) crypto.Signer {
 	t.Helper()
@@ -54,7 +57,7 @@ func newKey(t *testing.T) crypto.Signer {
 	return key
 }
 
-func (o order) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
+func (o options) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	if o.key == nil {
 		o.key = newKey(t)
@@ -81,7 +84,9 @@ func (o order) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 		csr.Spec.ExpirationSeconds = &o.seconds
 	}
 	for _, condition := range o.conditions {
-		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{Type: condition, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(created)})
+		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+			Type: condition, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(created),
+		})
 	}
 	return csr
 }
@@ -108,56 +113,121 @@ func parse(t *testing.T, data []byte) *x509.Certificate {
 	return cert
 }
 
-func TestAnswer(t *testing.T) {
-	approved := []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved}
+func TestSign(t *testing.T) {
+	approved := conditions{certificatesv1.CertificateApproved}
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := int32(24 * 60 * 60)
+	const (
+		year       = 365 * 24 * time.Hour
+		daySeconds = 24 * 60 * 60
+		n1         = "system:node:n1"
+		notAllowed = " group is not allowed"
+	)
+	nodes := []string{"system:nodes"}
+	nodesAndMasters := []string{"system:nodes", "system:masters"}
+	clientAndServer := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}
+	signature := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature}
 	tests := map[string]struct {
-		order  order
-		want   string
-		wantTo time.Duration
+		// If options has no conditions, the request is approved.
+		options  options
+		want     string
+		wantLife time.Duration
 	}{
-		"person":                {order: order{signer: client, name: "ann", groups: []string{"dev"}, conditions: approved}, want: "certificate of ann [dev]", wantTo: 365 * 24 * time.Hour},
-		"for a day":             {order: order{signer: client, name: "ann", seconds: day, conditions: approved}, want: "certificate of ann []", wantTo: 24 * time.Hour},
-		"for longer than given": {order: order{signer: client, name: "ann", seconds: 1000 * day, conditions: approved}, want: "certificate of ann []", wantTo: 365 * 24 * time.Hour},
-		"node":                  {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes"}, conditions: approved}, want: "certificate of system:node:n1 [system:nodes]", wantTo: 365 * 24 * time.Hour},
-		"not approved":          {order: order{signer: client, name: "ann"}, want: "nothing"},
-		"denied too":            {order: order{signer: client, name: "ann", conditions: append(approved, certificatesv1.CertificateDenied)}, want: "nothing"},
-		"failed before":         {order: order{signer: client, name: "ann", conditions: append(approved, certificatesv1.CertificateFailed)}, want: "nothing"},
-		"another signer":        {order: order{signer: "example.com/x", name: "ann", conditions: approved}, want: "nothing"},
-		"administrator":         {order: order{signer: client, name: "ann", groups: []string{"dev", "system:masters"}, conditions: approved}, want: "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed"},
-		"administrating node":   {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes", "system:masters"}, conditions: approved}, want: "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client-kubelet signer with system:masters group is not allowed"},
-		"node by the other":     {order: order{signer: client, name: "system:node:n1", groups: []string{"system:nodes"}, conditions: approved}, want: "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client signer with system:nodes group is not allowed: ask kubernetes.io/kube-apiserver-client-kubelet"},
-		"person by the nodes'":  {order: order{signer: kubelet, name: "ann", groups: []string{"system:nodes"}, conditions: approved}, want: "SignerValidationFailure: subject common name does not begin with system:node:"},
-		"node without a name":   {order: order{signer: kubelet, name: "system:node:", groups: []string{"system:nodes"}, conditions: approved}, want: "SignerValidationFailure: subject common name does not begin with system:node:"},
-		"node with a group":     {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes", "dev"}, conditions: approved}, want: "SignerValidationFailure: subject organization is not system:nodes"},
-		"node with an address":  {order: order{signer: kubelet, name: "system:node:n1", groups: []string{"system:nodes"}, ip: net.IPv4(1, 2, 3, 4), conditions: approved}, want: "SignerValidationFailure: subject alternative names are not allowed"},
-		"nobody":                {order: order{signer: client, conditions: approved}, want: "SignerValidationFailure: subject common name is required"},
-		"server":                {order: order{signer: client, name: "ann", usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}, conditions: approved}, want: `SignerValidationFailure: usage "server auth" is not for clients`},
-		"no client":             {order: order{signer: client, name: "ann", usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature}, conditions: approved}, want: `SignerValidationFailure: usages do not include "client auth"`},
-		"weak key":              {order: order{signer: client, name: "ann", key: weak, conditions: approved}, want: "SignerValidationFailure: RSA key of 1024 bits: at least 2048 are needed"},
+		"user": {
+			options: options{signer: client, name: "ann", groups: []string{"dev"}},
+			want:    "certificate of ann [dev]", wantLife: year,
+		},
+		"life of a day": {
+			options: options{signer: client, name: "ann", seconds: daySeconds},
+			want:    "certificate of ann []", wantLife: 24 * time.Hour,
+		},
+		"life of more than a year": {
+			options: options{signer: client, name: "ann", seconds: 1000 * daySeconds},
+			want:    "certificate of ann []", wantLife: year,
+		},
+		"node": {
+			options: options{signer: kubelet, name: n1, groups: nodes},
+			want:    "certificate of system:node:n1 [system:nodes]", wantLife: year,
+		},
+		"not approved": {options: options{signer: client, name: "ann", conditions: conditions{}}, want: "nothing"},
+		"approved and denied": {
+			options: options{signer: client, name: "ann", conditions: append(approved, certificatesv1.CertificateDenied)},
+			want:    "nothing",
+		},
+		"approved and failed": {
+			options: options{signer: client, name: "ann", conditions: append(approved, certificatesv1.CertificateFailed)},
+			want:    "nothing",
+		},
+		"other signer": {options: options{signer: "example.com/x", name: "ann"}, want: "nothing"},
+		"user in system:masters": {
+			options: options{signer: client, name: "ann", groups: []string{"dev", "system:masters"}},
+			want:    "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client signer with system:masters" + notAllowed,
+		},
+		"node in system:masters": {
+			options: options{signer: kubelet, name: n1, groups: nodesAndMasters},
+			want:    "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client-kubelet signer with system:masters" + notAllowed,
+		},
+		"node, signer for other clients": {
+			options: options{signer: client, name: n1, groups: nodes},
+			want: "SignerValidationFailure: use of kubernetes.io/kube-apiserver-client signer with system:nodes" + notAllowed +
+				": ask kubernetes.io/kube-apiserver-client-kubelet",
+		},
+		"user, signer for nodes": {
+			options: options{signer: kubelet, name: "ann", groups: nodes},
+			want:    "SignerValidationFailure: subject common name does not begin with system:node:",
+		},
+		"node without a name": {
+			options: options{signer: kubelet, name: "system:node:", groups: nodes},
+			want:    "SignerValidationFailure: subject common name does not begin with system:node:",
+		},
+		"node in another group": {
+			options: options{signer: kubelet, name: n1, groups: []string{"system:nodes", "dev"}},
+			want:    "SignerValidationFailure: subject organization is not system:nodes",
+		},
+		"node with an IP address": {
+			options: options{signer: kubelet, name: n1, groups: nodes, ip: net.IPv4(1, 2, 3, 4)},
+			want:    "SignerValidationFailure: subject alternative names are not allowed",
+		},
+		"no common name": {
+			options: options{signer: client},
+			want:    "SignerValidationFailure: subject common name is required",
+		},
+		"server auth": {
+			options: options{signer: client, name: "ann", usages: clientAndServer},
+			want:    `SignerValidationFailure: usage "server auth" is not for clients`,
+		},
+		"no client auth": {
+			options: options{signer: client, name: "ann", usages: signature},
+			want:    `SignerValidationFailure: usages do not include "client auth"`,
+		},
+		"weak key": {
+			options: options{signer: client, name: "ann", key: weak},
+			want:    "SignerValidationFailure: RSA key of 1024 bits: at least 2048 are needed",
+		},
 	}
 	authority := newAuthority(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			csr := test.order.csr(t)
+			if test.options.conditions == nil {
+				test.options.conditions = approved
+			}
+			csr := test.options.csr(t)
 			before := csr.DeepCopy()
-			answered, err := certificate.Answer(authority, csr, created)
+			signed, err := certificate.Sign(authority, csr, created)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := "nothing"
-			if answered != nil {
-				last := answered.Status.Conditions[len(answered.Status.Conditions)-1]
+			if signed != nil {
+				last := signed.Status.Conditions[len(signed.Status.Conditions)-1]
 				got = last.Reason + ": " + last.Message
-				if len(answered.Status.Certificate) > 0 {
-					cert := parse(t, answered.Status.Certificate)
+				if len(signed.Status.Certificate) > 0 {
+					cert := parse(t, signed.Status.Certificate)
 					got = "certificate of " + cert.Subject.CommonName + " [" + strings.Join(cert.Subject.Organization, " ") + "]"
-					if life := cert.NotAfter.Sub(created); life != test.wantTo {
-						t.Errorf("good for %v, want %v", life, test.wantTo)
+					if life := cert.NotAfter.Sub(created); life != test.wantLife {
+						t.Errorf("valid for %v, want %v", life, test.wantLife)
 					}
 					if cert.IsCA || !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
 						t.Errorf("authority %v, usages %v", cert.IsCA, cert.ExtKeyUsage)
@@ -168,29 +238,29 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			if diff := cmp.Diff(before, csr); diff != "" {
-				t.Errorf("the request of the informer changed:\n%s", diff)
+				t.Errorf("the argument was modified:\n%s", diff)
 			}
 		})
 	}
-	unsure := order{signer: client, name: "ann", conditions: approved}.csr(t)
-	unsure.Status.Conditions[0].Status = corev1.ConditionFalse
-	if answered, err := certificate.Answer(authority, unsure, created); err != nil || answered != nil {
-		t.Errorf("a request that says it is not approved: %v, %v", answered, err)
+	notApproved := options{signer: client, name: "ann", conditions: approved}.csr(t)
+	notApproved.Status.Conditions[0].Status = corev1.ConditionFalse
+	if signed, err := certificate.Sign(authority, notApproved, created); err != nil || signed != nil {
+		t.Errorf("condition Approved is False: %v, %v", signed, err)
 	}
 }
 
-func TestCheckRefusesNoise(t *testing.T) {
-	right := order{signer: client, name: "ann"}.csr(t).Spec
-	block, _ := pem.Decode(right.Request)
+func TestCheckRejectsInvalidRequest(t *testing.T) {
+	valid := options{signer: client, name: "ann"}.csr(t).Spec
+	block, _ := pem.Decode(valid.Request)
 	block.Bytes[len(block.Bytes)-1] ^= 1
 	for name, request := range map[string][]byte{
-		"nothing":           nil,
-		"no PEM":            []byte("x"),
-		"another block":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes}),
-		"half":              pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: block.Bytes[:20]}),
-		"another signature": pem.EncodeToMemory(block),
+		"empty":             nil,
+		"not PEM":           []byte("x"),
+		"other block type":  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes}),
+		"truncated":         pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: block.Bytes[:20]}),
+		"changed signature": pem.EncodeToMemory(block),
 	} {
-		spec := right
+		spec := valid
 		spec.Request = request
 		if _, err := certificate.Check(spec); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -205,24 +275,25 @@ func FuzzCheck(f *testing.F) {
 			Request: request, SignerName: signer, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
 		})
 		if err == nil && (slices.Contains(wanted.Subject.Groups, "system:masters") || wanted.Subject.User == "") {
-			t.Errorf("signed %v", wanted.Subject)
+			t.Errorf("accepted %v", wanted.Subject)
 		}
 	})
 }
 
-// TestSigner runs the loop: a request that is approved is answered, and one
-// that is long done is removed.
+// TestSigner runs the controller. It signs an approved request and deletes a request
+// that was denied two hours ago.
 func TestSigner(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	fresh := order{signer: client, name: "ann", conditions: []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved}}.csr(t)
+	fresh := options{signer: client, name: "ann", conditions: conditions{certificatesv1.CertificateApproved}}.csr(t)
 	fresh.CreationTimestamp = metav1.Now()
-	old := order{signer: client, name: "bob", conditions: []certificatesv1.RequestConditionType{certificatesv1.CertificateDenied}}.csr(t)
+	old := options{signer: client, name: "bob", conditions: conditions{certificatesv1.CertificateDenied}}.csr(t)
 	old.Name, old.CreationTimestamp = "old", metav1.NewTime(time.Now().Add(-2*time.Hour))
 	old.Status.Conditions[0].LastUpdateTime = old.CreationTimestamp
 	clientset := fake.NewClientset(fresh, old)
 	factory := informers.NewSharedInformerFactory(clientset, 0)
-	signer, err := certificate.NewSigner(newAuthority(t), nobody{}, clientset.CertificatesV1(), factory.Certificates().V1().CertificateSigningRequests())
+	informer := factory.Certificates().V1().CertificateSigningRequests()
+	signer, err := certificate.NewSigner(newAuthority(t), allowNone{}, clientset.CertificatesV1(), informer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,24 +303,24 @@ func TestSigner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer changes.Stop()
-	ended := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		signer.Run(ctx)
 	}()
 	factory.StartWithContext(ctx)
-	signed, removed := false, false
-	for !signed || !removed {
+	signed, deleted := false, false
+	for !signed || !deleted {
 		select {
 		case event := <-changes.ResultChan():
 			csr, _ := event.Object.(*certificatesv1.CertificateSigningRequest)
 			signed = signed || (csr.Name == "csr" && len(csr.Status.Certificate) > 0)
-			removed = removed || (csr.Name == "old" && event.Type == "DELETED")
+			deleted = deleted || (csr.Name == "old" && event.Type == "DELETED")
 		case <-ctx.Done():
-			t.Fatalf("signed %v, removed %v", signed, removed)
+			t.Fatalf("signed %v, deleted %v", signed, deleted)
 		}
 	}
 	cancel()
-	<-ended
+	<-stopped
 	factory.Shutdown()
 }

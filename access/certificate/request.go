@@ -19,15 +19,15 @@ import (
 	"holdfast.dev/holdfast/access/node"
 )
 
-const leastRSABits = 2048
+const minRSABits = 2048
 
-// Known reports whether a signer is one of this package.
+// Known reports whether this package signs for the signer.
 func Known(signer string) bool {
 	return signer == certificatesv1.KubeAPIServerClientSignerName || signer == certificatesv1.KubeAPIServerClientKubeletSignerName
 }
 
-// Check reads what a request wants signed, and returns why it is not: such a
-// request is never signed, whoever approves it.
+// Check parses and validates the request of a CertificateSigningRequest. A request
+// with an error is never signed, even if it is approved.
 func Check(spec certificatesv1.CertificateSigningRequestSpec) (access.ClientRequest, error) {
 	block, _ := pem.Decode(spec.Request)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -59,8 +59,8 @@ func Check(spec certificatesv1.CertificateSigningRequestSpec) (access.ClientRequ
 	return wanted, nil
 }
 
-// checkSubject refuses who would become an administrator, and a node that is
-// not one or asks the wrong signer.
+// checkSubject rejects the group system:masters, nodes at the signer for other
+// clients, and subjects at the signer for nodes that are not a node.
 func checkSubject(signer string, request *x509.CertificateRequest) error {
 	name, groups := request.Subject.CommonName, request.Subject.Organization
 	switch {
@@ -70,7 +70,8 @@ func checkSubject(signer string, request *x509.CertificateRequest) error {
 		return fmt.Errorf("use of %s signer with %s group is not allowed", signer, user.SystemPrivilegedGroup)
 	case signer != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		if slices.Contains(groups, user.NodesGroup) {
-			return fmt.Errorf("use of %s signer with %s group is not allowed: ask %s", signer, user.NodesGroup, certificatesv1.KubeAPIServerClientKubeletSignerName)
+			return fmt.Errorf("use of %s signer with %s group is not allowed: ask %s",
+				signer, user.NodesGroup, certificatesv1.KubeAPIServerClientKubeletSignerName)
 		}
 		return nil
 	case !slices.Equal(groups, []string{user.NodesGroup}):
@@ -83,7 +84,7 @@ func checkSubject(signer string, request *x509.CertificateRequest) error {
 	return nil
 }
 
-// checkUsages accepts what a client needs and nothing else.
+// checkUsages accepts only key usages of client certificates.
 func checkUsages(usages []certificatesv1.KeyUsage) error {
 	if !slices.Contains(usages, certificatesv1.UsageClientAuth) {
 		return fmt.Errorf("usages do not include %q", certificatesv1.UsageClientAuth)
@@ -101,8 +102,8 @@ func checkUsages(usages []certificatesv1.KeyUsage) error {
 func checkKey(public any) error {
 	switch key := public.(type) {
 	case *rsa.PublicKey:
-		if key.N.BitLen() < leastRSABits {
-			return fmt.Errorf("RSA key of %d bits: at least %d are needed", key.N.BitLen(), leastRSABits)
+		if key.N.BitLen() < minRSABits {
+			return fmt.Errorf("RSA key of %d bits: at least %d are needed", key.N.BitLen(), minRSABits)
 		}
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 	default:

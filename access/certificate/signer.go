@@ -25,13 +25,13 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Authority signs the certificates of clients; *access.Authority does.
+// Authority signs client certificates. *access.Authority implements it.
 type Authority interface {
 	SignClient(request access.ClientRequest, now time.Time) ([]byte, error)
 }
 
-// Signer signs the requests that were approved, and removes those that are done
-// with.
+// Signer is the controller that approves renewals of nodes, signs approved requests,
+// and deletes old requests.
 type Signer struct {
 	authority Authority
 	approver  Approver
@@ -41,10 +41,14 @@ type Signer struct {
 	queue     workqueue.TypedRateLimitingInterface[string]
 }
 
-// NewSigner watches through the informer and writes through the client; the
-// approver says which nodes need nobody's approval. It is made before the
-// informer's factory starts, and runs once.
-func NewSigner(authority Authority, approver Approver, client certificatesclient.CertificateSigningRequestsGetter, informer certificatesinformers.CertificateSigningRequestInformer) (*Signer, error) {
+// NewSigner returns a controller that reads requests from the informer and writes them
+// with the client. The approver decides which nodes may renew their certificate
+// without the approval of an administrator. Call NewSigner before the informer's
+// factory starts. Run may be called once.
+func NewSigner(
+	authority Authority, approver Approver,
+	client certificatesclient.CertificateSigningRequestsGetter, informer certificatesinformers.CertificateSigningRequestInformer,
+) (*Signer, error) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	s := &Signer{
 		authority: authority, approver: approver, client: client.CertificateSigningRequests(),
@@ -104,7 +108,8 @@ func (s *Signer) next(ctx context.Context) bool {
 	return true
 }
 
-// reconcile does what is due for one request, and says when to look again.
+// reconcile deletes, approves or signs one request, whichever is due. It returns after
+// which time to reconcile the request again; zero means only after a change.
 func (s *Signer) reconcile(ctx context.Context, name string, now time.Time) (time.Duration, error) {
 	csr, err := s.requests.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -113,7 +118,7 @@ func (s *Signer) reconcile(ctx context.Context, name string, now time.Time) (tim
 	if err != nil {
 		return 0, err
 	}
-	if end := endOf(csr, now); !end.After(now) {
+	if end := deletionTime(csr, now); !end.After(now) {
 		err := s.client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &csr.UID}})
 		if apierrors.IsNotFound(err) {
 			return 0, nil
@@ -128,51 +133,59 @@ func (s *Signer) reconcile(ctx context.Context, name string, now time.Time) (tim
 		_, err = s.client.UpdateApproval(ctx, name, renewal, metav1.UpdateOptions{})
 		return 0, err
 	}
-	if renews(csr) {
-		// The role that allows it may be on its way.
+	if isRenewal(csr) {
+		// Not allowed yet. Try again later: the binding that allows it may still be
+		// created, and the controller does not watch bindings.
 		return lastRetry, nil
 	}
-	answered, err := Answer(s.authority, csr, now)
+	signed, err := Sign(s.authority, csr, now)
 	if err != nil {
 		return 0, err
 	}
-	if answered == nil {
-		return endOf(csr, now).Sub(now), nil
+	if signed == nil {
+		return deletionTime(csr, now).Sub(now), nil
 	}
-	_, err = s.client.UpdateStatus(ctx, answered, metav1.UpdateOptions{})
+	_, err = s.client.UpdateStatus(ctx, signed, metav1.UpdateOptions{})
 	return 0, err
 }
 
-// Answer returns a copy of an approved request with its certificate, or with
-// the condition that says why it gets none; nil when nothing is to be done.
-func Answer(authority Authority, csr *certificatesv1.CertificateSigningRequest, now time.Time) (*certificatesv1.CertificateSigningRequest, error) {
+// Sign returns a copy of an approved request with its certificate, or, if Check
+// rejects the request, with the condition Failed. It returns nil if the request is not
+// approved, is already done, or has a signer that is not in this package.
+func Sign(
+	authority Authority, csr *certificatesv1.CertificateSigningRequest, now time.Time,
+) (*certificatesv1.CertificateSigningRequest, error) {
 	if !Known(csr.Spec.SignerName) || len(csr.Status.Certificate) > 0 ||
-		!has(csr, certificatesv1.CertificateApproved) || has(csr, certificatesv1.CertificateDenied) || has(csr, certificatesv1.CertificateFailed) {
+		!has(csr, certificatesv1.CertificateApproved) || has(csr, certificatesv1.CertificateDenied) ||
+		has(csr, certificatesv1.CertificateFailed) {
 		return nil, nil
 	}
-	answered := csr.DeepCopy()
+	signed := csr.DeepCopy()
 	wanted, refusal := Check(csr.Spec)
 	if refusal != nil {
-		answered.Status.Conditions = append(answered.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		signed.Status.Conditions = append(signed.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, Reason: "SignerValidationFailure",
 			Message: refusal.Error(), LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
 		})
-		return answered, nil //nolint:nilerr // the refusal is the answer
+		return signed, nil //nolint:nilerr // the condition carries the error
 	}
-	signed, err := authority.SignClient(wanted, now)
-	if err != nil {
+	var err error
+	if signed.Status.Certificate, err = authority.SignClient(wanted, now); err != nil {
 		return nil, err
 	}
-	answered.Status.Certificate = signed
-	return answered, nil
+	return signed, nil
 }
 
+// has reports whether the condition is there and true.
 func has(csr *certificatesv1.CertificateSigningRequest, condition certificatesv1.RequestConditionType) bool {
 	found := find(csr, condition)
 	return found != nil && found.Status == corev1.ConditionTrue
 }
 
-func find(csr *certificatesv1.CertificateSigningRequest, condition certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
+// find returns the condition, whatever its status, or nil.
+func find(
+	csr *certificatesv1.CertificateSigningRequest, condition certificatesv1.RequestConditionType,
+) *certificatesv1.CertificateSigningRequestCondition {
 	for i := range csr.Status.Conditions {
 		if csr.Status.Conditions[i].Type == condition {
 			return &csr.Status.Conditions[i]
