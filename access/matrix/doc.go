@@ -1,3 +1,4 @@
-// Package matrix tells who may do what: tests that ask the real server over
-// HTTP, each user with a credential of the kind they would have.
+// Package matrix contains only tests. They check what each kind of user may do, with
+// HTTP requests to a running server. Each user has the kind of credential that it would
+// have in a cluster: a certificate, a token, or none.
 package matrix

@@ -11,11 +11,12 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// expected is the answer to every request for every user. Writes are dry runs,
-// so that the next user finds the same. A request ends with the name of its
-// body; $ is /api/v1/namespaces/shop, and @GROUP the same for a group's v1.
+// expected is the HTTP status of every request for every user. Writes are dry runs, so
+// that they do not change the result of the next request. The word after the path is
+// the name of the body, see bodies. $ stands for /api/v1/namespaces/shop, and @GROUP
+// for /apis/GROUP/v1/namespaces/shop.
 const expected = `
-                                                              root anonymous nobody view edit admin node robot
+                                                              root anonymous norole view edit admin node robot
 
 GET    /healthz                                               200  200       200    200  200  200   200  200
 GET    /livez                                                 200  200       200    200  200  200   200  200
@@ -125,8 +126,8 @@ POST   @authorization.k8s.io/localsubjectaccessreviews other  201  401       403
 POST   /apis/authentication.k8s.io/v1/tokenreviews review     201  401       403    403  403  403   403  403
 `
 
-// bodies are what requests send, as YAML.
-func (s *shop) bodies() map[string]string {
+// bodies returns the bodies of requests, in YAML, by name.
+func (s *setup) bodies() map[string]string {
 	return map[string]string{
 		"empty":        "{}",
 		"configmap":    "{metadata: {generateName: new-}, data: {a: b}}",
@@ -142,16 +143,18 @@ func (s *shop) bodies() map[string]string {
 		"token":        "{spec: {audiences: []}}",
 		"minetoken":    "{spec: {audiences: [], boundObjectRef: {apiVersion: v1, kind: Pod, name: mine, uid: " + s.uids["mine"] + "}}}",
 		"role":         "{metadata: {generateName: new-}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
-		"bindview":     "{metadata: {generateName: new-}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{kind: User, name: friend}]}",
-		"quota":        "{metadata: {generateName: new-}, spec: {hard: {pods: '10'}}}",
-		"self":         "{spec: {resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
-		"rules":        "{spec: {namespace: shop}}",
-		"other":        "{metadata: {namespace: shop}, spec: {user: vera, resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
-		"review":       "{spec: {token: abc}}",
+		"bindview": "{metadata: {generateName: new-}, subjects: [{kind: User, name: friend}], " +
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}",
+		"quota": "{metadata: {generateName: new-}, spec: {hard: {pods: '10'}}}",
+		"self":  "{spec: {resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
+		"rules": "{spec: {namespace: shop}}",
+		"other": "{metadata: {namespace: shop}, " +
+			"spec: {user: vera, resourceAttributes: {verb: get, resource: pods, namespace: shop}}}",
+		"review": "{spec: {token: abc}}",
 	}
 }
 
-// cell is one request of one user.
+// cell is one request of one user with the wanted HTTP status.
 type cell struct {
 	user, method, path, body string
 	want                     int
@@ -159,7 +162,8 @@ type cell struct {
 
 func (c cell) String() string { return fmt.Sprintf("%s: %s %s", c.user, c.method, c.path) }
 
-func (s *shop) cells(t *testing.T, table string) []cell {
+// cells parses a table like expected.
+func (s *setup) cells(t *testing.T, table string) []cell {
 	t.Helper()
 	bodies := s.bodies()
 	var cells []cell
@@ -173,20 +177,20 @@ func (s *shop) cells(t *testing.T, table string) []cell {
 			users = words
 			continue
 		}
-		numbers := len(words)
-		for numbers > 0 {
-			if _, err := strconv.Atoi(words[numbers-1]); err != nil {
+		first := len(words)
+		for first > 0 {
+			if _, err := strconv.Atoi(words[first-1]); err != nil {
 				break
 			}
-			numbers--
+			first--
 		}
-		// A long request has its answers in the next line.
-		request = append(request, words[:numbers]...)
-		if numbers == len(words) {
+		// A long request has its statuses in the next line.
+		request = append(request, words[:first]...)
+		if first == len(words) {
 			continue
 		}
-		if answers := words[numbers:]; len(answers) != len(users) || len(request) < 2 {
-			t.Fatalf("line %q has %d answers for %d users", line, len(answers), len(users))
+		if statuses := words[first:]; len(statuses) != len(users) || len(request) < 2 {
+			t.Fatalf("line %q has %d statuses for %d users", line, len(statuses), len(users))
 		}
 		c := cell{method: request[0], path: expand(request[1])}
 		if len(request) > 2 {
@@ -201,7 +205,7 @@ func (s *shop) cells(t *testing.T, table string) []cell {
 		}
 		for i, name := range users {
 			c.user = name
-			c.want, _ = strconv.Atoi(words[numbers+i])
+			c.want, _ = strconv.Atoi(words[first+i])
 			cells = append(cells, c)
 		}
 		request = nil
@@ -209,6 +213,7 @@ func (s *shop) cells(t *testing.T, table string) []cell {
 	return cells
 }
 
+// expand replaces $ and @GROUP at the start of a path.
 func expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "$"); ok {
 		return "/api/v1/namespaces/shop" + rest
@@ -220,25 +225,28 @@ func expand(path string) string {
 	return path
 }
 
-func (s *shop) check(t *testing.T, table string) {
+// check sends all requests of a table and compares the statuses.
+func (s *setup) check(t *testing.T, table string) {
 	t.Helper()
 	cells := s.cells(t, table)
-	// What is allowed follows from watches, a moment after it was granted. What
-	// is refused was never granted.
+	// The authorizers learn of bindings and pods through watches, with a delay. So wait
+	// until every allowed request succeeds. A request that must be refused is never
+	// allowed, so it needs no waiting.
 	for _, c := range cells {
 		if c.want < http.StatusBadRequest {
-			servertest.Eventually(t, fmt.Sprintf("%s is answered %d", c, c.want), func() bool {
-				return s.users[c.user].ask(t, c.method, c.path, c.body).status == c.want
+			servertest.Eventually(t, fmt.Sprintf("%s gets status %d", c, c.want), func() bool {
+				return s.users[c.user].send(t, c.method, c.path, c.body).status == c.want
 			})
 		}
 	}
 	for _, c := range cells {
-		if got := s.users[c.user].ask(t, c.method, c.path, c.body); got.status != c.want {
+		if got := s.users[c.user].send(t, c.method, c.path, c.body); got.status != c.want {
 			t.Errorf("%s: got %d, want %d: %s", c, got.status, c.want, got.body)
 		}
 	}
 }
 
 func TestMatrix(t *testing.T) {
-	newShop(t, apiserver.Config{}).check(t, expected)
+	t.Parallel()
+	newSetup(t, apiserver.Config{}).check(t, expected)
 }

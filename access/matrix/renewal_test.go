@@ -16,46 +16,48 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// A node renews its certificate with the one it has, and nobody approves; a
-// request of a person for a node waits for somebody.
+// TestNodeRenewsItsCertificate checks that the server approves the request of a node for
+// its own certificate, but not the request of another user for a node's certificate.
 func TestNodeRenewsItsCertificate(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	root := newUser(t, "root", server.Config(t))
-	node := certified(t, server, "node", "--node", "n1")
+	node := newCertificateUser(t, server, "node", "--node", "n1")
 
-	others, _ := request(t, kubeletSigner, "system:node:n2", "system:nodes")
-	waiting := create(t, root, others)
-	own, key := request(t, kubeletSigner, "system:node:n1", "system:nodes")
-	name := create(t, node, own)
+	csrOfOther, _ := newCSR(t, kubeletSigner, "system:node:n2", "system:nodes")
+	pending := createCSR(t, root, csrOfOther)
+	own, key := newCSR(t, kubeletSigner, "system:node:n1", "system:nodes")
+	name := createCSR(t, node, own)
 	var signed certificatesv1.CertificateSigningRequest
 	servertest.Eventually(t, "the node's request is signed", func() bool {
-		signed = get(t, node, name)
+		signed = getCSR(t, node, name)
 		return len(signed.Status.Certificate) > 0
 	})
-	if condition := signed.Status.Conditions[0]; condition.Type != certificatesv1.CertificateApproved || condition.Reason != "AutoApproved" {
+	condition := signed.Status.Conditions[0]
+	if condition.Type != certificatesv1.CertificateApproved || condition.Reason != "AutoApproved" {
 		t.Errorf("conditions %+v", signed.Status.Conditions)
 	}
 	renewed := newUser(t, "renewed", withCertificate(t, node.config, signed.Status.Certificate, key))
-	if who := renewed.must(t, http.MethodPost, whoami, "{}"); !strings.Contains(who, `"username":"system:node:n1"`) {
-		t.Errorf("the new certificate is of %s", who)
+	if self := renewed.must(t, http.MethodPost, selfReviewPath, "{}"); !strings.Contains(self, `"username":"system:node:n1"`) {
+		t.Errorf("the new certificate is of %s", self)
 	}
-	if undecided := get(t, root, waiting); len(undecided.Status.Conditions) > 0 || len(undecided.Status.Certificate) > 0 {
-		t.Errorf("a request that nobody decided: %+v", undecided.Status)
+	if csr := getCSR(t, root, pending); len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0 {
+		t.Errorf("a request that no administrator approved: %+v", csr.Status)
 	}
 }
 
-func create(t *testing.T, u *user, csr string) string {
+func createCSR(t *testing.T, u *user, csr string) string {
 	t.Helper()
 	var created certificatesv1.CertificateSigningRequest
-	if err := json.Unmarshal([]byte(u.must(t, http.MethodPost, requests, toJSON(t, csr))), &created); err != nil {
+	if err := json.Unmarshal([]byte(u.must(t, http.MethodPost, csrPath, toJSON(t, csr))), &created); err != nil {
 		t.Fatal(err)
 	}
 	return created.Name
 }
 
-func get(t *testing.T, u *user, name string) (csr certificatesv1.CertificateSigningRequest) {
+func getCSR(t *testing.T, u *user, name string) (csr certificatesv1.CertificateSigningRequest) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(u.must(t, http.MethodGet, requests+"/"+name, "")), &csr); err != nil {
+	if err := json.Unmarshal([]byte(u.must(t, http.MethodGet, csrPath+"/"+name, "")), &csr); err != nil {
 		t.Fatal(err)
 	}
 	return csr

@@ -29,11 +29,11 @@ import (
 )
 
 const (
-	issuer = "https://kubernetes.default.svc.cluster.local"
-	whoami = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+	issuer         = "https://kubernetes.default.svc.cluster.local"
+	selfReviewPath = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 )
 
-// signingKey is the key of service-account tokens in a data directory.
+// signingKey reads the key that signs service account tokens from a data directory.
 func signingKey(t *testing.T, dir string) *ecdsa.PrivateKey {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "pki", "sa.key"))
@@ -55,18 +55,19 @@ func signingKey(t *testing.T, dir string) *ecdsa.PrivateKey {
 	return key
 }
 
-// A token is good until it expires, for its audience, and as long as what it
-// stands for exists; then it is answered 401.
+// TestTokens checks that a token is accepted until it expires, for its audience only, and
+// only while its service account and bound object exist. Otherwise the status is 401.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "tokens.csv")
 	if err := os.WriteFile(file, []byte("sesame,ali,1,\"dev,ops\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newShop(t, apiserver.Config{DataDir: dir, TokenFile: file})
+	s := newSetup(t, apiserver.Config{DataDir: dir, TokenFile: file})
 	client := s.root.client()
 	status := func(bearerToken string) int {
-		return bearer(t, s.server, "bearer", bearerToken).ask(t, http.MethodPost, whoami, "{}").status
+		return newTokenUser(t, s.server, "bearer", bearerToken).send(t, http.MethodPost, selfReviewPath, "{}").status
 	}
 	bound := func(kind, name string) string {
 		return tokenOf(t, client, "shop", "default", authenticationv1.TokenRequestSpec{
@@ -74,40 +75,41 @@ func TestTokens(t *testing.T) {
 		})
 	}
 	good := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
-	other := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}})
+	forVault := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}})
 	podBound, secretBound, nodeBound := bound("Pod", "mine"), bound("Secret", "password"), bound("Node", "n2")
 
-	// Tokens as this server signed them two hours ago, and as another would.
+	// twoHoursAgo returns a token that was signed two hours ago.
 	holder := token.Holder{Namespace: "shop", ServiceAccount: token.Ref{Name: "robot", UID: types.UID(s.uids["robot"])}}
-	earlier := func(key *ecdsa.PrivateKey, life time.Duration) string {
+	twoHoursAgo := func(key *ecdsa.PrivateKey, life time.Duration) string {
 		t.Helper()
 		signer, err := token.NewIssuer(issuer, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		issued, err := signer.WithClock(func() time.Time { return time.Now().Add(-2 * time.Hour) }).Issue(holder, []string{issuer}, life)
+		clock := func() time.Time { return time.Now().Add(-2 * time.Hour) }
+		issued, err := signer.WithClock(clock).Issue(holder, []string{issuer}, life)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return issued.Token
 	}
-	_, stranger := request(t, clientSigner, "any")
+	_, otherKey := newCSR(t, clientSigner, "any")
 	for name, test := range map[string]struct {
 		token string
 		want  int
 	}{
-		"good":                     {good, http.StatusCreated},
-		"for another audience":     {other, http.StatusUnauthorized},
-		"bound to a pod":           {podBound, http.StatusCreated},
-		"bound to a secret":        {secretBound, http.StatusCreated},
-		"bound to a node":          {nodeBound, http.StatusCreated},
-		"of two hours ago":         {earlier(signingKey(t, dir), 3*time.Hour), http.StatusCreated},
-		"expired":                  {earlier(signingKey(t, dir), time.Hour), http.StatusUnauthorized},
-		"of another key":           {earlier(stranger, 3*time.Hour), http.StatusUnauthorized},
-		"cut off":                  {good[:len(good)-4], http.StatusUnauthorized},
-		"of the file":              {"sesame", http.StatusCreated},
-		"of no file":               {"sesam", http.StatusUnauthorized},
-		"as long as it may not be": {good + good, http.StatusUnauthorized},
+		"valid":                   {good, http.StatusCreated},
+		"other audience":          {forVault, http.StatusUnauthorized},
+		"bound to a pod":          {podBound, http.StatusCreated},
+		"bound to a secret":       {secretBound, http.StatusCreated},
+		"bound to a node":         {nodeBound, http.StatusCreated},
+		"two hours old":           {twoHoursAgo(signingKey(t, dir), 3*time.Hour), http.StatusCreated},
+		"expired":                 {twoHoursAgo(signingKey(t, dir), time.Hour), http.StatusUnauthorized},
+		"signed with another key": {twoHoursAgo(otherKey, 3*time.Hour), http.StatusUnauthorized},
+		"truncated":               {good[:len(good)-4], http.StatusUnauthorized},
+		"in the token file":       {"sesame", http.StatusCreated},
+		"not in the token file":   {"sesam", http.StatusUnauthorized},
+		"two tokens in a row":     {good + good, http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := status(test.token); got != test.want {
@@ -118,7 +120,7 @@ func TestTokens(t *testing.T) {
 
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	core := client.CoreV1()
-	for name, gone := range map[string]struct {
+	for name, test := range map[string]struct {
 		token  string
 		remove func() error
 	}{
@@ -126,37 +128,42 @@ func TestTokens(t *testing.T) {
 		"secret": {secretBound, func() error { return core.Secrets("shop").Delete(t.Context(), "password", now) }},
 		"node":   {nodeBound, func() error { return core.Nodes().Delete(t.Context(), "n2", now) }},
 	} {
-		if err := gone.remove(); err != nil {
+		if err := test.remove(); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, "the token ends with the "+name, func() bool { return status(gone.token) == http.StatusUnauthorized })
+		servertest.Eventually(t, "the token is rejected after the deletion of the "+name, func() bool {
+			return status(test.token) == http.StatusUnauthorized
+		})
 	}
 	if got := status(good); got != http.StatusCreated {
-		t.Errorf("a token that is bound to nothing of this: %d", got)
+		t.Errorf("token that is not bound: %d", got)
 	}
 	if err := core.ServiceAccounts("shop").Delete(t.Context(), "robot", now); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the token ends with its account", func() bool { return status(good) == http.StatusUnauthorized })
+	servertest.Eventually(t, "the token is rejected after the deletion of its account", func() bool {
+		return status(good) == http.StatusUnauthorized
+	})
 	s.root.must(t, http.MethodPost, expand("$/serviceaccounts"), toJSON(t, "metadata: {name: robot}"))
-	anew := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
-	servertest.Eventually(t, "an account of the same name has tokens", func() bool { return status(anew) == http.StatusCreated })
+	newToken := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
+	servertest.Eventually(t, "the token of the new account is accepted", func() bool { return status(newToken) == http.StatusCreated })
 	if got := status(good); got != http.StatusUnauthorized {
-		t.Errorf("the token of the account before: %d", got)
+		t.Errorf("token of the deleted account of the same name: %d", got)
 	}
 }
 
-// A verifier that knows only the issuer's URL finds the keys through OpenID
-// discovery and verifies a token with them.
-func TestIssuerIsDiscovered(t *testing.T) {
+// TestIssuerDiscovery verifies a token like another service does: it knows only the URL
+// of the issuer and finds the keys with OpenID discovery.
+func TestIssuerDiscovery(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
 	client := server.Client(t)
 	root := newUser(t, "root", server.Config(t))
 	root.must(t, http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", toJSON(t, "metadata: {name: robot}"))
-	asked := authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}}
-	raw := tokenOf(t, client, "default", "robot", asked)
+	forVault := tokenOf(t, client, "default", "robot", authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}})
 
-	// The verifier is a service account too: those read the documents.
+	// Only service accounts may read the documents, so the verifier is one, too. It
+	// connects to the address of the server, whatever host the URL has.
 	config := rest.AnonymousClientConfig(server.Config(t))
 	config.BearerToken = tokenOf(t, client, "default", "robot", authenticationv1.TokenRequestSpec{})
 	address, err := url.Parse(server.URL())
@@ -188,18 +195,18 @@ func TestIssuerIsDiscovered(t *testing.T) {
 		}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithIssuer(issuer), jwt.WithAudience("vault"), jwt.WithExpirationRequired())
 		return claims, err
 	}
-	verified, err := verify(raw)
+	verified, err := verify(forVault)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if verified.Subject != "system:serviceaccount:default:robot" || verified.Issuer != issuer {
 		t.Errorf("verified %s of %s", verified.Subject, verified.Issuer)
 	}
-	if _, err := verify(raw[:len(raw)-4] + "AAAA"); err == nil {
-		t.Error("a changed token is verified")
+	if _, err := verify(forVault[:len(forVault)-4] + "AAAA"); err == nil {
+		t.Error("a token with a changed signature is accepted")
 	}
 	if document.Issuer != issuer || document.KeysURI != server.URL()+token.KeysPath {
-		t.Errorf("the document says %+v", document)
+		t.Errorf("discovery document: %+v", document)
 	}
 }
 
@@ -214,7 +221,7 @@ func fetch(t *testing.T, client *http.Client, address string, out any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", address, response.Status)
 	}
@@ -243,7 +250,8 @@ func fetchKeys(t *testing.T, client *http.Client, address string) map[string]*ec
 		if k.Type != "EC" || k.Curve != "P-256" || k.Use != "sig" {
 			t.Fatalf("unexpected key %+v", k)
 		}
-		point := []byte{4} // the mark of an uncompressed point
+		// The uncompressed form of a point is the byte 4, then both coordinates.
+		point := []byte{4}
 		for _, coordinate := range []string{k.X, k.Y} {
 			decoded, err := base64.RawURLEncoding.DecodeString(coordinate)
 			if err != nil {

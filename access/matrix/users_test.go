@@ -18,7 +18,7 @@ import (
 	"holdfast.dev/holdfast/cli"
 )
 
-// user is somebody with a credential.
+// user is an HTTP client with the credential of a user.
 type user struct {
 	name   string
 	config *rest.Config
@@ -29,7 +29,8 @@ type user struct {
 
 func newUser(t *testing.T, name string, config *rest.Config) *user {
 	t.Helper()
-	// HTTP/1 with a connection each: a watch that is left does not disturb others.
+	// With HTTP/1, each watch has its own connection, and closing the watch does not
+	// affect other requests.
 	config.TLSClientConfig.NextProtos = []string{"http/1.1"}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -39,9 +40,9 @@ func newUser(t *testing.T, name string, config *rest.Config) *user {
 	return &user{name: name, config: config, http: client}
 }
 
-// certified is a user with a certificate, got as people get theirs: by the
-// command, with the administrator's credential.
-func certified(t *testing.T, server *servertest.Server, name string, args ...string) *user {
+// newCertificateUser returns a user with a client certificate. The certificate comes
+// from the command `holdfast kubeconfig` with the administrator's credential.
+func newCertificateUser(t *testing.T, server *servertest.Server, name string, args ...string) *user {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"kubeconfig", "--kubeconfig", server.Kubeconfig()}, args...)
@@ -56,22 +57,22 @@ func certified(t *testing.T, server *servertest.Server, name string, args ...str
 	return newUser(t, name, config)
 }
 
-// bearer is a user with a token.
-func bearer(t *testing.T, server *servertest.Server, name, token string) *user {
+// newTokenUser returns a user with a bearer token.
+func newTokenUser(t *testing.T, server *servertest.Server, name, token string) *user {
 	t.Helper()
 	config := rest.AnonymousClientConfig(server.Config(t))
 	config.BearerToken, config.QPS = token, -1
 	return newUser(t, name, config)
 }
 
-// anonymous is who has no credential.
-func anonymous(t *testing.T, server *servertest.Server) *user {
+// newAnonymousUser returns a user without a credential.
+func newAnonymousUser(t *testing.T, server *servertest.Server) *user {
 	t.Helper()
 	return newUser(t, "anonymous", rest.AnonymousClientConfig(server.Config(t)))
 }
 
-// with is the same user who sends headers too.
-func (u *user) with(headers map[string]string) *user {
+// withHeaders returns a copy of the user that sends the headers with every request.
+func (u *user) withHeaders(headers map[string]string) *user {
 	other := *u
 	other.headers = headers
 	return &other
@@ -79,19 +80,19 @@ func (u *user) with(headers map[string]string) *user {
 
 func (u *user) client() kubernetes.Interface { return kubernetes.NewForConfigOrDie(u.config) }
 
-// answer is a response to a request.
-type answer struct {
+// response is the status and the body of an HTTP response.
+type response struct {
 	status int
 	body   string
 }
 
-// do sends a request; a watch is left as soon as it is answered.
-func (u *user) do(ctx context.Context, method, path, body string) (answer, error) {
+// do sends a request. It closes a watch as soon as it has the status.
+func (u *user) do(ctx context.Context, method, path, body string) (response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, u.config.Host+path, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
@@ -100,20 +101,20 @@ func (u *user) do(ctx context.Context, method, path, body string) (answer, error
 	for name, value := range u.headers {
 		request.Header.Set(name, value)
 	}
-	response, err := u.http.Do(request)
+	got, err := u.http.Do(request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	defer func() { _ = response.Body.Close() }()
-	if strings.Contains(path, "watch=true") && response.StatusCode == http.StatusOK {
-		return answer{status: response.StatusCode}, nil
+	defer func() { _ = got.Body.Close() }()
+	if strings.Contains(path, "watch=true") && got.StatusCode == http.StatusOK {
+		return response{status: got.StatusCode}, nil
 	}
-	content, err := io.ReadAll(response.Body)
-	return answer{status: response.StatusCode, body: string(content)}, err
+	content, err := io.ReadAll(got.Body)
+	return response{status: got.StatusCode, body: string(content)}, err
 }
 
-// ask is do for tests that cannot go on without an answer.
-func (u *user) ask(t *testing.T, method, path, body string) answer {
+// send sends a request and fails the test if there is no response.
+func (u *user) send(t *testing.T, method, path, body string) response {
 	t.Helper()
 	got, err := u.do(t.Context(), method, path, body)
 	if err != nil {
@@ -122,17 +123,17 @@ func (u *user) ask(t *testing.T, method, path, body string) answer {
 	return got
 }
 
-// must fails the test unless the request succeeds.
+// must sends a request, fails the test unless it succeeds, and returns the body.
 func (u *user) must(t *testing.T, method, path, body string) string {
 	t.Helper()
-	got := u.ask(t, method, path, body)
+	got := u.send(t, method, path, body)
 	if got.status >= http.StatusBadRequest {
 		t.Fatalf("%s: %s %s: %d %s", u.name, method, path, got.status, got.body)
 	}
 	return got.body
 }
 
-// tokenOf is a token of a service account, got as its owner gets it.
+// tokenOf requests a token of a service account.
 func tokenOf(t *testing.T, client kubernetes.Interface, namespace, account string, spec authenticationv1.TokenRequestSpec) string {
 	t.Helper()
 	request, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account,

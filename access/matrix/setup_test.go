@@ -14,17 +14,18 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// shop is a server with a namespace of that name in which things are, and users
-// of every kind: the pod mine runs on node n1, theirs on n2.
-type shop struct {
+// setup is a server with the objects below and users of every kind. Most objects are in
+// the namespace shop. The pod mine is bound to node n1, the pod theirs to n2.
+type setup struct {
 	server *servertest.Server
 	root   *user
 	users  map[string]*user
-	// uids are those of the first object of each name.
+	// uids holds UIDs by object name. If several objects have the same name, it holds
+	// the UID of the first one.
 	uids map[string]string
 }
 
-// objects are created in this order, a path each.
+// objects are created in this order. path is the path of the POST request.
 var objects = []struct{ path, object string }{
 	{"/api/v1/namespaces", "metadata: {name: shop}"},
 	{"/api/v1/namespaces", "metadata: {name: office}"},
@@ -47,16 +48,19 @@ metadata: {name: widgets-view, labels: {rbac.authorization.k8s.io/aggregate-to-v
 rules: [{apiGroups: [example.com], resources: [widgets, widgets/scale], verbs: [get, list, watch]}]`},
 	{"/apis/rbac.authorization.k8s.io/v1/clusterroles", `
 metadata: {name: widgets-edit, labels: {rbac.authorization.k8s.io/aggregate-to-edit: "true"}}
-rules: [{apiGroups: [example.com], resources: [widgets, widgets/scale], verbs: [create, update, patch, delete, deletecollection]}]`},
+rules:
+- apiGroups: [example.com]
+  resources: [widgets, widgets/scale]
+  verbs: [create, update, patch, delete, deletecollection]`},
 	{"/api/v1/namespaces/shop/serviceaccounts", "metadata: {name: robot}"},
 	{"/api/v1/namespaces/shop/serviceaccounts", "metadata: {name: idle}"},
 	{"/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles", `
-metadata: {name: looks}
+metadata: {name: reader}
 rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}]`},
-	{"/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings", binding("looks", "Role", "looks", "{kind: ServiceAccount, namespace: shop, name: robot}")},
-	{"/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings", binding("view", "ClusterRole", "view", "{kind: User, name: vera}")},
-	{"/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings", binding("edit", "ClusterRole", "edit", "{kind: Group, name: editors}")},
-	{"/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings", binding("admin", "ClusterRole", "admin", "{kind: User, name: adam}")},
+	{shopBindings, binding("reader", "Role", "reader", "{kind: ServiceAccount, namespace: shop, name: robot}")},
+	{shopBindings, binding("view", "ClusterRole", "view", "{kind: User, name: vera}")},
+	{shopBindings, binding("edit", "ClusterRole", "edit", "{kind: Group, name: editors}")},
+	{shopBindings, binding("admin", "ClusterRole", "admin", "{kind: User, name: adam}")},
 	{"/api/v1/nodes", "metadata: {name: n1}"},
 	{"/api/v1/nodes", "metadata: {name: n2}"},
 	{"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", "metadata: {name: n1}"},
@@ -74,16 +78,22 @@ spec:
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}`},
 }
 
+const shopBindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings"
+
+// binding returns a RoleBinding or ClusterRoleBinding in YAML.
 func binding(name, kind, role, subject string) string {
-	return "{metadata: {name: " + name + "}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: " + kind + ", name: " + role + "}, subjects: [" + subject + "]}"
+	return "{metadata: {name: " + name + "}, subjects: [" + subject + "], " +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: " + kind + ", name: " + role + "}}"
 }
 
+// pod returns a pod on the node, in YAML, that uses the secret and the ConfigMap
+// settings.
 func pod(name, node, secret string) string {
 	return "{metadata: {name: " + name + "}, spec: {nodeName: " + node + ", containers: [{name: c, image: i}], volumes: [" +
 		"{name: s, secret: {secretName: " + secret + "}}, {name: c, configMap: {name: settings}}]}}"
 }
 
-// toJSON is an object that is written as YAML.
+// toJSON converts YAML to JSON.
 func toJSON(t *testing.T, text string) string {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -93,15 +103,16 @@ func toJSON(t *testing.T, text string) string {
 	return string(data)
 }
 
-func newShop(t *testing.T, config apiserver.Config) *shop {
+// newSetup starts a server and creates the objects and users.
+func newSetup(t *testing.T, config apiserver.Config) *setup {
 	t.Helper()
 	server := servertest.Start(t, config)
-	s := &shop{server: server, root: newUser(t, "root", server.Config(t)), uids: map[string]string{}}
+	s := &setup{server: server, root: newUser(t, "root", server.Config(t)), uids: map[string]string{}}
 	for _, o := range objects {
 		if strings.HasSuffix(o.path, "/shop/pods") {
-			// Pods wait for the account that they run as.
-			servertest.Eventually(t, "the default service account", func() bool {
-				return s.root.ask(t, http.MethodGet, "/api/v1/namespaces/shop/serviceaccounts/default", "").status == http.StatusOK
+			// A pod cannot be created before its service account.
+			servertest.Eventually(t, "the default service account exists", func() bool {
+				return s.root.send(t, http.MethodGet, "/api/v1/namespaces/shop/serviceaccounts/default", "").status == http.StatusOK
 			})
 		}
 		var created metav1.PartialObjectMetadata
@@ -112,20 +123,21 @@ func newShop(t *testing.T, config apiserver.Config) *shop {
 			s.uids[created.Name] = string(created.UID)
 		}
 	}
-	servertest.Eventually(t, "the custom kind is served", func() bool {
-		got := s.root.ask(t, http.MethodPost, "/apis/example.com/v1/namespaces/shop/widgets",
+	servertest.Eventually(t, "widgets can be created", func() bool {
+		got := s.root.send(t, http.MethodPost, "/apis/example.com/v1/namespaces/shop/widgets",
 			`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"replicas":1}}`)
 		return got.status == http.StatusCreated || got.status == http.StatusConflict
 	})
+	robotToken := tokenOf(t, server.Client(t), "shop", "robot", authenticationv1.TokenRequestSpec{})
 	s.users = map[string]*user{
 		"root":      s.root,
-		"anonymous": anonymous(t, server),
-		"nobody":    certified(t, server, "nobody", "nick"),
-		"view":      certified(t, server, "view", "vera"),
-		"edit":      certified(t, server, "edit", "ed", "--group", "editors"),
-		"admin":     certified(t, server, "admin", "adam"),
-		"node":      certified(t, server, "node", "--node", "n1"),
-		"robot":     bearer(t, server, "robot", tokenOf(t, server.Client(t), "shop", "robot", authenticationv1.TokenRequestSpec{})),
+		"anonymous": newAnonymousUser(t, server),
+		"norole":    newCertificateUser(t, server, "norole", "nick"),
+		"view":      newCertificateUser(t, server, "view", "vera"),
+		"edit":      newCertificateUser(t, server, "edit", "ed", "--group", "editors"),
+		"admin":     newCertificateUser(t, server, "admin", "adam"),
+		"node":      newCertificateUser(t, server, "node", "--node", "n1"),
+		"robot":     newTokenUser(t, server, "robot", robotToken),
 	}
 	return s
 }
