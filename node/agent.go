@@ -18,85 +18,89 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Config is what an agent is told.
+// Config configures an agent.
 type Config struct {
-	// Client has the credential of the node, and comes from Connect.
+	// Client authenticates as the node. Connect makes it.
 	Client kubernetes.Interface
-	// Credential is what KeepCredential returned for Root, and is open as long as
-	// the agent runs; nil if there is none. An agent without it takes the lock of
-	// Root by itself.
+	// Credential is the result of KeepCredential for Root, or nil. The caller must
+	// not close it while the agent runs. It holds the lock of Root; an agent without
+	// a Credential locks Root itself.
 	Credential *Credential
-	// Name is that of the node.
+	// Name is the name of the node.
 	Name string
-	// Root is the directory that the agent keeps everything in.
+	// Root is the directory for everything that the agent stores.
 	Root string
-	// MetricsAddress is where metrics are served; "" is nowhere.
+	// MetricsAddress is the address that serves /metrics; empty turns metrics off.
 	MetricsAddress string
-	// HooksDir has the executables that pods may name; without it there are no
-	// hooks. HooksUser, a name or a number, is who they run as.
+	// HooksDir is the directory of the executables that pods may name as hooks;
+	// empty turns hooks off. HooksUser is the user that hooks run as, by name or by
+	// number.
 	HooksDir, HooksUser string
-	// SecretsOnDisk allows the content of Secrets on a file system that is not
+	// SecretsOnDisk allows the agent to write Secrets to a file system that is not
 	// in memory.
 	SecretsOnDisk bool
-	// WatchImmutable switches the feature ImmutableEphemeralVolumes off: objects
-	// are followed whether they are immutable or not, each by its own watch.
+	// WatchImmutable turns the feature ImmutableEphemeralVolumes off. The agent then
+	// pins nothing and opens one watch for each object, mutable or not.
 	WatchImmutable bool
-	// WatchEach follows each object by a watch of its own, although the server
-	// may know better.
+	// WatchEach opens one watch for each mutable object, even if the server supports
+	// one watch for each kind.
 	WatchEach bool
-	// Version is what the Node says of the agent.
+	// Version is the version of the agent in the status of the Node.
 	Version string
 
-	// Volumes and State are where files and memory are kept, under Root unless
-	// they are set; Clock is the real one unless it is set. HooksLimit is how long
-	// a hook may take, half a minute unless it is set.
-	Volumes    Volumes
-	State      State
-	Clock      clock.WithTicker
+	// Volumes stores the files of pods; the default is a directory below Root.
+	Volumes Volumes
+	// State stores records and pinned objects; the default is a directory below Root.
+	State State
+	// Clock is the real clock by default.
+	Clock clock.WithTicker
+	// HooksLimit is the timeout of one run of a hook, 30 seconds by default.
 	HooksLimit time.Duration
-	// InMemory tells whether a directory is on a file system in memory; the
-	// default asks the system.
+	// InMemory reports whether a directory is on a file system in memory. The
+	// default asks the operating system.
 	InMemory func(dir string) (bool, error)
 }
 
-// Agent keeps the volumes of one node's pods. It runs once.
+// Agent writes and updates the volumes of the pods of one node. Call Run once.
 type Agent struct {
 	Config
 	hooks *hooks
-	// onDisk says that secret content may not be kept where the volumes are.
-	onDisk bool
+	// refuseSecrets is true if Root is on a disk and SecretsOnDisk is not set. The
+	// agent then writes no volume with Secrets or tokens.
+	refuseSecrets bool
 
 	digest   digester
 	resolver *resolver
-	watches  watching
+	watches  watchCounter
 	pods     cache.SharedIndexInformer
 	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	events   record.EventRecorder
 	metrics  *metrics
 
-	// holdfast says that the server leaves the end of pods to agents. It is
-	// known before the first pod is looked at.
+	// holdfast is true if the server is a Holdfast server. The agent then has to
+	// finish the deletion of pods itself. It is set before the first pod is synced.
 	holdfast bool
 
 	mu      sync.Mutex
 	records map[types.UID]*Record
-	// uses are the pods that name an object.
-	uses map[Ref]map[cache.ObjectName]bool
-	// failing are volumes that are not what they should be, and since when.
+	// users holds, for each object, the pods that reference it.
+	users map[Ref]map[cache.ObjectName]bool
+	// failing holds the volumes that could not be brought up to date, and since when.
 	failing map[volumeID]time.Time
-	// damaged are pods whose records could not be read.
+	// damaged lists the pods whose records could not be read.
 	damaged []types.UID
-	// told is what was last said of a pod's volumes.
-	told map[types.UID]string
+	// reported holds the last message that the agent reported for each pod.
+	reported map[types.UID]string
 }
 
-// volumeID is one volume of one pod.
+// volumeID identifies one volume of one pod.
 type volumeID struct {
 	pod  types.UID
 	name string
 }
 
-// New checks a configuration. Nothing is touched before Run.
+// New validates config and returns an agent. It touches neither the disk nor the
+// server; Run does.
 func New(config Config) (*Agent, error) {
 	switch {
 	case config.Client == nil:
@@ -113,31 +117,31 @@ func New(config Config) (*Agent, error) {
 		config.InMemory = inMemory
 	}
 	if config.HooksLimit == 0 {
-		config.HooksLimit = hookLimit
+		config.HooksLimit = hookTimeout
 	}
 	a := &Agent{
-		Config:  config,
-		records: map[types.UID]*Record{},
-		uses:    map[Ref]map[cache.ObjectName]bool{},
-		failing: map[volumeID]time.Time{},
-		told:    map[types.UID]string{},
+		Config:   config,
+		records:  map[types.UID]*Record{},
+		users:    map[Ref]map[cache.ObjectName]bool{},
+		failing:  map[volumeID]time.Time{},
+		reported: map[types.UID]string{},
 	}
 	var err error
 	if a.hooks, err = newHooks(config.HooksDir, config.HooksUser); err != nil {
 		return nil, err
 	}
 	if a.hooks != nil {
-		a.hooks.limit = config.HooksLimit
+		a.hooks.timeout = config.HooksLimit
 	}
 	a.metrics = newMetrics(a)
 	return a, nil
 }
 
-// Metrics are those of this agent.
+// Metrics returns the metrics of this agent.
 func (a *Agent) Metrics() prometheus.Gatherer { return a.metrics.registry }
 
-// Run keeps volumes until ctx ends, and returns when everything it started has
-// ended. What is on disk stays.
+// Run keeps the volumes up to date until ctx ends. It returns when all goroutines
+// that it started have ended. Files and state stay on disk.
 func (a *Agent) Run(ctx context.Context) error {
 	unlock, err := a.open()
 	if err != nil {
@@ -160,14 +164,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.work(ctx, &running)
 }
 
-// open makes the directories and takes the lock of the root, unless the
-// credential has it.
+// open creates the directories and locks the root, unless the credential already
+// holds the lock.
 func (a *Agent) open() (unlock func(), err error) {
 	unlock = func() {}
 	if a.Volumes != nil && a.State != nil {
 		return unlock, nil
 	}
-	if !a.Credential.holds(a.Root) {
+	if !a.Credential.hasLock(a.Root) {
 		lock, err := lockRoot(a.Root)
 		if err != nil {
 			return nil, err
@@ -181,7 +185,7 @@ func (a *Agent) open() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// openRoot makes the directories of a root that is locked.
+// openRoot creates the directories below the root. The root is locked.
 func (a *Agent) openRoot() error {
 	if a.Volumes == nil {
 		volumes := diskVolumes{dir: filepath.Join(a.Root, "pods"), group: a.hooks.group()}
@@ -201,30 +205,31 @@ func (a *Agent) openRoot() error {
 	if err != nil {
 		return fmt.Errorf("file system of %s: %w", a.Root, err)
 	}
-	a.onDisk = !memory && !a.SecretsOnDisk
+	a.refuseSecrets = !memory && !a.SecretsOnDisk
 	return nil
 }
 
-// inUse are the pods that name an object.
-func (a *Agent) inUse(ref Ref) []cache.ObjectName {
+// podsUsing returns the pods that reference an object.
+func (a *Agent) podsUsing(ref Ref) []cache.ObjectName {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var pods []cache.ObjectName
-	for pod := range a.uses[ref] {
+	for pod := range a.users[ref] {
 		pods = append(pods, pod)
 	}
 	return pods
 }
 
-// changed has every pod looked at that names an object.
-func (a *Agent) changed(ref Ref) {
-	for _, pod := range a.inUse(ref) {
+// enqueueUsers enqueues every pod that references an object.
+func (a *Agent) enqueueUsers(ref Ref) {
+	for _, pod := range a.podsUsing(ref) {
 		a.queue.Add(pod)
 	}
 }
 
-// podOf is the pod of a name that is bound to this node, or nil.
-func (a *Agent) podOf(name cache.ObjectName) (*corev1.Pod, error) {
+// getPod returns the pod with this name from the informer. It returns nil if there
+// is none, or if the pod is bound to another node.
+func (a *Agent) getPod(name cache.ObjectName) (*corev1.Pod, error) {
 	obj, found, err := a.pods.GetIndexer().GetByKey(name.String())
 	if err != nil || !found {
 		return nil, err

@@ -3,18 +3,17 @@ package node_test
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"holdfast.dev/holdfast/node"
 )
 
-// modes are the ways to follow objects.
+// modes are the ways in which an agent can watch objects.
 var modes = map[string]node.Config{
 	"one watch for all":     {Name: "n1"},
 	"a watch for each":      {Name: "n1", WatchEach: true},
 	"immutable watched too": {Name: "n1", WatchImmutable: true},
 }
 
+// TestVolumesFollowObjects checks that the files change with the objects.
 func TestVolumesFollowObjects(t *testing.T) {
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -24,19 +23,12 @@ func TestVolumesFollowObjects(t *testing.T) {
 {kind: Secret, metadata: {name: key}, stringData: {password: hunter2}}`)
 			a := c.startAgent(t, config)
 			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}]`))
-			a.sees(c, t, "web", "conf/app.conf", "one")
-			a.sees(c, t, "web", "key/password", "hunter2")
-			c.condition(t, "web", "True", "")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
+			a.waitForFile(c, t, "web", "key/password", "hunter2")
+			c.waitForCondition(t, "web", "True", "")
 
-			app, err := c.admin.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "app", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			app.Data["app.conf"] = "two"
-			if _, err := c.admin.CoreV1().ConfigMaps(c.namespace).Update(t.Context(), app, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			a.sees(c, t, "web", "conf/app.conf", "two")
+			c.setData(t, "app", "two")
+			a.waitForFile(c, t, "web", "conf/app.conf", "two")
 		})
 	}
 }

@@ -30,13 +30,15 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// hollowSize, as NODESxPODS, is how large the benchmark is; 20x5 without it.
+// hollowSize is the environment variable with the size of the benchmark, as NODESxPODS. The
+// default is 20x5.
 const hollowSize = "HOLDFAST_HOLLOW"
 
-// BenchmarkHollowNodes runs many agents without files in this process against a
-// server in another. Every pod has a ConfigMap and a Secret of its own. It tells
-// how long it takes until all volumes are ready, what the server holds and spends
-// then, and how the agents come back to a server that was killed.
+// BenchmarkHollowNodes runs many agents in this process, against a server in another
+// process. The agents keep their volumes in memory. Every pod has its own ConfigMap and its
+// own Secret. The benchmark measures how long it takes until all volumes are ready, how much
+// memory and CPU time the server needs, and how fast the agents reconnect after the server
+// was killed.
 func BenchmarkHollowNodes(b *testing.B) {
 	nodes, pods, outage := 20, 5, time.Second
 	if text := os.Getenv(hollowSize); text != "" {
@@ -48,8 +50,8 @@ func BenchmarkHollowNodes(b *testing.B) {
 	for _, run := range []hollowRun{
 		{name: "mutable"},
 		{name: "immutable", immutable: true},
-		{name: "mutable-watch-each", each: true},
-		{name: "immutable-gate-off", immutable: true, gateOff: true},
+		{name: "mutable-watch-each", watchEach: true},
+		{name: "immutable-watched", immutable: true, watchImmutable: true},
 	} {
 		run.nodes, run.pods, run.outage = nodes, pods, outage
 		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {
@@ -60,58 +62,57 @@ func BenchmarkHollowNodes(b *testing.B) {
 	}
 }
 
-// hollowRun is one row of the table: a size, what the objects are, and how
-// agents follow them.
+// hollowRun is one case of the benchmark.
 type hollowRun struct {
-	name                     string
-	nodes, pods              int
-	immutable, each, gateOff bool
-	// outage is how long the server is away.
+	name                                 string
+	nodes, pods                          int
+	immutable, watchEach, watchImmutable bool
+	// outage is how long the server is down.
 	outage time.Duration
 }
 
 func (r hollowRun) bench(b *testing.B) {
 	server := startServer(b, b.TempDir(), freePort(b))
 	config := servertest.Config(b, server.kubeconfig)
-	if err := r.furnish(b.Context(), kubernetes.NewForConfigOrDie(config)); err != nil {
+	if err := r.createPods(b.Context(), kubernetes.NewForConfigOrDie(config)); err != nil {
 		b.Fatal(err)
 	}
 	pki, err := access.OpenPKI(filepath.Join(server.dir, "pki"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	begin, cpu := time.Now(), server.cpu(b)
+	begin, cpu := time.Now(), server.cpuTime(b)
 	fleet := startFleet(b, config, pki.Authority(), r)
 	volumes := int64(r.nodes * r.pods * 2)
-	await(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
+	waitFor(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
 	b.ReportMetric(time.Since(begin).Seconds(), "ready-s")
 	want := r.watches()
-	await(b, fmt.Sprintf("agents have %d watches open", want), func() bool { return fleet.watches(b) == want })
-	b.ReportMetric((server.cpu(b) - cpu).Seconds(), "server-cpu-s")
+	waitFor(b, fmt.Sprintf("agents have %d watches open", want), func() bool { return fleet.watches(b) == want })
+	b.ReportMetric((server.cpuTime(b) - cpu).Seconds(), "server-cpu-s")
 	b.ReportMetric(float64(want-r.nodes), "object-watches")
 	b.ReportMetric(server.memory(b), "server-MB")
 
-	// The server dies and comes back where it was.
+	// Kill the server and start it again at the same address.
 	fleet.rate.reset()
 	server.kill()
 	time.Sleep(r.outage)
 	server = startServer(b, server.dir, server.port(b))
 	back := time.Now()
-	await(b, "every agent is back", func() bool { return fleet.watches(b) == want && server.watches(b) >= want })
+	waitFor(b, "every agent is back", func() bool { return fleet.watches(b) == want && server.watches(b) >= want })
 	b.ReportMetric(time.Since(back).Seconds(), "back-s")
-	answered, fruitless := fleet.rate.peaks()
-	b.ReportMetric(fruitless, "peak-down-req/s")
+	answered, failed := fleet.rate.peaks()
+	b.ReportMetric(failed, "peak-down-req/s")
 	b.ReportMetric(answered, "peak-back-req/s")
 	if touched := fleet.writes.Load() - volumes; touched != 0 {
-		b.Errorf("%d volumes were touched", touched)
+		b.Errorf("%d volumes were written again", touched)
 	}
 	fleet.stop()
 	server.kill()
 }
 
-// await waits until something holds, as long as a large run on a busy machine
-// may take.
-func await(b *testing.B, what string, holds func() bool) {
+// waitFor waits until a condition holds. The limit of 20 minutes is for large runs on a busy
+// machine.
+func waitFor(b *testing.B, what string, holds func() bool) {
 	b.Helper()
 	for end := time.Now().Add(20 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if holds() {
@@ -121,11 +122,11 @@ func await(b *testing.B, what string, holds func() bool) {
 	b.Fatalf("not in time: %s", what)
 }
 
-// watches is how many the agents have open when they are settled: one of pods
-// each, and those of objects.
+// watches returns the number of open watches of all agents when all volumes are ready: one
+// for pods on each node, and those for objects.
 func (r hollowRun) watches() int {
 	switch {
-	case r.each || r.gateOff:
+	case r.watchEach || r.watchImmutable:
 		return r.nodes * (1 + 2*r.pods)
 	case r.immutable:
 		return r.nodes
@@ -133,8 +134,8 @@ func (r hollowRun) watches() int {
 	return r.nodes * 3
 }
 
-// furnish creates the pods of all nodes, and what they use.
-func (r hollowRun) furnish(ctx context.Context, client kubernetes.Interface) error {
+// createPods creates the pods of all nodes and the objects that they use.
+func (r hollowRun) createPods(ctx context.Context, client kubernetes.Interface) error {
 	immutable := &r.immutable
 	no := false
 	work, ctx := errgroup.WithContext(ctx)
@@ -145,11 +146,15 @@ func (r hollowRun) furnish(ctx context.Context, client kubernetes.Interface) err
 				name := fmt.Sprintf("web-%d-%d", n, p)
 				meta := metav1.ObjectMeta{Name: name}
 				core := client.CoreV1()
-				_, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Immutable: immutable, Data: map[string]string{"app.conf": strings.Repeat("x", 1024)}}, metav1.CreateOptions{})
+				_, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{
+					ObjectMeta: meta, Immutable: immutable, Data: map[string]string{"app.conf": strings.Repeat("x", 1024)},
+				}, metav1.CreateOptions{})
 				if err != nil {
 					return err
 				}
-				_, err = core.Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: meta, Immutable: immutable, StringData: map[string]string{"password": "hunter2"}}, metav1.CreateOptions{})
+				_, err = core.Secrets("default").Create(ctx, &corev1.Secret{
+					ObjectMeta: meta, Immutable: immutable, StringData: map[string]string{"password": "hunter2"},
+				}, metav1.CreateOptions{})
 				if err != nil {
 					return err
 				}
@@ -157,7 +162,9 @@ func (r hollowRun) furnish(ctx context.Context, client kubernetes.Interface) err
 					NodeName: fmt.Sprintf("node-%d", n), AutomountServiceAccountToken: &no,
 					Containers: []corev1.Container{{Name: "c", Image: "i"}},
 					Volumes: []corev1.Volume{
-						{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
+						{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+							LocalObjectReference: corev1.LocalObjectReference{Name: name},
+						}}},
 						{Name: "key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 					},
 				}}, metav1.CreateOptions{})
@@ -168,8 +175,9 @@ func (r hollowRun) furnish(ctx context.Context, client kubernetes.Interface) err
 	return work.Wait()
 }
 
-// childServer makes this test binary a server instead, with a configuration.
-const childServer = "HOLDFAST_TEST_CONFIG"
+// childServerEnv is the environment variable that turns this test binary into a server. Its
+// value is the apiserver.Config in JSON.
+const childServerEnv = "HOLDFAST_TEST_CONFIG"
 
 func serveChild(text string) error {
 	var config apiserver.Config
@@ -185,15 +193,15 @@ func serveChild(text string) error {
 	return server.Run(ctx, func() { fmt.Println(server.URL()) })
 }
 
-// process is a server in a process of its own.
+// process is a server that runs in a child process.
 type process struct {
 	cmd                  *exec.Cmd
 	dir, kubeconfig, url string
 }
 
-// freePort is one that no client gets for its own end of a connection: a port
-// that thousands of clients try while nobody listens could end up with one of
-// them, and the server could not have it back.
+// freePort returns a free port below the range that the kernel uses for outgoing
+// connections. Otherwise, while the server is down, one of thousands of clients could get
+// this port for its own end of a connection, and the server could not listen on it again.
 func freePort(b *testing.B) int {
 	b.Helper()
 	for port := 20000; port < 32000; port++ {
@@ -213,7 +221,7 @@ func startServer(b *testing.B, dir string, port int) *process {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.cmd.Env = append(os.Environ(), childServer+"="+string(text))
+	p.cmd.Env = append(os.Environ(), childServerEnv+"="+string(text))
 	var stderr bytes.Buffer
 	p.cmd.Stderr = &stderr
 	stdout, err := p.cmd.StdoutPipe()
@@ -240,10 +248,10 @@ func (p *process) kill() {
 
 func (p *process) port(b *testing.B) int {
 	b.Helper()
-	return number(b, p.url[strings.LastIndex(p.url, ":")+1:])
+	return portOf(b, p.url)
 }
 
-// memory is the resident memory in MB, as Linux tells it.
+// memory returns the resident memory of the server in MB, or 0 where there is no /proc.
 func (p *process) memory(b *testing.B) float64 {
 	b.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -260,8 +268,8 @@ func (p *process) memory(b *testing.B) float64 {
 	return float64(number(b, string(found[1]))) / 1000
 }
 
-// cpu is the time that the server has computed, as Linux tells it.
-func (p *process) cpu(b *testing.B) time.Duration {
+// cpuTime returns the CPU time of the server, or 0 where there is no /proc.
+func (p *process) cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -270,15 +278,16 @@ func (p *process) cpu(b *testing.B) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// The name in parentheses may have anything in it; user and system time are
-	// the 12th and 13th field after it, in hundredths of a second.
+	// The name of the command, in parentheses, may contain spaces and parentheses. User and
+	// system time are the 12th and 13th field after it, in hundredths of a second.
 	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	return time.Duration(number(b, fields[11])+number(b, fields[12])) * 10 * time.Millisecond
 }
 
 var watchMetric = regexp.MustCompile(`(?m)^apiserver_longrunning_requests\{.*resource="(configmaps|secrets|pods)".*verb="WATCH".*\} (\S+)$`)
 
-// watches are those that the server says are open. It has some of its own.
+// watches returns the number of open watches of pods and objects, from the metrics of the
+// server. Some of them belong to the server itself.
 func (p *process) watches(b *testing.B) int {
 	b.Helper()
 	client := kubernetes.NewForConfigOrDie(servertest.Config(b, p.kubeconfig))

@@ -14,28 +14,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The kubelet's figures, in requests per second.
+// The client-side rate limit in requests per second, as in the kubelet.
 const (
 	clientRate  = 50
 	clientBurst = 100
 )
 
-// watchSlack is how much before its time a watch may end: the clocks of two hosts
-// do not run alike.
+// watchSlack is how much earlier than its timeout a watch may end and still count
+// as ended by the timeout. The clocks of two hosts do not run at the same speed.
 const watchSlack = time.Second
 
-// Connect is the client that an agent needs: one that comes back to a server that
-// was away without all agents coming at once. The configuration is that of the
-// node's credential, and is not changed.
+// Connect returns the client of an agent. After an outage of the server, the
+// clients of many agents reconnect spread over time instead of all at once. config
+// holds the credential of the node; Connect does not change it.
 //
-// A watch that breaks off without a word of the server, and a request that does
-// not reach it, put the server in doubt. Then lists and watches of the agent wait,
-// and one request at a time tries, the first after a time of chance, the next ones
-// later and later. Once there is an answer all go on. What else the agent asks for
-// fails meanwhile, without a request being made.
+// The client suspects an outage when a watch breaks off before its timeout, and it
+// knows of one when a request does not reach the server. During an outage it sends
+// one request at a time to probe the server: the first after a random delay, the next
+// ones with increasing delays. All other lists and watches of the agent wait
+// meanwhile; all other requests fail at once and are not sent. Everything continues
+// with the first response of the server.
 //
-// tell, unless it is nil, gets a line when the server turns out to be away and one
-// when it is back.
+// tell, unless it is nil, is called with a line of text when the outage begins and
+// with another when it ends.
 func Connect(config *rest.Config, tell func(line string)) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = clientRate, clientBurst
@@ -51,25 +52,25 @@ func Connect(config *rest.Config, tell func(line string)) (kubernetes.Interface,
 	return client, nil
 }
 
-// waiting marks requests that wait for a server that is away.
-type waiting struct{}
+// waitKey is the context key of requests that wait for the server during an outage.
+type waitKey struct{}
 
-// patiently is for what has no use for an error while the server is away: lists
-// and watches, which go on when it is back.
-func patiently(ctx context.Context) context.Context {
-	return context.WithValue(ctx, waiting{}, true)
+// waitForServer returns a context for lists and watches. During an outage of the server,
+// requests with this context wait until it is over; all others return an error.
+func waitForServer(ctx context.Context) context.Context {
+	return context.WithValue(ctx, waitKey{}, true)
 }
 
-func isPatient(ctx context.Context) bool { return ctx.Value(waiting{}) != nil }
+func waitsForServer(ctx context.Context) bool { return ctx.Value(waitKey{}) != nil }
 
-// connection makes the requests of one agent.
+// connection sends the requests of one agent.
 type connection struct {
 	presence *presence
 	next     http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper. Only requests without a body are made
-// again, which lists and watches are.
+// RoundTrip implements http.RoundTripper. It repeats only requests that wait for
+// the server and have no body, which is true for lists and watches.
 func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	for {
@@ -91,7 +92,7 @@ func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 			c.presence.answered(turn)
 			return c.watched(request, response, begin), nil
 		}
-		if !absent || !isPatient(ctx) || (request.Body != nil && request.Body != http.NoBody) {
+		if !absent || !waitsForServer(ctx) || (request.Body != nil && request.Body != http.NoBody) {
 			return response, err
 		}
 		if response != nil {
@@ -100,13 +101,14 @@ func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// overloaded are the answers of a server, or of what stands before it, that
-// wants to be left alone.
+// overloaded reports whether the server, or a proxy in front of it, rejects the
+// request because of load.
 func overloaded(response *http.Response) bool {
 	return response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
 }
 
-// watched has the end of a watch noticed that comes before its time.
+// watched wraps the body of a watch response. A watch that ends before its timeout
+// makes the client suspect an outage.
 func (c *connection) watched(request *http.Request, response *http.Response, begin time.Time) *http.Response {
 	query := request.URL.Query()
 	if isWatch, _ := strconv.ParseBool(query.Get("watch")); !isWatch || response.StatusCode != http.StatusOK {
@@ -114,30 +116,30 @@ func (c *connection) watched(request *http.Request, response *http.Response, beg
 	}
 	seconds, err := strconv.Atoi(query.Get("timeoutSeconds"))
 	if err != nil {
-		return response // it has no time
+		return response // the watch has no timeout
 	}
 	due := begin.Add(time.Duration(seconds)*time.Second - watchSlack)
-	response.Body = &watchBody{ReadCloser: response.Body, ctx: request.Context(), ended: func(refused bool) {
-		if !refused && time.Now().Before(due) {
+	response.Body = &watchBody{ReadCloser: response.Body, ctx: request.Context(), ended: func(rejected bool) {
+		if !rejected && time.Now().Before(due) {
 			c.presence.doubt()
 		}
 	}}
 	return response
 }
 
-// watchHead is as much of a watch as tells what its first event is, however that
-// is encoded: the type comes first.
+// watchHead is the number of bytes at the start of a watch that contain the type of
+// the first event. Both the JSON and the protobuf encoding begin with the type.
 const watchHead = 16
 
-// watchBody is the body of a watch.
+// watchBody is the response body of a watch.
 type watchBody struct {
 	io.ReadCloser
 	ctx  context.Context
 	head []byte
-	// ended is called once, when the watch ends, and told whether the server has
-	// refused it: an error is then its first and only event, such as that it
-	// begins too far back.
-	ended func(refused bool)
+	// ended is called once, when the watch ends. rejected is true if the first event
+	// is an error, for example because the resourceVersion is too old. The server
+	// has then answered, so the early end of the watch is no outage.
+	ended func(rejected bool)
 }
 
 // Read implements io.Reader.

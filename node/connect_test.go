@@ -21,77 +21,83 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// wire is the network under a connection, as far as the time of requests is
-// concerned: who asks when, and whether somebody is there.
-type wire struct {
-	mu       sync.Mutex
-	down     error
-	status   int
-	attempts []time.Duration
-	begin    time.Time
-	open     []*io.PipeWriter
-	// says is all that the next watch has.
-	says string
+// fakeNetwork is the transport below a connection. It records when requests are sent,
+// and can be turned off. The tests run it with the fake clock of synctest.
+type fakeNetwork struct {
+	mu sync.Mutex
+	// down, unless it is nil, is the error of all requests; otherwise status is the status
+	// of all responses.
+	down   error
+	status int
+	// times are the times of all requests since begin.
+	times []time.Duration
+	begin time.Time
+	// open are the bodies of the open watches.
+	open []*io.PipeWriter
+	// nextWatch, unless it is empty, is the complete body of the next watch.
+	nextWatch string
 }
 
 var errRefused = errors.New("connection refused")
 
-func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	down := w.down
-	w.attempts = append(w.attempts, time.Since(w.begin))
-	w.mu.Unlock()
+func (network *fakeNetwork) RoundTrip(request *http.Request) (*http.Response, error) {
+	network.mu.Lock()
+	down := network.down
+	network.times = append(network.times, time.Since(network.begin))
+	network.mu.Unlock()
 	if down != nil {
-		time.Sleep(500 * time.Millisecond) // long enough for others to come
+		time.Sleep(500 * time.Millisecond) // gives other requests time to arrive
 		return nil, down
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	network.mu.Lock()
+	defer network.mu.Unlock()
 	reader, writer := io.Pipe()
-	response := &http.Response{StatusCode: w.status, Status: http.StatusText(w.status), Request: request, Body: reader}
+	response := &http.Response{StatusCode: network.status, Status: http.StatusText(network.status), Request: request, Body: reader}
 	if request.URL.Query().Get("watch") != "true" {
 		_ = writer.Close()
 		return response, nil
 	}
-	if w.says != "" {
-		response.Body = io.NopCloser(iotest.OneByteReader(strings.NewReader(w.says)))
-		w.says = ""
+	if network.nextWatch != "" {
+		response.Body = io.NopCloser(iotest.OneByteReader(strings.NewReader(network.nextWatch)))
+		network.nextWatch = ""
 		return response, nil
 	}
-	w.open = append(w.open, writer)
+	network.open = append(network.open, writer)
 	return response, nil
 }
 
-// crash breaks all watches off and lets nobody in.
-func (w *wire) crash() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.down, w.attempts, w.begin = errRefused, nil, time.Now()
-	for _, writer := range w.open {
+// crash breaks off all watches and makes all requests fail.
+func (network *fakeNetwork) crash() {
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	network.down, network.times, network.begin = errRefused, nil, time.Now()
+	for _, writer := range network.open {
 		_ = writer.CloseWithError(io.ErrUnexpectedEOF)
 	}
-	w.open = nil
+	network.open = nil
 }
 
-func (w *wire) restart() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.down, w.attempts, w.begin = nil, nil, time.Now()
+// restart lets requests through again.
+func (network *fakeNetwork) restart() {
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	network.down, network.times, network.begin = nil, nil, time.Now()
 }
 
-func (w *wire) tried() []time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.attempts)
+// requestTimes returns the times of all requests since the last crash or restart.
+func (network *fakeNetwork) requestTimes() []time.Duration {
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	return slices.Clone(network.times)
 }
 
 const watchURL = "https://server/api/v1/pods?watch=true&timeoutSeconds=300"
 
-// follow has a watch open until ctx ends, and opens it again at once when it
-// ends, as client-go does the first time.
-func follow(ctx context.Context, t *testing.T, connection http.RoundTripper) {
+// keepWatching opens a watch, and opens it again as soon as it ends, until ctx ends.
+// client-go does the same after the first interruption.
+func keepWatching(ctx context.Context, t *testing.T, connection http.RoundTripper) {
 	for ctx.Err() == nil {
-		request, err := http.NewRequestWithContext(node.Patiently(ctx), http.MethodGet, watchURL, http.NoBody)
+		request, err := http.NewRequestWithContext(node.WaitForServer(ctx), http.MethodGet, watchURL, http.NoBody)
 		if err != nil {
 			t.Error(err)
 			return
@@ -99,7 +105,7 @@ func follow(ctx context.Context, t *testing.T, connection http.RoundTripper) {
 		response, err := connection.RoundTrip(request)
 		if err != nil {
 			if ctx.Err() == nil {
-				t.Errorf("a patient request: %v", err)
+				t.Errorf("a request that waits for the server: %v", err)
 			}
 			return
 		}
@@ -108,8 +114,8 @@ func follow(ctx context.Context, t *testing.T, connection http.RoundTripper) {
 	}
 }
 
-// ask makes a request that does not wait.
-func ask(ctx context.Context, connection http.RoundTripper) error {
+// get sends a request that does not wait for the server.
+func get(ctx context.Context, connection http.RoundTripper) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://server/api/v1/namespaces/a/configmaps/b", http.NoBody)
 	if err != nil {
 		return err
@@ -121,33 +127,34 @@ func ask(ctx context.Context, connection http.RoundTripper) error {
 	return response.Body.Close()
 }
 
-// TestServerLost: the watches of an agent that break wait, one request at a time
-// tries, later each time, and all go on when it gets through. Everything else
-// fails meanwhile without a request, and a person reads two lines.
+// TestServerLost checks an outage. The broken watches wait while one request at a time
+// probes the server, with increasing delays, and they continue when it answers. Other
+// requests fail without being sent. The agent reports one line at the start of the outage
+// and one at its end.
 func TestServerLost(t *testing.T) {
 	var firsts []time.Duration
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			w := &wire{status: http.StatusOK}
+			network := &fakeNetwork{status: http.StatusOK}
 			var lines []string
-			connection := node.Over(w, func(line string) { lines = append(lines, line) })
+			connection := node.NewConnection(network, func(line string) { lines = append(lines, line) })
 			ctx, cancel := context.WithCancel(t.Context())
-			var following sync.WaitGroup
-			const watches = 10
+			var watching sync.WaitGroup
+			const watches = 10 // of one agent
 			for range watches {
-				following.Go(func() { follow(ctx, t, connection) })
+				watching.Go(func() { keepWatching(ctx, t, connection) })
 			}
 			synctest.Wait()
-			if got := len(w.tried()); got != watches {
+			if got := len(network.requestTimes()); got != watches {
 				t.Fatalf("%d requests for %d watches", got, watches)
 			}
-			w.crash()
+			network.crash()
 			synctest.Wait()
-			if got := w.tried(); len(got) != 0 {
+			if got := network.requestTimes(); len(got) != 0 {
 				t.Fatalf("tried at once: %v", got)
 			}
 			time.Sleep(time.Minute)
-			tries := w.tried()
+			tries := network.requestTimes()
 			if len(tries) < 4 || len(tries) > 15 {
 				t.Errorf("tries in a minute: %v", tries)
 			}
@@ -157,26 +164,27 @@ func TestServerLost(t *testing.T) {
 					t.Errorf("tries %s apart: %v", gap, tries)
 				}
 			}
-			if err := ask(ctx, connection); err == nil || !strings.Contains(err.Error(), "connection refused") {
-				t.Errorf("what does not wait: %v", err)
+			if err := get(ctx, connection); err == nil || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("a request that does not wait: %v", err)
 			}
-			if got := w.tried(); len(got) != len(tries) {
-				t.Error("what does not wait made a request")
+			if got := network.requestTimes(); len(got) != len(tries) {
+				t.Error("a request that does not wait was sent")
 			}
-			w.restart()
+			network.restart()
 			time.Sleep(20 * time.Second)
-			if got := w.tried(); len(got) != watches {
+			if got := network.requestTimes(); len(got) != watches {
 				t.Errorf("%d requests when it is back: %v", len(got), got)
 			}
-			if err := ask(ctx, connection); err != nil {
+			if err := get(ctx, connection); err != nil {
 				t.Error(err)
 			}
-			if len(lines) != 2 || lines[0] != "the server is away, and volumes stay as they are: connection refused" || !strings.HasPrefix(lines[1], "the server is back after ") {
+			if len(lines) != 2 || lines[0] != "the server is away, and volumes stay as they are: connection refused" ||
+				!strings.HasPrefix(lines[1], "the server is back after ") {
 				t.Errorf("lines %q", lines)
 			}
 			cancel()
-			w.crash()
-			following.Wait()
+			network.crash()
+			watching.Wait()
 		})
 	}
 	slices.Sort(firsts)
@@ -185,110 +193,114 @@ func TestServerLost(t *testing.T) {
 	}
 }
 
-// TestWatchEndsInItsTime: a watch that ends when it should is opened again at
-// once, and one that the agent itself ends puts nothing in doubt.
-func TestWatchEndsInItsTime(t *testing.T) {
+// TestWatchTimeout checks that a watch that ends with its timeout, and one that the agent
+// ends itself, do not count as an outage: the next watch is opened at once.
+func TestWatchTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &wire{status: http.StatusOK}
-		connection := node.Over(w, func(line string) { t.Error(line) })
+		network := &fakeNetwork{status: http.StatusOK}
+		connection := node.NewConnection(network, func(line string) { t.Error(line) })
 		ctx, cancel := context.WithCancel(t.Context())
-		var following sync.WaitGroup
-		following.Go(func() { follow(ctx, t, connection) })
+		var watching sync.WaitGroup
+		watching.Go(func() { keepWatching(ctx, t, connection) })
 		synctest.Wait()
-		time.Sleep(300*time.Second - 100*time.Millisecond) // by the server's clock it is time
-		w.mu.Lock()
-		_ = w.open[0].Close()
-		w.mu.Unlock()
+		time.Sleep(300*time.Second - 100*time.Millisecond) // the clock of the server is a little ahead
+		network.mu.Lock()
+		_ = network.open[0].Close()
+		network.mu.Unlock()
 		synctest.Wait()
-		if got := len(w.tried()); got != 2 {
+		if got := len(network.requestTimes()); got != 2 {
 			t.Errorf("%d requests, want the second one at once", got)
 		}
 		cancel()
-		w.mu.Lock()
-		_ = w.open[1].Close()
-		w.mu.Unlock()
-		following.Wait()
+		network.mu.Lock()
+		_ = network.open[1].Close()
+		network.mu.Unlock()
+		watching.Wait()
 		ctx, cancel = context.WithCancel(t.Context())
-		following.Go(func() { follow(ctx, t, connection) })
+		watching.Go(func() { keepWatching(ctx, t, connection) })
 		synctest.Wait()
-		if got := len(w.tried()); got != 3 {
+		if got := len(network.requestTimes()); got != 3 {
 			t.Errorf("%d requests, want the third one at once", got)
 		}
 		cancel()
-		w.crash()
-		following.Wait()
+		network.crash()
+		watching.Wait()
 	})
 }
 
-// TestWatchRefused: a server that answers a watch with an error is there, and
-// whatever follows comes at once. One whose watch just ends may be gone.
-func TestWatchRefused(t *testing.T) {
+// TestWatchRejected checks that an error event as the first event of a watch counts as an
+// answer of the server: the next request is sent at once. A watch that ends early without
+// such an event counts as an outage: the next request waits.
+func TestWatchRejected(t *testing.T) {
 	for name, test := range map[string]struct {
-		says string
-		want int
+		body string
+		// requests is the number of requests that are sent at once.
+		requests int
 	}{
-		"JSON":          {`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}` + "\n", 2},
-		"protobuf":      {"\x00\x00\x00\x11\n\x05ERROR\x12\x08\n\x06k8s\x00\n\x00", 2},
-		"other events":  {`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","data":{"type":"ERROR"}}}` + "\n", 1},
-		"protobuf's":    {"\x00\x00\x00\x16\n\x05ADDED\x12\x0d\n\x0bk8s\x00\nERROR\x00", 1},
-		"half an event": {`{"type":"`, 1},
+		"error in JSON": {
+			`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}` + "\n", 2,
+		},
+		"error in protobuf":       {"\x00\x00\x00\x11\n\x05ERROR\x12\x08\n\x06k8s\x00\n\x00", 2},
+		"other event in JSON":     {`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","data":{"type":"ERROR"}}}` + "\n", 1},
+		"other event in protobuf": {"\x00\x00\x00\x16\n\x05ADDED\x12\x0d\n\x0bk8s\x00\nERROR\x00", 1},
+		"half an event":           {`{"type":"`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &wire{status: http.StatusOK, says: test.says}
-				connection := node.Over(w, func(line string) { t.Error(line) })
+				network := &fakeNetwork{status: http.StatusOK, nextWatch: test.body}
+				connection := node.NewConnection(network, func(line string) { t.Error(line) })
 				ctx, cancel := context.WithCancel(t.Context())
-				var following sync.WaitGroup
-				following.Go(func() { follow(ctx, t, connection) })
+				var watching sync.WaitGroup
+				watching.Go(func() { keepWatching(ctx, t, connection) })
 				synctest.Wait()
-				if got := len(w.tried()); got != test.want {
-					t.Errorf("%d requests at once, want %d", got, test.want)
+				if got := len(network.requestTimes()); got != test.requests {
+					t.Errorf("%d requests at once, want %d", got, test.requests)
 				}
 				cancel()
-				w.crash()
-				following.Wait()
+				network.crash()
+				watching.Wait()
 			})
 		})
 	}
 }
 
-// TestServerOverloaded: a server that comes back and cannot take everybody is
-// left alone, and one that is there answers for itself.
+// TestServerOverloaded checks the status 429. During an outage it does not end the outage;
+// without one, it is passed on to the caller like any other response.
 func TestServerOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &wire{status: http.StatusTooManyRequests}
-		connection := node.Over(w, nil)
-		if err := ask(t.Context(), connection); err != nil {
-			t.Errorf("an answer is an answer: %v", err)
+		network := &fakeNetwork{status: http.StatusTooManyRequests}
+		connection := node.NewConnection(network, nil)
+		if err := get(t.Context(), connection); err != nil {
+			t.Errorf("without an outage: %v", err)
 		}
-		w.crash()
-		if err := ask(t.Context(), connection); !errors.Is(err, errRefused) {
+		network.crash()
+		if err := get(t.Context(), connection); !errors.Is(err, errRefused) {
 			t.Errorf("got %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		var following sync.WaitGroup
-		following.Go(func() { follow(ctx, t, connection) })
-		w.restart()
+		var watching sync.WaitGroup
+		watching.Go(func() { keepWatching(ctx, t, connection) })
+		network.restart()
 		time.Sleep(time.Minute)
-		if tries := w.tried(); len(tries) < 4 || len(tries) > 15 {
+		if tries := network.requestTimes(); len(tries) < 4 || len(tries) > 15 {
 			t.Errorf("tries in a minute: %v", tries)
 		}
-		w.mu.Lock()
-		w.status = http.StatusOK
-		w.mu.Unlock()
+		network.mu.Lock()
+		network.status = http.StatusOK
+		network.mu.Unlock()
 		time.Sleep(20 * time.Second)
-		if err := ask(ctx, connection); err != nil {
+		if err := get(ctx, connection); err != nil {
 			t.Error(err)
 		}
 		cancel()
-		w.crash()
-		following.Wait()
+		network.crash()
+		watching.Wait()
 	})
 }
 
-// TestComesBack: with a real server that dies and comes back, the agent that was
-// there goes on where it was.
-func TestComesBack(t *testing.T) {
+// TestReconnect checks with a real server that a request waits while the server is down and
+// completes when it is back.
+func TestReconnect(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
@@ -307,7 +319,7 @@ func TestComesBack(t *testing.T) {
 	}
 	listed := make(chan error, 1)
 	go func() {
-		_, err := client.CoreV1().Namespaces().List(node.Patiently(t.Context()), metav1.ListOptions{})
+		_, err := client.CoreV1().Namespaces().List(node.WaitForServer(t.Context()), metav1.ListOptions{})
 		listed <- err
 	}()
 	servertest.Eventually(t, "the server is found to be away", func() bool {
@@ -315,8 +327,7 @@ func TestComesBack(t *testing.T) {
 		defer mu.Unlock()
 		return len(lines) == 1
 	})
-	port := server.URL()[strings.LastIndex(server.URL(), ":")+1:]
-	servertest.Start(t, apiserver.Config{DataDir: dir, Port: number(t, port)})
+	servertest.Start(t, apiserver.Config{DataDir: dir, Port: portOf(t, server.URL())})
 	if err := <-listed; err != nil {
 		t.Error(err)
 	}
@@ -326,6 +337,6 @@ func TestComesBack(t *testing.T) {
 		t.Errorf("lines %q", lines)
 	}
 	if _, err := node.Connect(&rest.Config{Host: "::"}, nil); err == nil {
-		t.Error("a host that is none was accepted")
+		t.Error("an invalid host was accepted")
 	}
 }

@@ -24,30 +24,31 @@ import (
 )
 
 const (
-	// A certificate is renewed when this part of its life is over, a little
-	// earlier or later by chance.
-	certificateUse    = 0.7
-	certificateSpread = 0.2
-	// renewRetry is when a renewal that did not work is tried again.
-	renewRetry = 10 * time.Minute
-	renewLimit = 15 * time.Minute
-	renewPoll  = 2 * time.Second
+	// A certificate is renewed after certificateRenewFraction of its lifetime, or up
+	// to certificateJitter of that time later, so that not all nodes renew at once.
+	certificateRenewFraction = 0.7
+	certificateJitter        = 0.2
+	// renewRetry is the delay after a renewal that failed.
+	renewRetry        = 10 * time.Minute
+	renewTimeout      = 15 * time.Minute
+	renewPollInterval = 2 * time.Second
 )
 
-// Credential is the client certificate of a node, in a file that is replaced
-// before it expires. Clients of the configuration that it was put into take up
-// the new one by themselves. It has the lock of its root until it is closed: the
-// certificate is that of the one agent that runs there.
+// Credential is the client certificate of a node. It is stored in a file that Run
+// replaces before the certificate expires; clients that use this file load the new
+// certificate by themselves. A Credential holds the lock of its root directory until
+// it is closed, because only one agent may use the directory and the certificate.
 type Credential struct {
 	name, root, file string
 	clock            clock.WithTicker
 	lock             *rootLock
 }
 
-// KeepCredential puts the certificate of a configuration into a file under the
-// root and has the configuration use that. A certificate of the same authority
-// that is there already and lasts longer stays. A configuration without one is
-// left as it is, and the credential is nil: there is nothing to renew.
+// KeepCredential saves the client certificate of config to a file below root and
+// changes config to use that file. If the file already holds a certificate of the
+// same node and authority that expires later, the file stays as it is. If config has
+// no client certificate, KeepCredential changes nothing and returns nil: there is
+// nothing to renew.
 func KeepCredential(config *rest.Config, name, root string) (*Credential, error) {
 	cert, key := config.CertData, config.KeyData
 	var err error
@@ -68,14 +69,14 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	if err != nil {
 		return nil, fmt.Errorf("client certificate: %w", err)
 	}
-	if err := checkHolder(given.Leaf.Subject.CommonName, name); err != nil {
+	if err := checkSubject(given.Leaf.Subject.CommonName, name); err != nil {
 		return nil, err
 	}
 	c := &Credential{name: name, root: root, file: filepath.Join(root, "credential", "client.pem"), clock: clock.RealClock{}}
 	if c.lock, err = lockRoot(root); err != nil {
 		return nil, err
 	}
-	if err := c.keep(given, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
+	if err := c.saveUnlessNewer(given, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	config.CertData, config.KeyData = nil, nil
@@ -83,14 +84,15 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	return c, nil
 }
 
-// keep saves the certificate that was given, unless a later one of it is there.
-func (c *Credential) keep(given tls.Certificate, text []byte) error {
+// saveUnlessNewer saves the given certificate, unless the file already holds a
+// renewed one.
+func (c *Credential) saveUnlessNewer(given tls.Certificate, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
 		return err
 	}
 	kept, err := tls.LoadX509KeyPair(c.file, c.file)
 	switch {
-	case err == nil && follows(kept.Leaf, given.Leaf):
+	case err == nil && renews(kept.Leaf, given.Leaf):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		klog.ErrorS(err, "the certificate is replaced by that of the kubeconfig", "file", c.file)
@@ -98,15 +100,16 @@ func (c *Credential) keep(given tls.Certificate, text []byte) error {
 	return save(c.file, text)
 }
 
-// follows reports whether a certificate is a later one for the same node of the
-// same cluster. The authorities of all clusters have one name, so it is their key
-// that tells.
-func follows(kept, given *x509.Certificate) bool {
+// renews reports whether kept is a certificate of the same node and cluster as
+// given, and expires later. The certificate authorities of all clusters have the
+// same name, so it compares their keys.
+func renews(kept, given *x509.Certificate) bool {
 	return kept.Subject.String() == given.Subject.String() && kept.Issuer.String() == given.Issuer.String() &&
 		bytes.Equal(kept.AuthorityKeyId, given.AuthorityKeyId) && kept.NotAfter.After(given.NotAfter)
 }
 
-// Close gives the lock of the root back. Nothing may be renewed afterwards.
+// Close releases the lock of the root directory. Run must have ended before. Close
+// of a nil Credential does nothing.
 func (c *Credential) Close() error {
 	if c == nil {
 		return nil
@@ -114,27 +117,30 @@ func (c *Credential) Close() error {
 	return c.lock.Close()
 }
 
-// holds reports whether the credential has the lock of a root.
-func (c *Credential) holds(root string) bool { return c != nil && c.root == root }
+// hasLock reports whether the credential holds the lock of a root directory.
+func (c *Credential) hasLock(root string) bool { return c != nil && c.root == root }
 
-// checkHolder refuses the certificate of anybody but the node: with it the agent
-// would be refused everything, or allowed too much.
-func checkHolder(user, name string) error {
+// checkSubject returns an error if the certificate belongs to another node or to a
+// user. With the certificate of another node, the server would reject the requests
+// of the agent. The certificate of a user may have too many rights.
+func checkSubject(user, name string) error {
 	want := access.NodeSubject(name).User
 	if user == want {
 		return nil
 	}
 	prefix := strings.TrimSuffix(want, name)
 	if other, isNode := strings.CutPrefix(user, prefix); isNode {
-		return fmt.Errorf("the credential is that of node %s, and this is the agent of node %s: give --name %[1]s, or get another with \"holdfast kubeconfig --node %[2]s\"", other, name)
+		return fmt.Errorf("the credential is that of node %s, and this is the agent of node %s: "+
+			"give --name %[1]s, or get another with \"holdfast kubeconfig --node %[2]s\"", other, name)
 	}
-	return fmt.Errorf("the credential is that of user %s, and the agent of node %s needs that of its node: get it with \"holdfast kubeconfig --node %[2]s\"", user, name)
+	return fmt.Errorf("the credential is that of user %s, and the agent of node %s needs that of its node: "+
+		"get it with \"holdfast kubeconfig --node %[2]s\"", user, name)
 }
 
-// Run renews the certificate, each time before it expires, until ctx ends.
+// Run renews the certificate whenever it is due, until ctx ends.
 func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
 	for {
-		left, err := c.left()
+		left, err := c.untilRenewal()
 		if err == nil && left <= 0 {
 			err = c.renew(ctx, client)
 		}
@@ -150,22 +156,23 @@ func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// left is how long the certificate is still used.
-func (c *Credential) left() (time.Duration, error) {
+// untilRenewal returns the time until the certificate has to be renewed. It is
+// negative if the renewal is overdue.
+func (c *Credential) untilRenewal() (time.Duration, error) {
 	pair, err := tls.LoadX509KeyPair(c.file, c.file)
 	if err != nil {
 		return 0, err
 	}
 	life := pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore)
-	use := wait.Jitter(time.Duration(float64(life)*certificateUse), certificateSpread)
+	use := wait.Jitter(time.Duration(float64(life)*certificateRenewFraction), certificateJitter)
 	return pair.Leaf.NotBefore.Add(use).Sub(c.clock.Now()), nil
 }
 
-// renew asks for a certificate with a new key and puts it in place of the old.
+// renew requests a certificate for a new key and replaces the old file with it.
 func (c *Credential) renew(ctx context.Context, client kubernetes.Interface) error {
 	pair, err := access.Enrollment{
 		Subject: access.NodeSubject(c.name), Signer: certificatesv1.KubeAPIServerClientKubeletSignerName,
-		Prefix: "node-", Poll: renewPoll, Limit: renewLimit,
+		Prefix: "node-", Poll: renewPollInterval, Limit: renewTimeout,
 	}.Enroll(ctx, client)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// approve approves the requests of a node until the test ends.
+// approve approves all certificate signing requests of a node until the test ends.
 func (c *cluster) approve(t *testing.T, name string) {
 	t.Helper()
 	requests := c.admin.CertificatesV1().CertificateSigningRequests()
@@ -48,14 +48,14 @@ func (c *cluster) approve(t *testing.T, name string) {
 			request.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{
 				Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test",
 			}}
-			// The server may have approved it by itself a moment before.
+			// The server may have approved the request a moment before; ignore the conflict.
 			_, _ = requests.UpdateApproval(t.Context(), request.Name, request, metav1.UpdateOptions{})
 		}
 	}()
 }
 
-// TestCredentialRenewed: a node asks for its next certificate with the one it
-// has, and keeps that through a restart.
+// TestCredentialRenewed checks that a node renews its certificate with the current one, and
+// still uses the new one after a restart.
 func TestCredentialRenewed(t *testing.T) {
 	c := startCluster(t)
 	config := c.credential(t, "n1")
@@ -89,7 +89,7 @@ func TestCredentialRenewed(t *testing.T) {
 	if err := credential.Close(); err != nil {
 		t.Error(err)
 	}
-	// It is good for what a node does.
+	// After a restart the node can use the API with the new certificate.
 	again := rest.CopyConfig(given)
 	credential, err = node.KeepCredential(again, name, root)
 	if err != nil {
@@ -100,17 +100,19 @@ func TestCredentialRenewed(t *testing.T) {
 	if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + name}); err != nil {
 		t.Error(err)
 	}
-	if kept := load(); after.Leaf.NotAfter.After(before.Leaf.NotAfter) && kept.Leaf.SerialNumber.Cmp(after.Leaf.SerialNumber) != 0 {
+	kept := load()
+	if after.Leaf.NotAfter.After(before.Leaf.NotAfter) && kept.Leaf.SerialNumber.Cmp(after.Leaf.SerialNumber) != 0 {
 		t.Error("the newer certificate did not stay")
 	}
-	// Without a certificate there is nothing to keep.
+	// A configuration without a certificate has no credential.
 	if kept, err := node.KeepCredential(&rest.Config{BearerToken: "x"}, name, t.TempDir()); kept != nil || err != nil {
 		t.Errorf("a token: %v, %v", kept, err)
 	}
 }
 
-// TestCredentialOfOthers: an agent has its own node's certificate or none.
-func TestCredentialOfOthers(t *testing.T) {
+// TestCredentialRejected checks that KeepCredential accepts only a valid certificate of the
+// node itself, and creates no files otherwise.
+func TestCredentialRejected(t *testing.T) {
 	c := startCluster(t)
 	name := "n1" + c.suffix
 	tests := map[string]struct {
@@ -120,11 +122,13 @@ func TestCredentialOfOthers(t *testing.T) {
 	}{
 		"another node": {
 			c.credential(t, "n1"), "n2",
-			"the credential is that of node " + name + ", and this is the agent of node n2: give --name " + name + `, or get another with "holdfast kubeconfig --node n2"`,
+			"the credential is that of node " + name + ", and this is the agent of node n2: " +
+				"give --name " + name + `, or get another with "holdfast kubeconfig --node n2"`,
 		},
-		"a person": {
+		"a user": {
 			c.Config(t), "n1",
-			`the credential is that of user holdfast-admin, and the agent of node n1 needs that of its node: get it with "holdfast kubeconfig --node n1"`,
+			"the credential is that of user holdfast-admin, and the agent of node n1 needs that of its node: " +
+				`get it with "holdfast kubeconfig --node n1"`,
 		},
 		"no file": {&rest.Config{TLSClientConfig: rest.TLSClientConfig{CertFile: "/none"}}, "n1", "open /none: no such file or directory"},
 		"no certificate": {
@@ -146,11 +150,11 @@ func TestCredentialOfOthers(t *testing.T) {
 	}
 }
 
-// TestCredentialOfAnotherCluster: the certificate of the cluster that a host was
-// part of is none for the one that it is part of now, however long it lasts.
+// TestCredentialOfAnotherCluster checks that a certificate of the same cluster stays if it
+// expires later than the given one, and that a certificate of another cluster is replaced.
 func TestCredentialOfAnotherCluster(t *testing.T) {
 	before, now, root := t.TempDir(), t.TempDir(), t.TempDir()
-	// keep is what an agent has that is given a certificate.
+	// keep calls KeepCredential with a certificate and returns the certificate in the file.
 	keep := func(given rest.TLSClientConfig) []byte {
 		t.Helper()
 		config := &rest.Config{TLSClientConfig: given}
@@ -164,26 +168,27 @@ func TestCredentialOfAnotherCluster(t *testing.T) {
 		}
 		return kept
 	}
-	long := inUse(t, before, "n1", 2*time.Hour)
+	long := nodeCertificate(t, before, "n1", 2*time.Hour)
 	keep(long)
-	if !bytes.Contains(keep(inUse(t, before, "n1", time.Hour)), long.CertData) {
+	if !bytes.Contains(keep(nodeCertificate(t, before, "n1", time.Hour)), long.CertData) {
 		t.Error("a certificate of the same cluster that lasts longer did not stay")
 	}
-	given := inUse(t, now, "n1", time.Hour)
+	given := nodeCertificate(t, now, "n1", time.Hour)
 	if !bytes.Contains(keep(given), given.CertData) {
 		t.Error("the certificate of another cluster stayed")
 	}
 }
 
-// TestCertificateRunsOut: an agent whose certificate is near its end has another
-// before that, approved by the server, and uses it without a restart.
-func TestCertificateRunsOut(t *testing.T) {
+// TestCertificateExpires checks that an agent renews a certificate that is about to expire,
+// that the server approves the request, and that the agent uses the new certificate without a
+// restart.
+func TestCertificateExpires(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := clusterOf(t, servertest.Start(t, apiserver.Config{DataDir: dir}))
 	name := "n1" + c.suffix
 	config := c.Config(t)
-	short := inUse(t, dir, name, 5*time.Minute)
+	short := nodeCertificate(t, dir, name, 5*time.Minute)
 	config.CertData, config.KeyData = short.CertData, short.KeyData
 	config.CertFile, config.KeyFile = "", ""
 	root := t.TempDir()
@@ -195,7 +200,7 @@ func TestCertificateRunsOut(t *testing.T) {
 	a := c.startAgentAs(t, config, node.Config{Name: "n1", Root: root, Credential: credential})
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	before := credentialID(t, a.Client)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -216,16 +221,17 @@ func TestCertificateRunsOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(requests.Items) != 1 || len(requests.Items[0].Status.Conditions) != 1 || requests.Items[0].Status.Conditions[0].Reason != "AutoApproved" {
+	if len(requests.Items) != 1 || len(requests.Items[0].Status.Conditions) != 1 ||
+		requests.Items[0].Status.Conditions[0].Reason != "AutoApproved" {
 		t.Errorf("requests %+v", requests.Items)
 	}
-	c.setData(t, "app", "two", "")
-	a.sees(c, t, "web", "conf/app.conf", "two")
+	c.setData(t, "app", "two")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
 }
 
-// inUse is a certificate that the authority of a server, by its directory, signed
-// for a node an hour ago, and how long it is still good.
-func inUse(t *testing.T, dir, name string, left time.Duration) rest.TLSClientConfig {
+// nodeCertificate returns a client certificate that the certificate authority in a data
+// directory signed for a node. The certificate is one hour old and valid for the time left.
+func nodeCertificate(t *testing.T, dir, name string, left time.Duration) rest.TLSClientConfig {
 	t.Helper()
 	pki, err := access.OpenPKI(filepath.Join(dir, "pki"), nil)
 	if err != nil {
@@ -247,11 +253,12 @@ func inUse(t *testing.T, dir, name string, left time.Duration) rest.TLSClientCon
 	return rest.TLSClientConfig{CertData: cert, KeyData: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})}
 }
 
-// credentialID is what the server says a client came with, "" while the client
-// changes its connection.
+// credentialID asks the server which credential the client uses. It returns "" if the request
+// fails, which happens while the client replaces its connection.
 func credentialID(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	reviews := client.AuthenticationV1().SelfSubjectReviews()
+	review, err := reviews.Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Log(err)
 		return ""
@@ -259,6 +266,6 @@ func credentialID(t *testing.T, client kubernetes.Interface) string {
 	if ids := review.Status.UserInfo.Extra["authentication.kubernetes.io/credential-id"]; len(ids) == 1 {
 		return ids[0]
 	}
-	t.Fatalf("the server does not say: %+v", review.Status.UserInfo)
+	t.Fatalf("no credential ID: %+v", review.Status.UserInfo)
 	return ""
 }

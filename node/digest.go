@@ -8,9 +8,9 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// digester makes digests of content. Of Secrets and tokens it makes HMACs with a
-// key of the node: a plain hash would tell who guesses a password that the guess
-// is right.
+// digester computes digests of content. The digest of a Secret or a token is an HMAC
+// with a key of the node: a reader of a plain hash could test guesses of the
+// password against it.
 type digester struct {
 	key []byte
 }
@@ -30,5 +30,5 @@ func (d digester) object(o *Object) string {
 	return d.sum(o.payload(), o.Kind == projection.Secret)
 }
 
-// secrecy says that content is that of Secrets or tokens.
+// secrecy is true for content that comes from Secrets or tokens.
 type secrecy bool

@@ -10,30 +10,30 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// Renew renews a certificate now.
+// Renew renews the certificate, whether it is due or not.
 func (c *Credential) Renew(ctx context.Context, client kubernetes.Interface) error {
 	return c.renew(ctx, client)
 }
 
-// HookTime is how long hooks may take.
-func (a *Agent) HookTime() time.Duration { return a.hooks.limit }
+// HookTimeout returns the timeout of hooks.
+func (a *Agent) HookTimeout() time.Duration { return a.hooks.timeout }
 
-// Patiently is patiently.
-func Patiently(ctx context.Context) context.Context { return patiently(ctx) }
+// WaitForServer returns a context whose requests wait until the server is back.
+func WaitForServer(ctx context.Context) context.Context { return waitForServer(ctx) }
 
-// Over is a connection as Connect makes it, over something else than a network.
-func Over(next http.RoundTripper, tell func(string)) http.RoundTripper {
+// NewConnection returns the transport that Connect adds to a client, on top of next.
+func NewConnection(next http.RoundTripper, tell func(string)) http.RoundTripper {
 	if tell == nil {
 		tell = func(string) {}
 	}
 	return &connection{newPresence(tell), next}
 }
 
-// OpenVolumes are volumes as an agent has them, on some file system.
+// OpenVolumes returns the Volumes of an agent on the given file system.
 func OpenVolumes(dir string, disk projection.FS) (Volumes, error) {
 	volumes := diskVolumes{dir: dir, writer: projection.Writer{FS: disk}, group: -1}
 	return volumes, volumes.open()
 }
 
-// InMemory asks the system about a directory, as agents do that are not told.
+// InMemory is the default of Config.InMemory.
 func InMemory(dir string) (bool, error) { return inMemory(dir) }

@@ -21,12 +21,12 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// hollowVolumes are volumes without files, for agents of which many run in one
+// hollowVolumes keeps volumes in memory. It is for benchmarks with many agents in one
 // process.
 type hollowVolumes struct {
 	mu      sync.Mutex
 	volumes map[types.UID]map[string]projection.Payload
-	// writes counts the changes of all agents.
+	// writes counts the changed volumes of all agents.
 	writes *atomic.Int64
 }
 
@@ -75,7 +75,7 @@ func (h *hollowVolumes) Pods() ([]types.UID, error) {
 	return slices.Collect(maps.Keys(h.volumes)), nil
 }
 
-// hollowState is memory that is lost with the process.
+// hollowState is a State in memory, which is lost when the process ends.
 type hollowState struct {
 	mu      sync.Mutex
 	records map[types.UID]*node.Record
@@ -133,23 +133,22 @@ func (h *hollowState) DeleteObject(uid types.UID) error {
 	return nil
 }
 
-// fleet is many agents in this process, each with its own credential and
-// connection.
+// fleet is a number of agents in this process. Each has its own credential and connection.
 type fleet struct {
 	agents  []*node.Agent
 	writes  atomic.Int64
-	rate    rate
+	rate    requestRate
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// startFleet runs the agents of nodes node-0 and up against a server whose
-// authority is at hand.
+// startFleet runs the agents of the nodes node-0, node-1 and so on. authority is the
+// certificate authority of the server.
 func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r hollowRun) *fleet {
 	b.Helper()
 	servertest.Quiet()
 	f := &fleet{}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // the fleet ends before the server, in the order of cleanups
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // the cleanup ends it, before that of the server
 	f.cancel = cancel
 	b.Cleanup(f.stop)
 	for i := range r.nodes {
@@ -161,13 +160,13 @@ func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r
 		config := &rest.Config{Host: admin.Host, TLSClientConfig: rest.TLSClientConfig{
 			CAData: admin.CAData, CertData: pair.Cert, KeyData: pair.Key,
 		}}
-		config.Wrap(f.rate.over)
+		config.Wrap(f.rate.wrap)
 		client, err := node.Connect(config, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		agent, err := node.New(node.Config{
-			Client: client, Name: name, WatchEach: r.each, WatchImmutable: r.gateOff,
+			Client: client, Name: name, WatchEach: r.watchEach, WatchImmutable: r.watchImmutable,
 			Volumes: &hollowVolumes{volumes: map[types.UID]map[string]projection.Payload{}, writes: &f.writes},
 			State:   &hollowState{records: map[types.UID]*node.Record{}, objects: map[types.UID]*node.Object{}},
 		})
@@ -191,7 +190,7 @@ func (f *fleet) stop() {
 	f.running.Wait()
 }
 
-// watches is how many watches the fleet has open.
+// watches returns the number of open watches of all agents.
 func (f *fleet) watches(b *testing.B) int {
 	b.Helper()
 	sum := 0.0
@@ -201,14 +200,14 @@ func (f *fleet) watches(b *testing.B) int {
 	return int(sum)
 }
 
-// rate counts requests in slices of a second: those that got an answer, and those
-// that did not.
-type rate struct {
-	mu                  sync.Mutex
-	answered, fruitless map[int64]int
+// requestRate counts requests per second, separately for those with and without a response.
+// It counts nothing before reset.
+type requestRate struct {
+	mu               sync.Mutex
+	answered, failed map[int64]int
 }
 
-func (r *rate) over(next http.RoundTripper) http.RoundTripper {
+func (r *requestRate) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		second := time.Now().Unix()
 		response, err := next.RoundTrip(request)
@@ -219,25 +218,25 @@ func (r *rate) over(next http.RoundTripper) http.RoundTripper {
 		case err == nil:
 			r.answered[second]++
 		default:
-			r.fruitless[second]++
+			r.failed[second]++
 		}
 		return response, err
 	})
 }
 
-// reset forgets and begins to count.
-func (r *rate) reset() {
+// reset sets all counts to zero and starts counting.
+func (r *requestRate) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answered, r.fruitless = map[int64]int{}, map[int64]int{}
+	r.answered, r.failed = map[int64]int{}, map[int64]int{}
 }
 
-// peaks are the most requests in a second since reset.
-func (r *rate) peaks() (answered, fruitless float64) {
+// peaks returns the highest number of requests in one second since reset.
+func (r *requestRate) peaks() (answered, failed float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	most := func(seconds map[int64]int) float64 {
 		return float64(slices.Max(append(slices.Collect(maps.Values(seconds)), 0)))
 	}
-	return most(r.answered), most(r.fruitless)
+	return most(r.answered), most(r.failed)
 }

@@ -17,29 +17,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The annotations by which a pod names a hook: one that looks at new files
-// before they take the place of the old, and one that runs after they did.
+// The annotations of a pod that name its hooks. The check hook runs before new files
+// replace the old ones and can reject them. The on-change hook runs afterwards.
 const (
-	checkFirst = "holdfast.dev/check"
-	onChange   = "holdfast.dev/on-change"
+	checkAnnotation    = "holdfast.dev/check"
+	onChangeAnnotation = "holdfast.dev/on-change"
 )
 
 const (
-	hookLimit = 30 * time.Second
-	// hookEnd is how long a hook that was killed may keep its output open.
-	hookEnd = time.Second
+	hookTimeout = 30 * time.Second
+	// hookOutputGrace is how long the agent waits for the output of a killed hook to
+	// be closed.
+	hookOutputGrace = time.Second
 )
 
-// hooks runs executables of one directory as one user. A nil *hooks runs none.
+// hooks runs the executables of one directory as one user. A nil *hooks means that
+// hooks are turned off.
 type hooks struct {
 	dir        string
-	credential *syscall.Credential // nil: as the agent itself
+	credential *syscall.Credential // nil: hooks run as the user of the agent
 	gid        int
-	limit      time.Duration
+	timeout    time.Duration
 }
 
-// newHooks checks the directory and finds the user. Without a directory there
-// are no hooks.
+// newHooks checks the directory and looks up the user. It returns nil without an
+// error if both are empty.
 func newHooks(dir, name string) (*hooks, error) {
 	if dir == "" {
 		if name != "" {
@@ -93,7 +95,8 @@ func (h *hooks) setUser(name string) error {
 	return nil
 }
 
-// group is the one that may read volumes so that hooks can; -1 is none.
+// group returns the group that needs access to the volumes so that hooks can read
+// them. It returns -1 if hooks need no group.
 func (h *hooks) group() int {
 	if h == nil || h.credential == nil {
 		return -1
@@ -101,23 +104,24 @@ func (h *hooks) group() int {
 	return h.gid
 }
 
-// named is the hook that a pod names, "" if hooks are off or it names none.
-func (h *hooks) named(pod *corev1.Pod, annotation string) string {
+// nameFor returns the hook that a pod names in an annotation. It returns "" if there
+// is none or hooks are turned off.
+func (h *hooks) nameFor(pod *corev1.Pod, annotation string) string {
 	if h == nil {
 		return ""
 	}
 	return pod.Annotations[annotation]
 }
 
-// run runs the hook that a pod names and waits for it. What the hook prints goes
-// nowhere: it may have read a Secret.
+// run runs the hook that a pod names in an annotation and waits until it ends. The
+// output of the hook is discarded, because it may contain a Secret.
 func (h *hooks) run(ctx context.Context, annotation string, pod *corev1.Pod, volume string) error {
 	name := pod.Annotations[annotation]
-	file, err := h.find(name)
+	file, err := h.checkedFile(name)
 	if err != nil {
 		return fmt.Errorf("hook %q of %s: %w", name, annotation, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.limit)
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file)
 	cmd.Dir = "/"
@@ -126,22 +130,23 @@ func (h *hooks) run(ctx context.Context, annotation string, pod *corev1.Pod, vol
 		"HOLDFAST_POD_UID=" + string(pod.UID),
 		"HOLDFAST_VOLUME_PATH=" + volume,
 	}
-	// One that takes too long is killed with everything it started.
+	// On a timeout, kill the hook and all processes that it started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credential}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = hookEnd
+	cmd.WaitDelay = hookOutputGrace
 	err = cmd.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("hook %q of %s: not done in %s", name, annotation, h.limit)
+		return fmt.Errorf("hook %q of %s: not done in %s", name, annotation, h.timeout)
 	case err != nil:
 		return fmt.Errorf("hook %q of %s: %w", name, annotation, err)
 	}
 	return nil
 }
 
-// find is the file of a hook, checked anew each time.
-func (h *hooks) find(name string) (string, error) {
+// checkedFile returns the path of a hook. It checks the file and its directory on
+// every call, because they may have changed since the last one.
+func (h *hooks) checkedFile(name string) (string, error) {
 	if err := checkName(name); err != nil || strings.ContainsRune(name, filepath.Separator) {
 		return "", errors.New("must be the name of a file in the directory of hooks")
 	}
@@ -160,11 +165,11 @@ func (h *hooks) find(name string) (string, error) {
 	case info.Mode().Perm()&0o111 == 0:
 		return "", errors.New("not executable")
 	}
-	return file, checkOwner(file, info)
+	return file, checkRootOnly(file, info)
 }
 
-// checkDir refuses a directory that others than root can put something into,
-// or in the place of.
+// checkDir returns an error if a user other than root could add files to the
+// directory or replace the directory itself.
 func checkDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -173,7 +178,7 @@ func checkDir(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s: not a directory", dir)
 	}
-	if err := checkOwner(dir, info); err != nil {
+	if err := checkRootOnly(dir, info); err != nil {
 		return err
 	}
 	for dir != filepath.Dir(dir) {
@@ -182,11 +187,12 @@ func checkDir(dir string) error {
 		if err != nil {
 			return err
 		}
-		// With the sticky bit, such as that of /tmp, nobody replaces what is
-		// root's, but who owns the directory.
-		check := checkOwner
+		// In a directory with the sticky bit, such as /tmp, only the owner of the
+		// directory can replace the files of root. So it has to belong to root, but
+		// may be writable for others.
+		check := checkRootOnly
 		if info.Mode()&fs.ModeSticky != 0 {
-			check = checkRoots
+			check = checkRootOwns
 		}
 		if err := check(dir, info); err != nil {
 			return err
@@ -195,9 +201,9 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// checkOwner refuses what others than root may change.
-func checkOwner(path string, info fs.FileInfo) error {
-	if err := checkRoots(path, info); err != nil {
+// checkRootOnly returns an error if a user other than root may change the file.
+func checkRootOnly(path string, info fs.FileInfo) error {
+	if err := checkRootOwns(path, info); err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
@@ -206,8 +212,8 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkRoots refuses what is not root's.
-func checkRoots(path string, info fs.FileInfo) error {
+// checkRootOwns returns an error if the file does not belong to root.
+func checkRootOwns(path string, info fs.FileInfo) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != 0 {
 		return fmt.Errorf("%s: must belong to root", path)
 	}

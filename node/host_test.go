@@ -13,16 +13,15 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// host is a place for an agent, in this process or, to be killed, in one of its
-// own.
+// host runs an agent in this process, or in a child process that can be killed.
 type host struct {
 	config     node.Config
 	credential *rest.Config
 	process    bool
 
-	agent *agent
-	child *exec.Cmd
-	said  bytes.Buffer
+	agent  *agent
+	child  *exec.Cmd
+	stderr bytes.Buffer
 }
 
 func (h *host) start(t *testing.T, c *cluster) {
@@ -34,7 +33,7 @@ func (h *host) start(t *testing.T, c *cluster) {
 	config := h.config
 	config.Name += c.suffix
 	config.SecretsOnDisk = true
-	text, err := json.Marshal(hostedAgent{
+	text, err := json.Marshal(childConfig{
 		Host: h.credential.Host, TLS: h.credential.TLSClientConfig,
 		Name: config.Name, Root: config.Root, WatchEach: config.WatchEach,
 	})
@@ -43,8 +42,8 @@ func (h *host) start(t *testing.T, c *cluster) {
 		return
 	}
 	h.child = exec.Command(os.Args[0])
-	h.child.Env = append(os.Environ(), childAgent+"="+string(text))
-	h.child.Stderr = &h.said
+	h.child.Env = append(os.Environ(), childAgentEnv+"="+string(text))
+	h.child.Stderr = &h.stderr
 	if err := h.child.Start(); err != nil {
 		t.Error(err)
 		return
@@ -57,7 +56,7 @@ func (h *host) start(t *testing.T, c *cluster) {
 	})
 }
 
-// stop ends an agent of this process in good order, and kills one of its own.
+// stop stops an agent of this process and waits for its end. It kills a child process.
 func (h *host) stop(t *testing.T) {
 	t.Helper()
 	if !h.process {
@@ -65,17 +64,18 @@ func (h *host) stop(t *testing.T) {
 		return
 	}
 	if err := h.child.Process.Kill(); err != nil {
-		t.Errorf("the agent of %s ended by itself: %v: %s", h.config.Name, err, h.said.String())
+		t.Errorf("the agent of %s ended by itself: %v: %s", h.config.Name, err, h.stderr.String())
 	}
 	_ = h.child.Wait()
 	h.child = nil
 }
 
-// childAgent makes this test binary an agent instead.
-const childAgent = "HOLDFAST_TEST_AGENT"
+// childAgentEnv is the environment variable that turns this test binary into an agent. Its
+// value is a childConfig in JSON.
+const childAgentEnv = "HOLDFAST_TEST_AGENT"
 
-// hostedAgent is what such an agent is told.
-type hostedAgent struct {
+// childConfig is the configuration of an agent in a child process.
+type childConfig struct {
 	Host       string
 	TLS        rest.TLSClientConfig
 	Name, Root string
@@ -83,15 +83,17 @@ type hostedAgent struct {
 }
 
 func runChildAgent(text string) error {
-	var told hostedAgent
-	if err := json.Unmarshal([]byte(text), &told); err != nil {
+	var config childConfig
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return err
 	}
-	client, err := node.Connect(&rest.Config{Host: told.Host, TLSClientConfig: told.TLS}, nil)
+	client, err := node.Connect(&rest.Config{Host: config.Host, TLSClientConfig: config.TLS}, nil)
 	if err != nil {
 		return err
 	}
-	agent, err := node.New(node.Config{Client: client, Name: told.Name, Root: told.Root, WatchEach: told.WatchEach, SecretsOnDisk: true})
+	agent, err := node.New(node.Config{
+		Client: client, Name: config.Name, Root: config.Root, WatchEach: config.WatchEach, SecretsOnDisk: true,
+	})
 	if err != nil {
 		return err
 	}

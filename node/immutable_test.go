@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 )
 
-// pinning are the ways to follow objects in which immutable ones are pinned.
+// pinning are the modes in which pods are pinned to immutable objects.
 var pinning = map[string]node.Config{
 	"one watch for all": {Name: "n1"},
 	"a watch for each":  {Name: "n1", WatchEach: true},
@@ -22,8 +23,8 @@ const immutableObjects = `{kind: ConfigMap, metadata: {name: app}, immutable: tr
 
 const bothVolumes = `[{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}]`
 
-// TestImmutableIsReadOnce counts what an agent asks for: the content once, for
-// each new pod whether it is still that content, and nothing after a restart.
+// TestImmutableIsReadOnce counts the requests for an immutable object. The agent reads the
+// content for the first pod, only the metadata for each other pod, and nothing after a restart.
 func TestImmutableIsReadOnce(t *testing.T) {
 	t.Parallel()
 	for name, config := range pinning {
@@ -32,18 +33,21 @@ func TestImmutableIsReadOnce(t *testing.T) {
 			c.apply(t, immutableObjects)
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
+			// reads counts the requests for one object by name, without lists and watches.
 			reads := func(what, object string) int {
-				return a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/"+object) - a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/"+object+"?")
+				path := "/namespaces/" + c.namespace + "/" + object
+				return a.requests.count("GET "+what, path) - a.requests.count("GET "+what, path+"?")
 			}
 			for i := range 4 {
-				pods := fmt.Sprintf("web-%d", i)
-				c.apply(t, pod(pods, "n1", bothVolumes))
-				a.sees(c, t, pods, "conf/app.conf", "one")
-				a.sees(c, t, pods, "key/password", "hunter2")
-				c.condition(t, pods, "True", "")
+				name := fmt.Sprintf("web-%d", i)
+				c.apply(t, pod(name, "n1", bothVolumes))
+				a.waitForFile(c, t, name, "conf/app.conf", "one")
+				a.waitForFile(c, t, name, "key/password", "hunter2")
+				c.waitForCondition(t, name, "True", "")
 			}
 			for _, object := range []string{"configmaps/app", "secrets/key"} {
-				// A server that learns of the first pod after its node refuses.
+				// More than one is possible: the server rejects the request as long as it does
+				// not know of the first pod.
 				if got := reads("full", object); got < 1 {
 					t.Errorf("%s: read %d times", object, got)
 				}
@@ -54,8 +58,7 @@ func TestImmutableIsReadOnce(t *testing.T) {
 					t.Errorf("%s: watched %d times", object, got)
 				}
 			}
-			// Nothing is left to watch but pods.
-			servertest.Eventually(t, "no objects are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
+			servertest.Eventually(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 			if got := a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable"); got != 1 {
 				t.Errorf("%v config maps in use", got)
 			}
@@ -66,21 +69,22 @@ func TestImmutableIsReadOnce(t *testing.T) {
 			a.stop(t)
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
-			// It is done with what it found when it does something new.
+			// A new pod is synced after all others, so the restart is complete when it is ready.
 			c.apply(t, `{kind: ConfigMap, metadata: {name: last}, data: {x: "1"}}`)
 			c.apply(t, pod("last", "n1", `[{name: v, configMap: {name: last}}]`))
-			a.sees(c, t, "last", "v/x", "1")
+			a.waitForFile(c, t, "last", "v/x", "1")
 			for _, object := range []string{"configmaps/app", "secrets/key"} {
 				if got := a.requests.count("namespaces/" + c.namespace + "/" + object); got != 0 {
-					t.Errorf("%s: asked for %d times after a restart", object, got)
+					t.Errorf("%s: requested %d times after a restart", object, got)
 				}
 			}
 		})
 	}
 }
 
-// TestTurnsImmutable: an object that turns immutable is pinned as it turned.
-func TestTurnsImmutable(t *testing.T) {
+// TestBecomesImmutable checks that a pod is pinned to an object that becomes immutable, and that
+// the agent stops watching it.
+func TestBecomesImmutable(t *testing.T) {
 	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
@@ -88,50 +92,27 @@ func TestTurnsImmutable(t *testing.T) {
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 			a := c.startAgent(t, config)
-			a.sees(c, t, "web", "conf/app.conf", "one")
-			c.setData(t, "app", "two", "immutable")
-			a.sees(c, t, "web", "conf/app.conf", "two")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
+			c.updateConfigMap(t, "app", func(object *corev1.ConfigMap) {
+				object.Data = map[string]string{"app.conf": "two"}
+				object.Immutable = ptr.To(true)
+			})
+			a.waitForFile(c, t, "web", "conf/app.conf", "two")
 			servertest.Eventually(t, "the object is pinned", func() bool {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 1 &&
 					a.gauge(t, "holdfast_node_objects_in_use", "configmap", "watched") == 0
 			})
-			servertest.Eventually(t, "no watch but that of pods is open", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
+			servertest.Eventually(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 		})
 	}
 }
 
-// setData changes the one key of a config map, and makes it immutable with it if
-// how says so.
-func (c *cluster) setData(t testing.TB, name, value, how string) {
-	t.Helper()
-	maps := c.admin.CoreV1().ConfigMaps(c.namespace)
-	object, err := maps.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	object.Data = map[string]string{"app.conf": value}
-	if how == "immutable" {
-		immutable := true
-		object.Immutable = &immutable
-	}
-	if _, err := maps.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// recreate deletes a config map and creates it anew.
-func (c *cluster) recreate(t testing.TB, name, document string) {
-	t.Helper()
-	if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c.apply(t, document)
-}
-
-// TestRecreated: a running pod keeps what it started with where that was
-// immutable, across restarts; a new pod gets what there is now.
-func TestRecreated(t *testing.T) {
-	const volumes = `[{name: conf, configMap: {name: app}}, {name: all, projected: {sources: [{configMap: {name: app}}, {configMap: {name: other}}]}}]`
+// TestImmutableRecreated checks that a running pod keeps the content of an immutable object that
+// was deleted and created again, also after a restart of the agent. A new pod gets the new
+// content.
+func TestImmutableRecreated(t *testing.T) {
+	const volumes = `[{name: conf, configMap: {name: app}}, ` +
+		`{name: all, projected: {sources: [{configMap: {name: app}}, {configMap: {name: other}}]}}]`
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -141,50 +122,42 @@ func TestRecreated(t *testing.T) {
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
 			c.apply(t, pod("old", "n1", volumes))
-			a.sees(c, t, "old", "conf/app.conf", "one")
-			a.sees(c, t, "old", "all/app.conf", "one")
-			c.condition(t, "old", "True", "")
+			a.waitForFile(c, t, "old", "conf/app.conf", "one")
+			a.waitForFile(c, t, "old", "all/app.conf", "one")
+			c.waitForCondition(t, "old", "True", "")
 
 			c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
 			c.apply(t, pod("new", "n1", volumes))
-			a.sees(c, t, "new", "conf/app.conf", "two")
-			a.sees(c, t, "old", "conf/app.conf", "one")
+			a.waitForFile(c, t, "new", "conf/app.conf", "two")
+			a.waitForFile(c, t, "old", "conf/app.conf", "one")
 
 			a.stop(t)
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
 			c.apply(t, pod("newer", "n1", volumes))
-			a.sees(c, t, "newer", "conf/app.conf", "two")
-			// The content is on this node already, and only that it is the same was asked.
+			a.waitForFile(c, t, "newer", "conf/app.conf", "two")
+			// The content is saved on this node, so only the metadata was read.
 			for what, want := range map[string]int{"full": 0, "metadata": 1} {
 				if got := a.requests.count("GET "+what, "/namespaces/"+c.namespace+"/configmaps/app"); got != want {
-					t.Errorf("%s: asked for %d times, want %d", what, got, want)
+					t.Errorf("%s: requested %d times, want %d", what, got, want)
 				}
 			}
-			// What is mutable beside it still changes, and leaves it alone.
-			other, err := c.admin.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "other", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			other.Data["app2"] = "changed"
-			if _, err := c.admin.CoreV1().ConfigMaps(c.namespace).Update(t.Context(), other, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			// A mutable object in the same volume still changes; the immutable one stays.
+			c.updateConfigMap(t, "other", func(object *corev1.ConfigMap) { object.Data["app2"] = "changed" })
 			for pod, want := range map[string]string{"old": "one", "new": "two", "newer": "two"} {
-				a.sees(c, t, pod, "all/app2", "changed")
-				a.sees(c, t, pod, "all/app.conf", want)
-				a.sees(c, t, pod, "conf/app.conf", want)
+				a.waitForFile(c, t, pod, "all/app2", "changed")
+				a.waitForFile(c, t, pod, "all/app.conf", want)
+				a.waitForFile(c, t, pod, "conf/app.conf", want)
 			}
-			// Both contents are in use.
-			servertest.Eventually(t, "two immutable objects", func() bool {
+			servertest.Eventually(t, "both immutable objects are in use", func() bool {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 2
 			})
 		})
 	}
 }
 
-// TestImmutableDeleted: what a pod started with stays when it is deleted for
-// good, also where it was optional, and through a restart.
+// TestImmutableDeleted checks that a pod keeps the content of an immutable object that was
+// deleted, also if the object is optional, and also after a restart of the agent.
 func TestImmutableDeleted(t *testing.T) {
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
@@ -193,26 +166,24 @@ func TestImmutableDeleted(t *testing.T) {
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
 			c.apply(t, pod("web", "n1", `[{name: must, configMap: {name: app}}, {name: may, configMap: {name: app, optional: true}}]`))
-			c.condition(t, "web", "True", "")
-			if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			c.waitForCondition(t, "web", "True", "")
+			c.deleteConfigMap(t, "app")
 			a.stop(t)
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
-			// A new pod does not get it.
+			// A new pod does not get the deleted object.
 			c.apply(t, pod("late", "n1", `[{name: conf, configMap: {name: app}}]`))
-			c.condition(t, "late", "False", "configmap "+c.namespace+"/app not found")
+			c.waitForCondition(t, "late", "False", "configmap "+c.namespace+"/app not found")
 			for _, volume := range []string{"must", "may"} {
-				a.sees(c, t, "web", volume+"/app.conf", "one")
+				a.waitForFile(c, t, "web", volume+"/app.conf", "one")
 			}
-			c.condition(t, "web", "True", "")
+			c.waitForCondition(t, "web", "True", "")
 		})
 	}
 }
 
-// TestMutableRecreated: a mutable object is followed into the next of its name,
-// and if that is immutable it is the last.
+// TestMutableRecreated checks that a pod gets the new content of a mutable object that was
+// deleted and created again, until it gets an immutable one, to which it is pinned.
 func TestMutableRecreated(t *testing.T) {
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
@@ -220,43 +191,43 @@ func TestMutableRecreated(t *testing.T) {
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 			a := c.startAgent(t, config)
 			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-			a.sees(c, t, "web", "conf/app.conf", "one")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
 			c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: two}}`)
-			a.sees(c, t, "web", "conf/app.conf", "two")
+			a.waitForFile(c, t, "web", "conf/app.conf", "two")
 			c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: three}}`)
-			a.sees(c, t, "web", "conf/app.conf", "three")
+			a.waitForFile(c, t, "web", "conf/app.conf", "three")
 			c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: four}}`)
 			c.apply(t, pod("new", "n1", `[{name: conf, configMap: {name: app}}]`))
-			a.sees(c, t, "new", "conf/app.conf", "four")
-			a.sees(c, t, "web", "conf/app.conf", "three")
+			a.waitForFile(c, t, "new", "conf/app.conf", "four")
+			a.waitForFile(c, t, "web", "conf/app.conf", "three")
 		})
 	}
 }
 
-// TestImmutableWatchedWithoutTheFeature: with the feature off an immutable
-// object is followed like any other.
-func TestImmutableWatchedWithoutTheFeature(t *testing.T) {
+// TestWatchImmutable checks that an agent with WatchImmutable watches an immutable object like
+// any other.
+func TestWatchImmutable(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", WatchImmutable: true})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	servertest.Eventually(t, "the object is watched", func() bool {
 		return a.requests.count("watch=true", "metadata.name%3Dapp") > 0
 	})
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
-	a.sees(c, t, "web", "conf/app.conf", "two")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
 }
 
-// TestFeatureSwitched: an agent that is started without the feature follows what
-// its pods were pinned to, and with it again pins what there is then.
-func TestFeatureSwitched(t *testing.T) {
+// TestSwitchWatchImmutable checks that an agent that is restarted with WatchImmutable watches the
+// objects to which its pods were pinned, and that one restarted without it pins them again.
+func TestSwitchWatchImmutable(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	credential := c.credential(t, "n1")
 	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	restart := func(config node.Config) {
 		t.Helper()
 		a.stop(t)
@@ -266,19 +237,19 @@ func TestFeatureSwitched(t *testing.T) {
 	inUse := func(mode string) func() bool {
 		return func() bool { return a.gauge(t, "holdfast_node_objects_in_use", "configmap", mode) == 1 }
 	}
-	servertest.Eventually(t, "it is pinned", inUse("immutable"))
+	servertest.Eventually(t, "the object is pinned", inUse("immutable"))
 	restart(node.Config{WatchImmutable: true})
-	servertest.Eventually(t, "it is watched", inUse("watched"))
+	servertest.Eventually(t, "the object is watched", inUse("watched"))
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
-	a.sees(c, t, "web", "conf/app.conf", "two")
-	c.condition(t, "web", "True", "")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
+	c.waitForCondition(t, "web", "True", "")
 
 	restart(node.Config{})
-	servertest.Eventually(t, "it is pinned again", inUse("immutable"))
+	servertest.Eventually(t, "the object is pinned again", inUse("immutable"))
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: three}}`)
 	c.apply(t, pod("new", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "new", "conf/app.conf", "three")
-	a.sees(c, t, "web", "conf/app.conf", "two")
+	a.waitForFile(c, t, "new", "conf/app.conf", "three")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
 	if got := a.requests.count("watch", "metadata.name%3Dapp"); got != 0 {
 		t.Errorf("watched %d times", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// load takes up what the agent before this one left: the records, and the files
-// as they are, repaired and compared with the records. It needs no server.
+// load reads the records of the previous run, repairs the volumes and compares their
+// files with the records. It sends no request to the server.
 func (a *Agent) load() error {
 	key, err := a.State.Key()
 	if err != nil {
@@ -21,7 +21,7 @@ func (a *Agent) load() error {
 	a.digest = digester{key}
 	a.resolver = &resolver{
 		client: a.Client, state: a.State, digest: a.digest, pins: !a.WatchImmutable,
-		pinned: map[types.UID]*pinnedObject{}, reading: map[Ref]*reading{},
+		pinned: map[types.UID]*pinnedObject{}, readLocks: map[Ref]*readLock{},
 	}
 	records, err := a.State.Records()
 	var damaged *DamagedError
@@ -33,25 +33,26 @@ func (a *Agent) load() error {
 		return fmt.Errorf("records: %w", err)
 	}
 	for _, record := range records {
-		a.publish(record)
-		a.resolver.remember(record)
+		a.setRecord(record)
+		a.resolver.addPins(record)
 		for name := range record.Volumes {
 			if err := a.verify(record, name); err != nil {
-				// It is mended when the pod is looked at.
-				klog.ErrorS(err, "a volume is not as it was left", "pod", record.key().String(), "uid", record.UID, "volume", name)
-				a.failed(volumeID{record.UID, name})
+				// The next sync of the pod repairs the volume.
+				klog.ErrorS(err, "a volume is not as it was left", "pod", record.podName().String(), "uid", record.UID, "volume", name)
+				a.markFailing(volumeID{record.UID, name})
 			}
 		}
 	}
 	if len(a.damaged) > 0 {
-		// Nobody knows what those pods are pinned to. A start that reads all
-		// records collects.
+		// It is not known which objects those pods are pinned to, so none is deleted.
+		// The next start that can read all records deletes them.
 		return nil
 	}
-	return a.resolver.collect()
+	return a.resolver.deleteUnpinned()
 }
 
-// verify repairs the files of a volume and compares them with the record.
+// verify removes what a crash left in a volume, and compares the files with the
+// record.
 func (a *Agent) verify(record *Record, name string) error {
 	if err := a.Volumes.Repair(record.UID, name); err != nil {
 		return err
@@ -59,9 +60,12 @@ func (a *Agent) verify(record *Record, name string) error {
 	return verify(a.Volumes, a.digest, record, name)
 }
 
-// errDamaged says that files are not those that were written.
+// errDamaged is returned when the files of a volume are not those that the agent
+// wrote.
 var errDamaged = errors.New("files are damaged: their digest is not that of what was projected")
 
+// verify compares the files of a volume with the record of its pod. After a crash
+// the files may still be those before the last change; this is no error.
 func verify(volumes Volumes, digest digester, record *Record, name string) error {
 	volume := record.Volumes[name]
 	payload, err := volumes.Read(record.UID, name)
@@ -77,14 +81,15 @@ func verify(volumes Volumes, digest digester, record *Record, name string) error
 	return nil
 }
 
-// sweep has everything looked at that the agent before this one left, now that
-// the pods of the node are known.
+// sweep enqueues all pods that the agent has a record of and all pods of the node,
+// and removes files and records of pods that no longer exist. It runs once, after
+// the informer has listed the pods of the node.
 func (a *Agent) sweep() error {
 	a.mu.Lock()
 	known := map[types.UID]bool{}
 	for uid, record := range a.records {
 		known[uid] = true
-		a.queue.Add(record.key())
+		a.queue.Add(record.podName())
 	}
 	a.mu.Unlock()
 	for _, obj := range a.pods.GetIndexer().List() {
@@ -93,15 +98,17 @@ func (a *Agent) sweep() error {
 			continue
 		}
 		name := cache.MetaObjectToName(pod)
-		// What is there of a pod without a record, because that is damaged, stays
-		// until there is something better, and goes with the pod.
+		// The pod may have files although its record is missing or damaged. The empty
+		// record keeps these files: the next sync replaces them, and the deletion of
+		// the pod removes them.
 		if !known[pod.UID] {
 			known[pod.UID] = true
-			a.publish(a.recordOf(name, pod.UID))
+			a.setRecord(a.copyRecord(name, pod.UID))
 		}
 		a.queue.Add(name)
 	}
-	// Otherwise files without a record are those of a removal that was cut short.
+	// The remaining directories and damaged records belong to pods that no longer
+	// exist.
 	uids, err := a.Volumes.Pods()
 	if err != nil {
 		return err
@@ -120,25 +127,25 @@ func (a *Agent) sweep() error {
 	return nil
 }
 
-// publish makes a record the one that everybody sees.
-func (a *Agent) publish(record *Record) {
+// setRecord makes a record the current one of its pod.
+func (a *Agent) setRecord(record *Record) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.records[record.UID] = record
 }
 
-// commit saves a record and publishes it. The record is not changed afterwards.
-func (a *Agent) commit(record *Record) error {
+// saveRecord saves a copy of the record on disk and makes it the current one.
+func (a *Agent) saveRecord(record *Record) error {
 	saved := record.clone()
 	if err := a.State.SaveRecord(saved); err != nil {
-		return fmt.Errorf("save state of pod %s: %w", record.key(), err)
+		return fmt.Errorf("save state of pod %s: %w", record.podName(), err)
 	}
-	a.publish(saved)
+	a.setRecord(saved)
 	return nil
 }
 
-// recordOf is a copy of what is remembered of a pod, or a new record.
-func (a *Agent) recordOf(key cache.ObjectName, uid types.UID) *Record {
+// copyRecord returns a copy of the current record of a pod, or an empty record.
+func (a *Agent) copyRecord(key cache.ObjectName, uid types.UID) *Record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if record := a.records[uid]; record != nil {

@@ -14,51 +14,49 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// TestNodeCredentialOnly: what an agent does not need, its credential does not
-// allow.
+// TestNodeCredentialOnly checks that the credential of an agent allows only what the agent
+// needs.
 func TestNodeCredentialOnly(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	_, err := a.Client.CoreV1().Secrets(c.namespace).Get(t.Context(), "key", metav1.GetOptions{})
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("a secret that no pod of the node uses: %v", err)
+		t.Errorf("read a Secret that no pod of the node uses: %v", err)
 	}
-	if _, err := a.Client.CoreV1().Pods(c.namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("a pod of its own: %v", err)
+	mine := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
+	if _, err := a.Client.CoreV1().Pods(c.namespace).Create(t.Context(), mine, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("create a pod: %v", err)
 	}
 }
 
-// TestDownwardFollowsThePod: what a pod says of itself is in its files when it
-// changes.
+// TestDownwardFollowsThePod checks that a downward API volume changes with the labels of the
+// pod.
 func TestDownwardFollowsThePod(t *testing.T) {
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: me, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}]`))
-	a.sees(c, t, "web", "me/labels", "")
-	patch := []byte(`{"metadata":{"labels":{"app":"web"}}}`)
-	if _, err := c.admin.CoreV1().Pods(c.namespace).Patch(t.Context(), "web", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	a.sees(c, t, "web", "me/labels", `app="web"`)
+	a.waitForFile(c, t, "web", "me/labels", "")
+	c.patchPod(t, "web", `{"metadata":{"labels":{"app":"web"}}}`)
+	a.waitForFile(c, t, "web", "me/labels", `app="web"`)
 }
 
-// TestEndsCleanly: an agent that is told to end does, connected or not.
-func TestEndsCleanly(t *testing.T) {
+// TestStopWithoutServer checks that an agent that cannot reach its server stops without an error.
+func TestStopWithoutServer(t *testing.T) {
 	c := startCluster(t)
 	credential := c.credential(t, "n1")
 	credential.Host = "https://127.0.0.1:1"
 	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
-	servertest.Eventually(t, "it tries", func() bool { return a.requests.count("GET") > 0 })
+	servertest.Eventually(t, "the agent sends a request", func() bool { return a.requests.count("GET") > 0 })
 	a.stop(t)
 }
 
-// TestRecordDamaged: an agent that cannot read what it remembers of a pod leaves
-// the files of that pod alone, and those of no other.
-func TestRecordDamaged(t *testing.T) {
-	for name, damage := range map[string]string{"no JSON": "{", "nothing": "{}"} {
+// TestDamagedRecord checks that an agent keeps the files of a running pod whose record is
+// damaged, and removes files and damaged records of pods that no longer exist.
+func TestDamagedRecord(t *testing.T) {
+	for name, damage := range map[string]string{"no JSON": "{", "no UID": "{}"} {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
@@ -66,15 +64,13 @@ func TestRecordDamaged(t *testing.T) {
 			config := node.Config{Name: "n1"}
 			a := c.startAgentAs(t, credential, config)
 			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-			a.sees(c, t, "web", "conf/app.conf", "one")
-			c.condition(t, "web", "True", "")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
+			c.waitForCondition(t, "web", "True", "")
 			a.stop(t)
-			if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			kept := a.inState(t, "objects")
+			c.deleteConfigMap(t, "app")
+			kept := a.stateFiles(t, "objects")
 			if len(kept) != 1 {
-				t.Fatalf("content of %v", kept)
+				t.Fatalf("saved objects %v", kept)
 			}
 			gone := filepath.Join(a.root, "pods/gone/volumes/conf")
 			if err := os.MkdirAll(gone, 0o755); err != nil {
@@ -88,34 +84,34 @@ func TestRecordDamaged(t *testing.T) {
 
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
-			c.condition(t, "web", "False", "configmap "+c.namespace+"/app not found")
-			a.sees(c, t, "web", "conf/app.conf", "one")
-			if diff := cmp.Diff(kept, a.inState(t, "objects")); diff != "" {
-				t.Errorf("content (-before +after):\n%s", diff)
+			c.waitForCondition(t, "web", "False", "configmap "+c.namespace+"/app not found")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
+			if diff := cmp.Diff(kept, a.stateFiles(t, "objects")); diff != "" {
+				t.Errorf("saved objects (-before +after):\n%s", diff)
 			}
 			if _, err := os.Lstat(gone); !os.IsNotExist(err) {
-				t.Errorf("files of a pod that is gone: %v", err)
+				t.Errorf("files of a pod that no longer exists: %v", err)
 			}
-			if diff := cmp.Diff([]string{c.uid(t, "web") + ".json"}, a.inState(t, "pods")); diff != "" {
+			if diff := cmp.Diff([]string{c.uid(t, "web") + ".json"}, a.stateFiles(t, "pods")); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 
-			// With a record again, what it is not pinned to is collected.
+			// When all records can be read again, the next start deletes the old object.
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
-			a.sees(c, t, "web", "conf/app.conf", "two")
-			c.condition(t, "web", "True", "")
+			a.waitForFile(c, t, "web", "conf/app.conf", "two")
+			c.waitForCondition(t, "web", "True", "")
 			a.stop(t)
 			a = c.startAgentAs(t, credential, config)
-			servertest.Eventually(t, "the lost content is collected", func() bool {
-				now := a.inState(t, "objects")
+			servertest.Eventually(t, "the old object is deleted", func() bool {
+				now := a.stateFiles(t, "objects")
 				return len(now) == 1 && now[0] != kept[0]
 			})
 		})
 	}
 }
 
-// inState are the names of what an agent keeps.
-func (a *agent) inState(t *testing.T, kind string) []string {
+// stateFiles returns the names of the files in a directory of the state, "pods" or "objects".
+func (a *agent) stateFiles(t *testing.T, kind string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(a.root, "state", kind))
 	if err != nil {

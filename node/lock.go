@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockRoot makes the directory and takes its lock, which the kernel gives back
-// when the process ends, however it ends.
+// lockRoot creates the directory and locks it. The kernel releases the lock when the
+// process ends, even after a crash.
 func lockRoot(dir string) (*rootLock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -28,13 +28,13 @@ func lockRoot(dir string) (*rootLock, error) {
 	return &rootLock{lock}, nil
 }
 
-// rootLock is the lock of a root.
+// rootLock is the lock of a root directory.
 type rootLock struct {
 	file *os.File
 }
 
-// Close gives the lock back. It does not leave that to the end of the file, which
-// a process that is just being started has open for a moment as well.
+// Close releases the lock. Closing the file is not enough: a child process that is
+// just being started also has the file open for a moment, and would keep the lock.
 func (l *rootLock) Close() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

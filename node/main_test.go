@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -28,7 +27,7 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// shared is the server that tests share which do not end it.
+// shared is the server for all tests that do not stop the server.
 var shared struct {
 	sync.Once
 	server *servertest.Server
@@ -37,7 +36,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	for variable, run := range map[string]func(string) error{childServer: serveChild, childAgent: runChildAgent} {
+	for variable, run := range map[string]func(string) error{childServerEnv: serveChild, childAgentEnv: runChildAgent} {
 		text := os.Getenv(variable)
 		if text == "" {
 			continue
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// Clients take up a new certificate this soon, and in production in minutes.
+	// How often clients check for a new certificate; the default is several minutes.
 	transport.CertCallbackRefreshDuration = time.Second
 	code := m.Run()
 	if shared.server != nil {
@@ -61,12 +60,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster is a server with an administrator, who does what people do; agents
-// have their own credentials.
+// cluster is a server for one test, with a client that has the rights of an
+// administrator. Agents have their own credentials.
 type cluster struct {
 	*servertest.Server
 	admin kubernetes.Interface
-	// namespace is this test's own, as are nodes, whose names get suffix.
+	// namespace is used by this test only. suffix is added to the names of its nodes.
 	namespace, suffix string
 }
 
@@ -79,8 +78,8 @@ func launchShared() (*servertest.Server, error) {
 	return servertest.Launch(apiserver.Config{DataDir: dir})
 }
 
-// startCluster gives a test a namespace, and nodes of its own, on the shared
-// server.
+// startCluster returns a cluster on the shared server, with a namespace and a suffix for
+// nodes that no other test uses.
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
 	shared.Do(func() { shared.server, shared.err = launchShared() })
@@ -90,6 +89,7 @@ func startCluster(t testing.TB) *cluster {
 	return clusterOf(t, shared.server)
 }
 
+// clusterOf returns a cluster on the given server.
 func clusterOf(t testing.TB, server *servertest.Server) *cluster {
 	t.Helper()
 	id := shared.tests.Add(1)
@@ -101,8 +101,8 @@ func clusterOf(t testing.TB, server *servertest.Server) *cluster {
 	return c
 }
 
-// credential is a kubeconfig's way in for a node, got as an administrator gets
-// it.
+// credential returns the client configuration of a node. It runs the same command as an
+// administrator would: "holdfast kubeconfig --node".
 func (c *cluster) credential(t testing.TB, name string) *rest.Config {
 	t.Helper()
 	var out bytes.Buffer
@@ -117,7 +117,7 @@ func (c *cluster) credential(t testing.TB, name string) *rest.Config {
 	return servertest.Config(t, file)
 }
 
-// agent is an agent under test with what it asked the server for.
+// agent is an agent under test. It records the requests of the agent.
 type agent struct {
 	*node.Agent
 	name, root string
@@ -126,13 +126,14 @@ type agent struct {
 	ended      chan error
 }
 
-// startAgent runs an agent with the credential of its node. What the
-// configuration leaves open is filled in.
+// startAgent runs an agent with the credential of its node, and stops it when the test
+// ends. If config has no Root, the agent gets a temporary directory.
 func (c *cluster) startAgent(t testing.TB, config node.Config) *agent {
 	t.Helper()
 	return c.startAgentAs(t, c.credential(t, config.Name), config)
 }
 
+// startAgentAs runs an agent with the given credential.
 func (c *cluster) startAgentAs(t testing.TB, credential *rest.Config, config node.Config) *agent {
 	t.Helper()
 	config.Name += c.suffix
@@ -145,7 +146,7 @@ func (c *cluster) startAgentAs(t testing.TB, credential *rest.Config, config nod
 	}
 	a.root = config.Root
 	credential = rest.CopyConfig(credential)
-	credential.Wrap(func(next http.RoundTripper) http.RoundTripper { return a.requests.over(next) })
+	credential.Wrap(func(next http.RoundTripper) http.RoundTripper { return a.requests.wrap(next) })
 	client, err := node.Connect(credential, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -154,14 +155,14 @@ func (c *cluster) startAgentAs(t testing.TB, credential *rest.Config, config nod
 	if a.Agent, err = node.New(config); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it ends in the cleanup, after the test's own context
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // the cleanup ends it, later than t.Context()
 	a.cancel = cancel
 	go func() { a.ended <- a.Run(ctx) }()
 	t.Cleanup(func() { a.stop(t) })
 	return a
 }
 
-// stop ends the agent; a second call does nothing.
+// stop stops the agent and waits until it has ended. A second call does nothing.
 func (a *agent) stop(t testing.TB) {
 	t.Helper()
 	if a.cancel == nil {
@@ -174,13 +175,15 @@ func (a *agent) stop(t testing.TB) {
 	}
 }
 
-// requests counts what is asked of the server.
+// requests is a log of requests to the server.
 type requests struct {
 	mu  sync.Mutex
 	log []string
 }
 
-func (r *requests) over(next http.RoundTripper) http.RoundTripper {
+// wrap returns a transport that logs every request: its method, "metadata" or "full" for
+// the form of the response that it asks for, its URI, and the body of a DELETE.
+func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		what := "full"
 		if strings.Contains(request.Header.Get("Accept"), "PartialObjectMetadata") {
@@ -201,7 +204,7 @@ func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// count is how many requests contain all the parts.
+// count returns how many entries of the log contain all the parts.
 func (r *requests) count(parts ...string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,55 +225,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// apply creates objects from YAML documents.
-func (c *cluster) apply(t testing.TB, documents string) {
-	t.Helper()
-	for document := range strings.SplitSeq(documents, "\n---\n") {
-		var kind metav1.TypeMeta
-		decode(t, document, &kind)
-		var err error
-		switch kind.Kind {
-		case "ConfigMap":
-			obj := &corev1.ConfigMap{}
-			decode(t, document, obj)
-			_, err = c.admin.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
-		case "Secret":
-			obj := &corev1.Secret{}
-			decode(t, document, obj)
-			_, err = c.admin.CoreV1().Secrets(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
-		case "Pod":
-			obj := &corev1.Pod{}
-			decode(t, document, obj)
-			obj.Spec.NodeName += c.suffix
-			if obj.Spec.Containers == nil {
-				obj.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
-			}
-			// The default account may be a moment late.
-			servertest.Eventually(t, "pod created", func() bool {
-				_, err = c.admin.CoreV1().Pods(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
-				return err == nil || !strings.Contains(err.Error(), "service account")
-			})
-		default:
-			t.Fatalf("kind %q", kind.Kind)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func decode(t testing.TB, document string, into any) {
-	t.Helper()
-	if err := yaml.Unmarshal([]byte(document), into); err != nil {
-		t.Fatalf("%v in\n%s", err, document)
-	}
-}
-
-// pod is a pod on a node with volumes, in YAML's flow style.
-func pod(name, nodeName, volumes string) string {
-	return fmt.Sprintf("{kind: Pod, metadata: {name: %s}, spec: {nodeName: %s, automountServiceAccountToken: false, volumes: %s}}", name, nodeName, volumes)
-}
-
 func (c *cluster) uid(t testing.TB, pod string) string {
 	t.Helper()
 	obj, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), pod, metav1.GetOptions{})
@@ -280,14 +234,14 @@ func (c *cluster) uid(t testing.TB, pod string) string {
 	return string(obj.UID)
 }
 
-// path is a file of a pod's volume.
+// path returns the path of a file in the volumes of a pod, such as conf/app.conf.
 func (a *agent) path(c *cluster, t testing.TB, pod, file string) string {
 	t.Helper()
 	return filepath.Join(a.root, "pods", c.uid(t, pod), "volumes", file)
 }
 
-// sees waits until a file says what it should.
-func (a *agent) sees(c *cluster, t testing.TB, pod, file, want string) {
+// waitForFile waits until a file in the volumes of a pod has the wanted content.
+func (a *agent) waitForFile(c *cluster, t testing.TB, pod, file, want string) {
 	t.Helper()
 	path := a.path(c, t, pod, file)
 	servertest.Eventually(t, fmt.Sprintf("%s of pod %s says %q", file, pod, want), func() bool {
@@ -296,9 +250,9 @@ func (a *agent) sees(c *cluster, t testing.TB, pod, file, want string) {
 	})
 }
 
-// condition waits until the pod's condition says what it should, by its status
-// and a part of its message.
-func (c *cluster) condition(t testing.TB, pod string, status corev1.ConditionStatus, message string) {
+// waitForCondition waits until the condition VolumesReady of a pod has this status and
+// its message contains the text. An empty text means an empty message.
+func (c *cluster) waitForCondition(t testing.TB, pod string, status corev1.ConditionStatus, message string) {
 	t.Helper()
 	last := ""
 	servertest.Eventually(t, fmt.Sprintf("condition of pod %s: %s %q", pod, status, message), func() bool {
@@ -314,10 +268,17 @@ func (c *cluster) condition(t testing.TB, pod string, status corev1.ConditionSta
 				last = now
 				t.Logf("pod %s: %s", pod, now)
 			}
-			return condition.Status == status && strings.Contains(condition.Message, message) && (message == "") == (condition.Message == "")
+			return condition.Status == status && strings.Contains(condition.Message, message) &&
+				(message == "") == (condition.Message == "")
 		}
 		return false
 	})
+}
+
+// portOf returns the port of a URL.
+func portOf(t testing.TB, url string) int {
+	t.Helper()
+	return number(t, url[strings.LastIndex(url, ":")+1:])
 }
 
 func number(t testing.TB, text string) int {

@@ -2,7 +2,7 @@ package node
 
 import "syscall"
 
-// The numbers of file systems that have no disk, as statfs(2) gives them.
+// The types of file systems in memory, as returned by statfs(2).
 const (
 	tmpfs = 0x01021994
 	ramfs = 0x858458f6
@@ -14,12 +14,12 @@ func inMemory(dir string) (bool, error) {
 	if err := syscall.Statfs(dir, &stat); err != nil {
 		return false, err
 	}
-	// The type of the field differs among architectures.
+	// The integer type of this field depends on the architecture.
 	kind := uint32(stat.Type)
 	return kind == tmpfs || kind == ramfs, nil
 }
 
-// totalMemory is the memory of the host in bytes, 0 if it is not known.
+// totalMemory returns the memory of the host in bytes, or 0 if it is not known.
 func totalMemory() int64 {
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err != nil {

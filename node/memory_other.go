@@ -2,8 +2,10 @@
 
 package node
 
-// inMemory reports that a directory is on disk: nothing else is known here.
+// inMemory always reports a disk: the file system cannot be determined on this
+// operating system.
 func inMemory(string) (bool, error) { return false, nil }
 
-// totalMemory is the memory of the host in bytes, 0 if it is not known.
+// totalMemory returns 0: the memory of the host is not known on this operating
+// system.
 func totalMemory() int64 { return 0 }

@@ -16,13 +16,13 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// The modes of objects in use.
+// The values of the label mode, and of SourceStatus.Mode.
 const (
 	modeWatched   = "watched"
 	modeImmutable = "immutable"
 )
 
-// metrics are those of one agent.
+// metrics are the metrics of one agent.
 type metrics struct {
 	agent    *Agent
 	registry *prometheus.Registry
@@ -42,10 +42,14 @@ func newMetrics(agent *Agent) *metrics {
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "holdfast_node_volume_changes_total", Help: "Times that the files of a volume were replaced.",
 		}),
-		objects: prometheus.NewDesc("holdfast_node_objects_in_use", "ConfigMaps and Secrets in the volumes of this node, by how they are kept.", []string{"kind", "mode"}, nil),
-		watches: prometheus.NewDesc("holdfast_node_open_watches", "Watches that this agent has open, that of pods included.", nil, nil),
-		volumes: prometheus.NewDesc("holdfast_node_projected_volumes", "Volumes that have files.", nil, nil),
-		oldest:  prometheus.NewDesc("holdfast_node_oldest_unrefreshed_volume_seconds", "For how long a volume has not been what it should be, of the one that waits longest; 0 if there is none.", nil, nil),
+		objects: prometheus.NewDesc("holdfast_node_objects_in_use",
+			"ConfigMaps and Secrets in the volumes of this node, by how they are kept.", []string{"kind", "mode"}, nil),
+		watches: prometheus.NewDesc("holdfast_node_open_watches",
+			"Watches that this agent has open, that of pods included.", nil, nil),
+		volumes: prometheus.NewDesc("holdfast_node_projected_volumes",
+			"Volumes that have files.", nil, nil),
+		oldest: prometheus.NewDesc("holdfast_node_oldest_unrefreshed_volume_seconds",
+			"For how long a volume has not been what it should be, of the one that waits longest; 0 if there is none.", nil, nil),
 	}
 	m.registry.MustRegister(m, m.failures, m.changes)
 	return m
@@ -74,8 +78,8 @@ type objectLabels struct {
 	mode string
 }
 
-// count looks through the records. An object that was recreated counts twice
-// while pods have both.
+// count derives the gauges from the records. An object that was deleted and created
+// again counts twice while pods use both versions.
 func (a *Agent) count() (objects map[objectLabels]int, volumes int, oldest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +112,7 @@ func (s Source) mode() string {
 	return modeWatched
 }
 
-// serveMetrics answers /metrics until ctx ends.
+// serveMetrics serves /metrics until ctx ends.
 func (a *Agent) serveMetrics(ctx context.Context, running *sync.WaitGroup) error {
 	if a.MetricsAddress == "" {
 		return nil

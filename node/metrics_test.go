@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// gauge is a metric of the agent, by its name and the values of its labels.
+// gauge returns the value of a metric of the agent, by its name and the values of its labels.
 func (a *agent) gauge(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := a.Metrics().Gather()
@@ -48,8 +48,8 @@ func TestMetrics(t *testing.T) {
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", MetricsAddress: address})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: gone, secret: {secretName: gone}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
-	c.condition(t, "web", "False", "secret "+c.namespace+"/gone not found")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
+	c.waitForCondition(t, "web", "False", "secret "+c.namespace+"/gone not found")
 	read := func() string {
 		response, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
@@ -63,7 +63,8 @@ func TestMetrics(t *testing.T) {
 		return string(body)
 	}
 	for _, want := range []string{
-		`holdfast_node_objects_in_use{kind="configmap",mode="watched"} 1`, `holdfast_node_objects_in_use{kind="secret",mode="immutable"} 0`,
+		`holdfast_node_objects_in_use{kind="configmap",mode="watched"} 1`,
+		`holdfast_node_objects_in_use{kind="secret",mode="immutable"} 0`,
 		"holdfast_node_projected_volumes 1", "holdfast_node_open_watches ", "holdfast_node_refresh_failures_total ",
 	} {
 		if text := read(); !strings.Contains(text, "\n"+want) {

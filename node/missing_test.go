@@ -11,16 +11,17 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// event waits for an event about a pod.
-func (c *cluster) event(t testing.TB, pod, kind, message string) {
+// waitForEvent waits for an Event about a pod of this type, with this text in its message.
+func (c *cluster) waitForEvent(t testing.TB, pod, eventType, message string) {
 	t.Helper()
-	servertest.Eventually(t, "event "+kind+" of pod "+pod+": "+message, func() bool {
+	servertest.Eventually(t, "event "+eventType+" of pod "+pod+": "+message, func() bool {
 		events, err := c.admin.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, event := range events.Items {
-			if event.InvolvedObject.Kind == "Pod" && event.InvolvedObject.Name == pod && event.Type == kind && strings.Contains(event.Message, message) {
+			if event.InvolvedObject.Kind == "Pod" && event.InvolvedObject.Name == pod &&
+				event.Type == eventType && strings.Contains(event.Message, message) {
 				return true
 			}
 		}
@@ -28,21 +29,23 @@ func (c *cluster) event(t testing.TB, pod, kind, message string) {
 	})
 }
 
-// TestMissing: what is missing is said, and no longer when it is there, be it
-// mutable or not.
-func TestMissing(t *testing.T) {
+// TestMissingObjects checks that the condition and the Events of a pod name missing objects and
+// keys, and that the volumes become ready when these are created.
+func TestMissingObjects(t *testing.T) {
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
 			a := c.startAgent(t, config)
-			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key, items: [{key: password, path: pw}]}}]`))
-			c.condition(t, "web", "False", "volume conf: configmap "+c.namespace+"/app not found\nvolume key: secret "+c.namespace+"/key not found")
-			c.event(t, "web", "Warning", "configmap "+c.namespace+"/app not found")
+			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, `+
+				`{name: key, secret: {secretName: key, items: [{key: password, path: pw}]}}]`))
+			c.waitForCondition(t, "web", "False",
+				"volume conf: configmap "+c.namespace+"/app not found\nvolume key: secret "+c.namespace+"/key not found")
+			c.waitForEvent(t, "web", "Warning", "configmap "+c.namespace+"/app not found")
 
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 			c.apply(t, `{kind: Secret, metadata: {name: key}, stringData: {user: me}}`)
-			a.sees(c, t, "web", "conf/app.conf", "one")
-			c.condition(t, "web", "False", "secret "+c.namespace+"/key: key password not found")
+			a.waitForFile(c, t, "web", "conf/app.conf", "one")
+			c.waitForCondition(t, "web", "False", "secret "+c.namespace+"/key: key password not found")
 			key, err := c.admin.CoreV1().Secrets(c.namespace).Get(t.Context(), "key", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -51,69 +54,70 @@ func TestMissing(t *testing.T) {
 			if _, err := c.admin.CoreV1().Secrets(c.namespace).Update(t.Context(), key, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			a.sees(c, t, "web", "key/pw", "hunter2")
-			c.condition(t, "web", "True", "")
-			c.event(t, "web", "Normal", "all volumes are ready")
+			a.waitForFile(c, t, "web", "key/pw", "hunter2")
+			c.waitForCondition(t, "web", "True", "")
+			c.waitForEvent(t, "web", "Normal", "all volumes are ready")
 		})
 	}
 }
 
-// TestDeleted: without the object the files of a volume stay, unless it is
-// optional.
-func TestDeleted(t *testing.T) {
+// TestObjectDeleted checks that the files of a volume stay when its object is deleted, and that
+// they are removed if the object is optional.
+func TestObjectDeleted(t *testing.T) {
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 			a := c.startAgent(t, config)
-			c.apply(t, pod("web", "n1", `[{name: must, configMap: {name: app}}, {name: may, configMap: {name: app, optional: true}}, {name: never, secret: {secretName: never, optional: true}}]`))
-			a.sees(c, t, "web", "must/app.conf", "one")
-			a.sees(c, t, "web", "may/app.conf", "one")
-			c.condition(t, "web", "True", "")
+			c.apply(t, pod("web", "n1", `[{name: must, configMap: {name: app}}, {name: may, configMap: {name: app, optional: true}}, `+
+				`{name: never, secret: {secretName: never, optional: true}}]`))
+			a.waitForFile(c, t, "web", "must/app.conf", "one")
+			a.waitForFile(c, t, "web", "may/app.conf", "one")
+			c.waitForCondition(t, "web", "True", "")
 			if _, err := os.Readlink(a.path(c, t, "web", "never/..data")); err != nil {
 				t.Errorf("optional and missing: %v", err)
 			}
-			if err := c.admin.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			c.condition(t, "web", "False", "volume must: configmap "+c.namespace+"/app not found")
+			c.deleteConfigMap(t, "app")
+			c.waitForCondition(t, "web", "False", "volume must: configmap "+c.namespace+"/app not found")
 			servertest.Eventually(t, "the optional volume is empty", func() bool {
 				_, err := os.Lstat(a.path(c, t, "web", "may/app.conf"))
 				return os.IsNotExist(err)
 			})
-			a.sees(c, t, "web", "must/app.conf", "one")
+			a.waitForFile(c, t, "web", "must/app.conf", "one")
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: two}}`)
-			a.sees(c, t, "web", "must/app.conf", "two")
-			a.sees(c, t, "web", "may/app.conf", "two")
-			c.condition(t, "web", "True", "")
+			a.waitForFile(c, t, "web", "must/app.conf", "two")
+			a.waitForFile(c, t, "web", "may/app.conf", "two")
+			c.waitForCondition(t, "web", "True", "")
 		})
 	}
 }
 
-// TestImmutableThatLacksAKey: a pod that never had its volume is not pinned to
-// what it could not use.
-func TestImmutableThatLacksAKey(t *testing.T) {
+// TestImmutableWithoutKey checks that a pod is not pinned to an immutable object that lacks a
+// key, so it gets the object that is created next under this name.
+func TestImmutableWithoutKey(t *testing.T) {
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
 			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {other: one}}`)
 			a := c.startAgent(t, config)
 			c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app, items: [{key: app.conf, path: app.conf}]}}]`))
-			c.condition(t, "web", "False", "key app.conf not found")
+			c.waitForCondition(t, "web", "False", "key app.conf not found")
 			c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
-			a.sees(c, t, "web", "conf/app.conf", "two")
-			c.condition(t, "web", "True", "")
+			a.waitForFile(c, t, "web", "conf/app.conf", "two")
+			c.waitForCondition(t, "web", "True", "")
 		})
 	}
 }
 
-// TestModesAndOwners: what is on disk is open to whom it should be.
-func TestModesAndOwners(t *testing.T) {
+// TestFileModes checks the modes of files and directories, and that records contain neither the
+// content of Secrets nor a plain hash of it.
+func TestFileModes(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, modes["one watch for all"])
-	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app, defaultMode: 384}}, {name: key, secret: {secretName: key, items: [{key: password, path: a/b, mode: 256}]}}]`))
-	a.sees(c, t, "web", "key/a/b", "hunter2")
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app, defaultMode: 384}}, `+
+		`{name: key, secret: {secretName: key, items: [{key: password, path: a/b, mode: 256}]}}]`))
+	a.waitForFile(c, t, "web", "key/a/b", "hunter2")
 	uid := c.uid(t, "web")
 	for path, want := range map[string]os.FileMode{
 		"pods/" + uid: 0o750 | os.ModeDir, "pods/" + uid + "/volumes/conf/app.conf": 0o600, "pods/" + uid + "/volumes/key/a/b": 0o400,
@@ -128,12 +132,12 @@ func TestModesAndOwners(t *testing.T) {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode(), want)
 		}
 	}
-	// No record has a Secret's value, nor a plain hash of it.
 	record, err := os.ReadFile(filepath.Join(a.root, "state/pods/"+uid+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(record); strings.Contains(text, "hunter2") || strings.Count(text, `"hmac-sha256:`) != 2 || strings.Count(text, `"sha256:`) != 2 {
+	text := string(record)
+	if strings.Contains(text, "hunter2") || strings.Count(text, `"hmac-sha256:`) != 2 || strings.Count(text, `"sha256:`) != 2 {
 		t.Errorf("record %s", text)
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// Ref names an object.
+// Ref identifies an object by kind, namespace and name.
 type Ref struct {
 	Kind      projection.Kind `json:"kind"`
 	Namespace string          `json:"namespace"`
 	Name      string          `json:"name"`
 }
 
-// String is the reference as messages have it.
+// String returns the reference for messages, such as "secret default/key".
 func (r Ref) String() string { return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name) }
 
-// resource is the kind as the API's paths have it.
+// resourceOf returns the plural name of a kind in API paths.
 func resourceOf(kind projection.Kind) string {
 	if kind == projection.Secret {
 		return "secrets"
@@ -27,7 +27,8 @@ func resourceOf(kind projection.Kind) string {
 	return "configmaps"
 }
 
-// Object is the content of a ConfigMap or Secret. It is not changed once made.
+// Object is the content of a ConfigMap or Secret. It is shared and must not be
+// changed.
 type Object struct {
 	Ref             `json:",inline"`
 	UID             types.UID         `json:"uid"`
@@ -36,8 +37,7 @@ type Object struct {
 	Data            map[string][]byte `json:"data,omitempty"`
 }
 
-// objectOf is what a ConfigMap or Secret says to an agent; nil for anything
-// else.
+// objectOf converts a ConfigMap or Secret. It returns nil for any other type.
 func objectOf(obj any) *Object {
 	switch o := obj.(type) {
 	case *corev1.ConfigMap:
@@ -61,7 +61,7 @@ func objectOf(obj any) *Object {
 	return nil
 }
 
-// payload is the content as files, for its digest.
+// payload returns the content as files, to compute its digest.
 func (o *Object) payload() projection.Payload {
 	payload := projection.Payload{}
 	for key, value := range o.Data {

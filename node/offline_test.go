@@ -13,9 +13,9 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// inodes are the sets that volumes have, by the target of ..data: one that was
-// written anew has another.
-func inodes(t *testing.T, root string) map[string]string {
+// dataLinks returns the targets of the ..data links of all volumes. A volume that was written
+// again has another target.
+func dataLinks(t *testing.T, root string) map[string]string {
 	t.Helper()
 	links, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/*/..data"))
 	if err != nil {
@@ -30,9 +30,9 @@ func inodes(t *testing.T, root string) map[string]string {
 	return sets
 }
 
-// TestServerAway: without a server what is there stays, through a restart of the
-// agent too; with it again nothing is touched that has not changed.
-func TestServerAway(t *testing.T) {
+// TestServerDown checks that volumes stay as they are while the server is down, also if the agent
+// is restarted. When the server is back, only volumes that changed are written.
+func TestServerDown(t *testing.T) {
 	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
@@ -44,9 +44,11 @@ func TestServerAway(t *testing.T) {
 {kind: ConfigMap, metadata: {name: mutable}, data: {app.conf: one}}`)
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
-			c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, volumes: [{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}, {name: mutable, configMap: {name: mutable}}]}}`)
-			c.condition(t, "web", "True", "")
-			sets := inodes(t, a.root)
+			// With its token volume, the pod has four volumes.
+			c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, volumes: [{name: conf, configMap: {name: app}}, `+
+				`{name: key, secret: {secretName: key}}, {name: mutable, configMap: {name: mutable}}]}}`)
+			c.waitForCondition(t, "web", "True", "")
+			sets := dataLinks(t, a.root)
 			if len(sets) != 4 {
 				t.Fatalf("volumes %v", sets)
 			}
@@ -55,7 +57,8 @@ func TestServerAway(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// A crash left something; a file was tampered with.
+			// Simulate what a crash can leave in one volume, and a file that was changed in
+			// another.
 			a.stop(t)
 			volumes := filepath.Join(a.root, "pods", uid, "volumes")
 			if err := os.Symlink("nowhere", filepath.Join(volumes, "conf/..data_tmp")); err != nil {
@@ -74,53 +77,55 @@ func TestServerAway(t *testing.T) {
 					problems[volume.Volume] = volume.Problem.Error()
 				}
 			}
-			if diff := cmp.Diff(map[string]string{"mutable": "files are damaged: their digest is not that of what was projected"}, problems); diff != "" {
+			want := map[string]string{"mutable": "files are damaged: their digest is not that of what was projected"}
+			if diff := cmp.Diff(want, problems); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
-			servertest.Eventually(t, "the agent has repaired and found the damage", func() bool {
+			servertest.Eventually(t, "the agent has removed the leftover and found the damage", func() bool {
 				_, err := os.Lstat(filepath.Join(volumes, "conf/..data_tmp"))
 				return os.IsNotExist(err) && a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") > 0
 			})
-			if diff := cmp.Diff(sets, inodes(t, a.root)); diff != "" {
-				t.Errorf("without a server volumes changed (-before +after):\n%s", diff)
+			if diff := cmp.Diff(sets, dataLinks(t, a.root)); diff != "" {
+				t.Errorf("volumes changed while the server was down (-before +after):\n%s", diff)
 			}
 
-			// The server is back, at the same address.
-			port := server.URL()[strings.LastIndex(server.URL(), ":")+1:]
-			server = servertest.Start(t, apiserver.Config{DataDir: dir, Port: number(t, port)})
+			// Start the server again at the same address.
+			server = servertest.Start(t, apiserver.Config{DataDir: dir, Port: portOf(t, server.URL())})
 			c.Server, c.admin = server, server.Client(t)
-			a.sees(c, t, "web", "mutable/app.conf", "one")
-			c.setData(t, "mutable", "two", "")
-			a.sees(c, t, "web", "mutable/app.conf", "two")
-			after := inodes(t, a.root)
+			a.waitForFile(c, t, "web", "mutable/app.conf", "one")
+			c.setData(t, "mutable", "two")
+			a.waitForFile(c, t, "web", "mutable/app.conf", "two")
+			after := dataLinks(t, a.root)
 			for link, set := range sets {
 				if strings.Contains(link, "/mutable/") {
 					continue
 				}
 				if after[link] != set {
-					t.Errorf("%s was written anew", link)
+					t.Errorf("%s was written again", link)
 				}
 			}
 			if got := a.requests.count("GET", "/namespaces/"+c.namespace+"/secrets/key"); got != 0 {
-				t.Errorf("the immutable secret was asked for %d times", got)
+				t.Errorf("the immutable Secret was requested %d times", got)
 			}
 		})
 	}
 }
 
-// TestContentLost: the content of an immutable object that got lost on the host
-// is read again if it is still the same, and otherwise the files stay.
-func TestContentLost(t *testing.T) {
+// TestSavedObjectLost checks what happens if the saved content of an immutable object is damaged
+// on the host: the agent reads the object again if it still exists, and otherwise leaves the files
+// as they are.
+func TestSavedObjectLost(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	credential := c.credential(t, "n1")
 	config := node.Config{Name: "n1"}
 	a := c.startAgentAs(t, credential, config)
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	a.sees(c, t, "web", "conf/app.conf", "one")
-	c.condition(t, "web", "True", "")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
+	c.waitForCondition(t, "web", "True", "")
+	// restart restarts the agent and damages the saved object meanwhile.
 	restart := func() {
 		t.Helper()
 		a.stop(t)
@@ -135,17 +140,19 @@ func TestContentLost(t *testing.T) {
 		a = c.startAgentAs(t, credential, config)
 	}
 	restart()
-	servertest.Eventually(t, "it is read again", func() bool {
+	servertest.Eventually(t, "the object is read again", func() bool {
 		return a.requests.count("GET full", "/namespaces/"+c.namespace+"/configmaps/app") == 1
 	})
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
 	restart()
-	c.condition(t, "web", "False", "which this pod started with, is gone: the files stay as they are")
-	a.sees(c, t, "web", "conf/app.conf", "one")
+	c.waitForCondition(t, "web", "False", "which this pod started with, is gone: the files stay as they are")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 }
 
-func TestRefusesToStart(t *testing.T) {
+// TestStartFails checks that an agent does not start if another agent uses its root, or if its key
+// is readable by other users.
+func TestStartFails(t *testing.T) {
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	servertest.Eventually(t, "the agent has its root", func() bool {
@@ -164,6 +171,6 @@ func TestRefusesToStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "must be a file that only its owner may read") {
-		t.Errorf("an open key: %v", err)
+		t.Errorf("a key that others may read: %v", err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pin returns an object that is kept here, now for this pod too. It is nil if
-// there is none, or its content is not what it was.
-func (r *resolver) pin(n need, uid types.UID) *Object {
+// pinSaved pins the pod to the saved object with this UID and returns the object. It
+// returns nil if no such object is saved or its content was damaged on disk.
+func (r *resolver) pinSaved(n lookup, uid types.UID) *Object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.pinned[uid]
@@ -19,14 +19,15 @@ func (r *resolver) pin(n need, uid types.UID) *Object {
 	}
 	object, err := r.state.Object(uid)
 	if err != nil || r.digest.object(object) != kept.digest {
-		return nil // it is read again, as one that never was here
+		return nil // the caller reads it from the server again
 	}
 	kept.pods[n.uid] = true
 	return object
 }
 
-// keep saves an immutable object for a pod, before the pod gets it.
-func (r *resolver) keep(n need, object *Object) error {
+// pinNew saves an immutable object on disk and pins the pod to it. It has to succeed
+// before the pod gets the content.
+func (r *resolver) pinNew(n lookup, object *Object) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.state.SaveObject(object); err != nil {
@@ -41,8 +42,8 @@ func (r *resolver) keep(n need, object *Object) error {
 	return nil
 }
 
-// remember takes over what a record says is pinned.
-func (r *resolver) remember(record *Record) {
+// addPins adds the pins of a record that was loaded from disk.
+func (r *resolver) addPins(record *Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, source := range record.Sources {
@@ -58,9 +59,9 @@ func (r *resolver) remember(record *Record) {
 	}
 }
 
-// collect removes content that no record is pinned to: it was saved for a pod
-// that then did not get it.
-func (r *resolver) collect() error {
+// deleteUnpinned deletes the saved objects that no record is pinned to. An object
+// remains without a record if the agent stopped before it saved the record.
+func (r *resolver) deleteUnpinned() error {
 	uids, err := r.state.Objects()
 	if err != nil {
 		return err
@@ -75,9 +76,9 @@ func (r *resolver) collect() error {
 	return nil
 }
 
-// release lets go of what a pod was pinned to. Content that no pod has any more
-// is removed.
-func (r *resolver) release(pod types.UID) error {
+// unpin removes all pins of a pod, and deletes the saved objects that no other pod is
+// pinned to.
+func (r *resolver) unpin(pod types.UID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var failed []error
@@ -97,6 +98,7 @@ func (r *resolver) release(pod types.UID) error {
 	return errors.Join(failed...)
 }
 
+// isPinned reports whether any pod of this node is pinned to an object of this name.
 func (r *resolver) isPinned(ref Ref) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,13 +110,14 @@ func (r *resolver) isPinned(ref Ref) bool {
 	return false
 }
 
-// lock makes readers of one name wait for each other.
+// lock lets only one goroutine at a time read the object of a name. The others then
+// find the object that the first one saved.
 func (r *resolver) lock(ref Ref) (unlock func()) {
 	r.mu.Lock()
-	one := r.reading[ref]
+	one := r.readLocks[ref]
 	if one == nil {
-		one = &reading{}
-		r.reading[ref] = one
+		one = &readLock{}
+		r.readLocks[ref] = one
 	}
 	one.users++
 	r.mu.Unlock()
@@ -124,7 +127,7 @@ func (r *resolver) lock(ref Ref) (unlock func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if one.users--; one.users == 0 {
-			delete(r.reading, ref)
+			delete(r.readLocks, ref)
 		}
 	}
 }

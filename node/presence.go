@@ -11,50 +11,54 @@ import (
 )
 
 const (
-	// comeback is the time over which agents are spread that lose their server at
-	// the same moment.
+	// comeback is the longest delay before the first probe. The delay is random, so that
+	// not all agents that lost the same server probe it at once.
 	comeback = 5 * time.Second
-	// A server that is away is tried again after firstTry, then after twice as
-	// long each time, and up to as long again by chance.
+	// The next probes follow after firstTry, then after twice the last delay, up to
+	// lastTry. Each delay is extended by a random part of itself.
 	firstTry = time.Second
 	lastTry  = 4 * time.Second
 )
 
-// presence is what an agent knows of its server being there.
+// presence tracks whether an agent can reach its server, and decides which requests may
+// be sent. During an outage one request at a time is sent as a probe of the server.
 type presence struct {
 	tell func(line string)
 
 	mu    sync.Mutex
 	state serverState
-	// turns counts the states there have been, so that what began in one says
-	// nothing about another.
+	// turns counts the changes of state. The result of a request is ignored if the state
+	// changed after the request was allowed.
 	turns int
-	// next is when the server may be tried; trying says that somebody does.
+	// next is the earliest time of the next probe; trying is true while a probe is sent.
 	next   time.Time
 	trying bool
 	tries  wait.Backoff
-	// since is when the server was found away, and cause why.
+	// since is when the outage began, and cause its first error.
 	since time.Time
 	cause error
 	// changed is closed when any of this changes.
 	changed chan struct{}
 }
 
+// serverState is what is known about the server.
 type serverState int
 
 const (
-	// here: requests are made.
+	// here means that the server answers; all requests are sent.
 	here serverState = iota
-	// inDoubt: a watch was broken off, and nobody knows more.
+	// inDoubt means that a watch ended before its timeout. Requests that wait for the
+	// server wait for a probe; other requests are sent.
 	inDoubt
-	// away: a request did not get there.
+	// away means that a request did not reach the server. Only probes are sent.
 	away
 )
 
-// turn is a leave to make a request.
+// turn is the permission to send one request.
 type turn struct {
+	// number is the value of presence.turns when the permission was given.
 	number int
-	// try says that all others wait for this one.
+	// try is true if the request is a probe.
 	try bool
 }
 
@@ -62,10 +66,11 @@ func newPresence(tell func(line string)) *presence {
 	return &presence{tell: tell, changed: make(chan struct{})}
 }
 
-// wait returns when a request may be made, at once for one that is not patient:
-// then an error says that the server is away.
+// wait returns when a request may be sent. During an outage it blocks if ctx is from
+// waitForServer, until the request may be sent as a probe or the outage is over. For any
+// other ctx it returns an error at once, unless a probe is due.
 func (p *presence) wait(ctx context.Context) (turn, error) {
-	patient := isPatient(ctx)
+	patient := waitsForServer(ctx)
 	for {
 		p.mu.Lock()
 		due := time.Until(p.next)
@@ -83,7 +88,7 @@ func (p *presence) wait(ctx context.Context) (turn, error) {
 		}
 		changed := p.changed
 		if p.trying {
-			due = lastTry // whoever tries says how it went
+			due = lastTry // the result of the running probe wakes this request up
 		}
 		p.mu.Unlock()
 		timer := time.NewTimer(due)
@@ -98,7 +103,7 @@ func (p *presence) wait(ctx context.Context) (turn, error) {
 	}
 }
 
-// answered says that the server is there.
+// answered records that the server answered a request.
 func (p *presence) answered(t turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,8 +116,8 @@ func (p *presence) answered(t turn) {
 	p.become(here)
 }
 
-// failed says that a request did not get to the server. It reports whether the
-// server is taken for absent.
+// failed records that a request did not reach the server. It reports whether there is an
+// outage now.
 func (p *presence) failed(t turn, cause error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +140,8 @@ func (p *presence) failed(t turn, cause error) bool {
 	return true
 }
 
-// refused says that the server, or what stands before it, wants to be left
-// alone. That matters only as long as it is not known to be back.
+// refused records that the server, or a proxy in front of it, rejected a request because of
+// load. During an outage this counts as a failed probe; otherwise it has no effect.
 func (p *presence) refused(t turn, cause error) bool {
 	p.mu.Lock()
 	present := p.state == here
@@ -144,7 +149,8 @@ func (p *presence) refused(t turn, cause error) bool {
 	return !present && p.failed(t, cause)
 }
 
-// leave gives a turn back that came to nothing.
+// leave releases a turn whose request was canceled, so that another request can be the
+// probe.
 func (p *presence) leave(t turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +159,7 @@ func (p *presence) leave(t turn) {
 	}
 }
 
-// doubt says that the server broke something off.
+// doubt records that a watch ended before its timeout.
 func (p *presence) doubt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +169,7 @@ func (p *presence) doubt() {
 	}
 }
 
-// become begins a state, and has everybody who waits look at it. The caller has
-// the lock.
+// become sets the state and wakes up all requests that wait. The caller holds the lock.
 func (p *presence) become(state serverState) {
 	p.state, p.trying = state, false
 	p.turns++

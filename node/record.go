@@ -11,46 +11,49 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// Record is what an agent remembers of a pod. A record that is shared is not
-// changed any more; clone makes one that may be.
+// Record holds what an agent knows about one pod. A record that was passed to
+// setRecord or State must not be changed; change a clone instead.
 type Record struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid"`
-	// Sources are the objects that the volumes were made of.
+	// Sources are the objects that the volumes were made from.
 	Sources []Source `json:"sources,omitempty"`
-	// Volumes are the volumes that were projected, by name.
+	// Volumes are the volumes of the pod that have files, by name.
 	Volumes map[string]Volume `json:"volumes,omitempty"`
 }
 
-// Source is an object as a pod got it.
+// Source is the version of an object that a pod got.
 type Source struct {
 	Ref             `json:",inline"`
 	UID             types.UID `json:"uid"`
 	ResourceVersion string    `json:"resourceVersion"`
-	// Immutable says that the pod is pinned to this content.
+	// Immutable is true if the pod is pinned to this content.
 	Immutable bool `json:"immutable,omitempty"`
-	// Digest is that of the content, for Secrets an HMAC with the node's key.
+	// Digest is the digest of the content; for a Secret it is an HMAC.
 	Digest string `json:"digest"`
 }
 
-// Volume is what a volume was made to be.
+// Volume is the state of one volume of a pod.
 type Volume struct {
+	// Sources are the objects that the volume references, whether they exist or not.
 	Sources []Ref `json:"sources,omitempty"`
-	// Digest is that of the files; Previous that of those they were to replace,
-	// which a crash may have left in place.
+	// Digest is the digest of the current files. The record is saved before the files
+	// are replaced, so after a crash the volume may still have the files before that;
+	// Previous is their digest.
 	Digest   string  `json:"digest"`
 	Previous string  `json:"previous,omitempty"`
 	Secret   secrecy `json:"secret,omitempty"`
 	// Projected is when the files last changed.
 	Projected time.Time `json:"projected"`
-	// Notify says that the hook for this change has not run yet.
+	// Notify is true if the on-change hook has yet to run for the last change.
 	Notify bool `json:"notify,omitempty"`
-	// Tokens are the tokens among the files, by path.
+	// Tokens holds the service account tokens among the files, by path.
 	Tokens map[string]Token `json:"tokens,omitempty"`
 }
 
-// Token is when a token is due. The token itself is only in its file.
+// Token holds when a service account token is replaced and when it expires. The
+// token itself is stored only in its file.
 type Token struct {
 	Refresh time.Time `json:"refresh"`
 	Expires time.Time `json:"expires"`
@@ -60,9 +63,9 @@ func (t Token) equal(other Token) bool {
 	return t.Refresh.Equal(other.Refresh) && t.Expires.Equal(other.Expires)
 }
 
-func (r *Record) key() cache.ObjectName { return cache.NewObjectName(r.Namespace, r.Name) }
+func (r *Record) podName() cache.ObjectName { return cache.NewObjectName(r.Namespace, r.Name) }
 
-// source is the object that the pod got for a reference, or nil.
+// source returns the object that the pod got for a reference, or nil.
 func (r *Record) source(ref Ref) *Source {
 	for i := range r.Sources {
 		if r.Sources[i].Ref == ref {
@@ -72,7 +75,7 @@ func (r *Record) source(ref Ref) *Source {
 	return nil
 }
 
-// setSource remembers an object, and reports whether that is news.
+// setSource adds or replaces a source, and reports whether the record changed.
 func (r *Record) setSource(source Source) bool {
 	before := r.source(source.Ref)
 	switch {
@@ -86,13 +89,14 @@ func (r *Record) setSource(source Source) bool {
 	return true
 }
 
-// dropSource forgets an object, and reports whether it was known.
+// dropSource removes a source, and reports whether the record changed.
 func (r *Record) dropSource(ref Ref) bool {
 	before := len(r.Sources)
 	r.Sources = slices.DeleteFunc(r.Sources, func(s Source) bool { return s.Ref == ref })
 	return len(r.Sources) != before
 }
 
+// clone returns a copy that may be changed. Its Volumes is never nil.
 func (r *Record) clone() *Record {
 	c := *r
 	c.Sources = slices.Clone(r.Sources)
@@ -103,8 +107,8 @@ func (r *Record) clone() *Record {
 	return &c
 }
 
-// DamagedError says which records cannot be read, and why not. The pods, if they
-// are still there, are looked at anew.
+// DamagedError reports the records that cannot be read. The agent syncs these pods
+// without a record, as if they were new.
 type DamagedError struct {
 	Pods []types.UID
 	Err  error
@@ -113,10 +117,10 @@ type DamagedError struct {
 // Error implements error.
 func (e *DamagedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reasons.
+// Unwrap returns the errors of all records that cannot be read.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// isSecret reports whether a volume's files are secret: Secrets, and tokens.
+// isSecret reports whether a volume contains Secrets or tokens.
 func isSecret(refs []projection.Reference, tokens int) secrecy {
 	return tokens > 0 || secrecy(slices.ContainsFunc(refs, func(r projection.Reference) bool { return r.Kind == projection.Secret }))
 }

@@ -13,46 +13,52 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// refresh makes one volume what it should be.
+// refresh brings one volume up to date.
 type refresh struct {
 	agent  *Agent
 	pod    *corev1.Pod
 	volume *corev1.Volume
 	record *Record
-	// before is the record without what this refresh is to change.
+	// before is a copy of the record before this refresh changed it.
 	before *Record
 
-	// news says that the record has something to save.
-	news bool
-	// look asks for another look at what may change without being seen.
-	look bool
-	// again is when a token of the volume is due.
-	again time.Duration
+	// recordChanged is true if the record has to be saved.
+	recordChanged bool
+	// retry is true if the volume waits for a change that no watch reports.
+	retry bool
+	// after is the time until a token of the volume has to be replaced; 0 means that
+	// there is none.
+	after time.Duration
 }
 
-var errOnDisk = errors.New("secret content is only kept in memory, and the root of this agent is on a disk: use a root on tmpfs, or --secrets-on-disk")
+// errOnDisk is returned for a volume with Secrets or tokens if the root is on a disk
+// and --secrets-on-disk is not set.
+var errOnDisk = errors.New("secret content is only kept in memory, and the root of this agent is on a disk: " +
+	"use a root on tmpfs, or --secrets-on-disk")
 
 func (r *refresh) run(ctx context.Context) error {
 	a := r.agent
 	references := projection.References(r.volume)
 	tokens := projection.Tokens(r.volume)
 	next := Volume{Secret: isSecret(references, len(tokens)), Tokens: map[string]Token{}}
-	if bool(next.Secret) && a.onDisk {
+	if bool(next.Secret) && a.refuseSecrets {
 		return errOnDisk
 	}
-	sources := projection.Sources{Objects: map[projection.Reference]map[string][]byte{}, Tokens: map[string]string{}, Allocatable: allocatable()}
+	sources := projection.Sources{
+		Objects: map[projection.Reference]map[string][]byte{}, Tokens: map[string]string{}, Allocatable: allocatable(),
+	}
 	var objects []*Object
 	for _, reference := range references {
 		ref := Ref{reference.Kind, r.pod.Namespace, reference.Name}
 		next.Sources = append(next.Sources, ref)
-		object, err := a.resolver.resolve(ctx, need{
-			ref: ref, pod: cache.MetaObjectToName(r.pod), uid: r.pod.UID, had: r.record.source(ref),
+		object, err := a.resolver.resolve(ctx, lookup{
+			ref: ref, pod: cache.MetaObjectToName(r.pod), uid: r.pod.UID, previous: r.record.source(ref),
 		})
 		if err != nil {
 			return err
 		}
 		if object == nil {
-			r.look = r.look || !a.resolver.follower.sees()
+			r.retry = r.retry || !a.resolver.watcher.seesNewObjects()
 			continue
 		}
 		sources.Objects[reference] = object.Data
@@ -61,10 +67,10 @@ func (r *refresh) run(ctx context.Context) error {
 	tokenErr := r.tokens(ctx, tokens, &next, sources.Tokens)
 	payload, err := projection.Collect(r.pod, r.volume, sources)
 	if err != nil {
-		// A token that was not issued is seen by nobody but who asks for it again.
-		// An immutable object that lacks something is mended by another of its
-		// name. The pod has not started with it and is not pinned to it.
-		r.look = r.look || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
+		// No watch reports that the server would now issue a token. No watch reports
+		// either that an immutable object with a missing key was deleted and created
+		// again. The pod is not pinned to such an object, because it never got it.
+		r.retry = r.retry || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
 	r.before = r.record.clone()
@@ -76,62 +82,64 @@ func (r *refresh) run(ctx context.Context) error {
 	return tokenErr
 }
 
-// setSources remembers what the volume is made of, of all that it names.
+// setSources updates the sources in the record. named are all objects that the volume
+// references; objects are those that exist.
 func (r *refresh) setSources(named []Ref, objects []*Object) {
 	for _, ref := range named {
 		at := slices.IndexFunc(objects, func(o *Object) bool { return o.Ref == ref })
 		if at < 0 {
-			r.news = r.record.dropSource(ref) || r.news
+			r.recordChanged = r.record.dropSource(ref) || r.recordChanged
 			continue
 		}
 		object := objects[at]
-		r.news = r.record.setSource(Source{
+		r.recordChanged = r.record.setSource(Source{
 			Ref: ref, UID: object.UID, ResourceVersion: object.ResourceVersion,
 			Immutable: object.Immutable && r.agent.resolver.pins, Digest: r.agent.digest.object(object),
-		}) || r.news
+		}) || r.recordChanged
 	}
 }
 
-// write remembers what the volume is to be, and then makes it that.
+// write saves the record with the new state of the volume, then replaces the files
+// and runs the hooks.
 func (r *refresh) write(ctx context.Context, next Volume, payload projection.Payload) error {
 	a, name := r.agent, r.volume.Name
 	before, had := r.record.Volumes[name]
 	next.Projected, next.Notify, next.Previous = before.Projected, before.Notify, before.Previous
 	if !had || before.Digest != next.Digest {
 		next.Projected = a.Clock.Now().UTC()
-		next.Notify = a.hooks.named(r.pod, onChange) != ""
+		next.Notify = a.hooks.nameFor(r.pod, onChangeAnnotation) != ""
 		next.Previous = ""
 		if current, err := a.Volumes.Read(r.pod.UID, name); err == nil {
 			next.Previous = a.digest.sum(current, next.Secret)
 		}
-		r.news = true
+		r.recordChanged = true
 	}
-	if r.news || !maps.EqualFunc(before.Tokens, next.Tokens, Token.equal) {
+	if r.recordChanged || !maps.EqualFunc(before.Tokens, next.Tokens, Token.equal) {
 		r.record.Volumes[name] = next
-		if err := a.commit(r.record); err != nil {
+		if err := a.saveRecord(r.record); err != nil {
 			return err
 		}
 	}
 	var check func(string) error
-	if a.hooks.named(r.pod, checkFirst) != "" {
-		check = func(set string) error { return a.hooks.run(ctx, checkFirst, r.pod, set) }
+	if a.hooks.nameFor(r.pod, checkAnnotation) != "" {
+		check = func(set string) error { return a.hooks.run(ctx, checkAnnotation, r.pod, set) }
 	}
 	changed, err := a.Volumes.Write(r.pod.UID, name, payload, check)
 	if changed {
 		a.metrics.changes.Inc()
 	}
 	if err != nil && !changed {
-		// The pod has what it had, and is not pinned to anything else.
+		// The files were not replaced, so the pod keeps its previous sources and pins.
 		*r.record = *r.before
-		return errors.Join(err, a.commit(r.record))
+		return errors.Join(err, a.saveRecord(r.record))
 	}
 	if err != nil || !next.Notify {
 		return err
 	}
-	if err := a.hooks.run(ctx, onChange, r.pod, a.Volumes.Path(r.pod.UID, name)); err != nil {
+	if err := a.hooks.run(ctx, onChangeAnnotation, r.pod, a.Volumes.Path(r.pod.UID, name)); err != nil {
 		return err
 	}
 	next.Notify = false
 	r.record.Volumes[name] = next
-	return a.commit(r.record)
+	return a.saveRecord(r.record)
 }

@@ -18,34 +18,37 @@ import (
 )
 
 const (
-	// The kubelet's figures: a lease is good for leaseSeconds and renewed
-	// four times in that time; the Node says every statusEvery how it is.
+	// As in the kubelet: a lease is valid for leaseSeconds and is renewed every
+	// leaseEvery; the status of the Node is updated every statusEvery.
 	leaseSeconds = 40
 	leaseEvery   = 10 * time.Second
 	statusEvery  = 5 * time.Minute
 )
 
-// keepLease renews the lease by which the server knows that the agent lives.
+// keepLease renews the Lease of the node, which tells the server that the agent is
+// alive.
 func (a *Agent) keepLease(ctx context.Context) {
-	refused := a.refusals(ctx, "the lease of the node is not renewed; will be tried again")
-	lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil).Run(refused.over(ctx))
+	rejected := a.newRejectionLog(ctx, "the lease of the node is not renewed; will be tried again")
+	controller := lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil)
+	controller.Run(rejected.context(ctx))
 }
 
-// silently is for reflectors, which log every attempt. That the server is away is
-// said once (Connect), and what else it may have against them by complain.
-func silently(ctx context.Context) context.Context {
+// withoutLog returns a context for reflectors, which would log every failed attempt.
+// Connect reports once that the server cannot be reached, and logWatchError logs
+// other errors.
+func withoutLog(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
 
-// keepNode registers the node and keeps its status.
+// keepNode registers the node and keeps its status up to date.
 func (a *Agent) keepNode(ctx context.Context) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
 	retry := backoff
-	refused := a.refusals(ctx, "the node is not registered; will be tried again")
+	rejected := a.newRejectionLog(ctx, "the node is not registered; will be tried again")
 	for {
 		delay := wait.Jitter(statusEvery, 0.1)
 		if err := a.register(ctx); err != nil {
-			refused.add(err)
+			rejected.add(err)
 			delay = retry.Step()
 		} else {
 			retry = backoff
@@ -58,8 +61,8 @@ func (a *Agent) keepNode(ctx context.Context) {
 	}
 }
 
-// register creates the Node if it is missing and says in its status that the
-// agent is there.
+// register creates the Node if it is missing, and sets the condition Ready, the
+// capacity and the version of the agent in its status.
 func (a *Agent) register(ctx context.Context) error {
 	nodes := a.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, a.Name, metav1.GetOptions{})
@@ -73,7 +76,8 @@ func (a *Agent) register(ctx context.Context) error {
 	}
 	now := metav1.NewTime(a.Clock.Now())
 	ready := corev1.NodeCondition{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "AgentReady", Message: "holdfast keeps volumes here; it runs no containers",
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue,
+		Reason: "AgentReady", Message: "holdfast keeps volumes here; it runs no containers",
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}
 	for _, condition := range node.Status.Conditions {
@@ -85,7 +89,9 @@ func (a *Agent) register(ctx context.Context) error {
 		"conditions":  []corev1.NodeCondition{ready},
 		"capacity":    allocatable(),
 		"allocatable": allocatable(),
-		"nodeInfo":    map[string]string{"operatingSystem": runtime.GOOS, "architecture": runtime.GOARCH, "kubeletVersion": "holdfast-" + a.Version},
+		"nodeInfo": map[string]string{
+			"operatingSystem": runtime.GOOS, "architecture": runtime.GOARCH, "kubeletVersion": "holdfast-" + a.Version,
+		},
 	}})
 	if err != nil {
 		return err
@@ -97,7 +103,7 @@ func (a *Agent) register(ctx context.Context) error {
 	return nil
 }
 
-// allocatable is what the host has for pods.
+// allocatable returns the resources of the host that are available to pods.
 func allocatable() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(runtime.NumCPU()), resource.DecimalSI),

@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// VolumesReady is the condition of a pod that says whether its volumes are
-	// what they should be, and if not why.
+	// VolumesReady is the condition of a pod that is true if all its volumes are up
+	// to date. Its message lists what is wrong with the others.
 	VolumesReady corev1.PodConditionType = "holdfast.dev/VolumesReady"
 
 	reasonReady    = "VolumesReady"
 	reasonNotReady = "VolumesNotReady"
-	// longestMessage is about what an Event may say.
+	// longestMessage is the length at which a message is cut. The limit for Events is
+	// 1,024 bytes.
 	longestMessage = 1000
 )
 
-// startEvents sends events to the server until ctx ends.
+// startEvents sets up the recorder that sends Events to the server until ctx ends.
 func (a *Agent) startEvents(ctx context.Context, running *sync.WaitGroup) {
-	broadcaster := record.NewBroadcaster(record.WithContext(a.refusals(ctx, "an event of a pod is not recorded").over(ctx)))
+	broadcaster := record.NewBroadcaster(record.WithContext(a.newRejectionLog(ctx, "an event of a pod is not recorded").context(ctx)))
 	sink := broadcaster.StartRecordingToSink(&typedcore.EventSinkImpl{Interface: a.Client.CoreV1().Events("")})
 	a.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "holdfast-node", Host: a.Name})
 	running.Go(func() {
@@ -39,9 +40,10 @@ func (a *Agent) startEvents(ctx context.Context, running *sync.WaitGroup) {
 	})
 }
 
-// tell makes the pod's condition say what is wrong with its volumes, or that
-// nothing is, and sends an event when that changes.
-func (a *Agent) tell(ctx context.Context, pod *corev1.Pod, problems []string) error {
+// report sets the condition VolumesReady of the pod: true if there are no problems,
+// false with the problems as its message otherwise. It sends an Event if the message
+// changed.
+func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []string) error {
 	message := strings.Join(problems, "\n")
 	if len(message) > longestMessage {
 		message = strings.ToValidUTF8(message[:longestMessage], "") + "..."
@@ -50,29 +52,32 @@ func (a *Agent) tell(ctx context.Context, pod *corev1.Pod, problems []string) er
 	if message != "" {
 		want.Status, want.Reason, want.Message = corev1.ConditionFalse, reasonNotReady, message
 	}
-	is := conditionOf(pod)
+	current := conditionOf(pod)
 	a.mu.Lock()
-	told, again := a.told[pod.UID]
-	a.told[pod.UID] = message
+	last, known := a.reported[pod.UID]
+	a.reported[pod.UID] = message
 	a.mu.Unlock()
+	changed := !known || last != message
 	switch {
-	case message != "" && (!again || told != message):
+	case message != "" && changed:
 		a.events.Event(pod, corev1.EventTypeWarning, reasonNotReady, message)
-	case message == "" && is != nil && is.Status == corev1.ConditionFalse && (!again || told != ""):
+	case message == "" && changed && current != nil && current.Status == corev1.ConditionFalse:
 		a.events.Event(pod, corev1.EventTypeNormal, reasonReady, "all volumes are ready")
 	}
-	if is != nil && is.Status == want.Status && is.Reason == want.Reason && is.Message == want.Message {
+	if current != nil && current.Status == want.Status && current.Reason == want.Reason && current.Message == want.Message {
 		return nil
 	}
 	want.LastTransitionTime = metav1.NewTime(a.Clock.Now())
-	if is != nil && is.Status == want.Status {
-		want.LastTransitionTime = is.LastTransitionTime
+	if current != nil && current.Status == want.Status {
+		want.LastTransitionTime = current.LastTransitionTime
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
-		// Every field is said: one that is left out keeps what it had.
+		// Write every field, empty ones too: a strategic merge patch keeps the old
+		// value of a field that is left out.
 		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": want.Type, "status": want.Status, "reason": want.Reason, "message": want.Message, "lastTransitionTime": want.LastTransitionTime,
+			"type": want.Type, "status": want.Status, "reason": want.Reason, "message": want.Message,
+			"lastTransitionTime": want.LastTransitionTime,
 		}}},
 	})
 	if err != nil {
@@ -80,7 +85,7 @@ func (a *Agent) tell(ctx context.Context, pod *corev1.Pod, problems []string) er
 	}
 	_, err = a.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // gone, or another one by now: a watch tells
+		return nil // deleted, perhaps created again; the watch of pods reports it
 	}
 	if err != nil {
 		return fmt.Errorf("condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)

@@ -16,79 +16,87 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// metadataOnly asks the server to leave the content out.
+// metadataOnly is an Accept header that asks the server for the metadata of an object
+// without its content.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// resolver finds the object that a pod is to have for a name.
+// resolver decides which version of an object a pod gets.
 type resolver struct {
-	client   kubernetes.Interface
-	state    State
-	digest   digester
-	follower follower
-	// pins says that immutable objects are pinned; otherwise all are followed.
+	client  kubernetes.Interface
+	state   State
+	digest  digester
+	watcher objectWatcher
+	// pins is true if pods are pinned to immutable objects. Otherwise the agent
+	// watches all objects.
 	pins bool
 
 	mu sync.Mutex
-	// pinned are the immutable objects in use, each with the pods that have it.
+	// pinned holds the immutable objects in use, by UID.
 	pinned map[types.UID]*pinnedObject
-	// reading has a lock for each name that is being read, so that it is read
-	// once however many pods come at the same time.
-	reading map[Ref]*reading
+	// readLocks holds a lock for each object that is being read, so that the agent
+	// reads it once even if several pods need it at the same time.
+	readLocks map[Ref]*readLock
 }
 
+// pinnedObject is a saved object with the pods that are pinned to it.
 type pinnedObject struct {
 	ref    Ref
 	digest string
 	pods   map[types.UID]bool
 }
 
-type reading struct {
+// readLock is removed from resolver.readLocks when it has no more users.
+type readLock struct {
 	sync.Mutex
 	users int
 }
 
-// need is what a pod wants to have.
-type need struct {
+// lookup is a reference of a pod to an object.
+type lookup struct {
 	ref Ref
 	pod cache.ObjectName
 	uid types.UID
-	// had is what the pod has got before, or nil.
-	had *Source
+	// previous is the version of the object that the pod has now, or nil.
+	previous *Source
 }
 
-// resolve returns the object, or nil if there is none.
-func (r *resolver) resolve(ctx context.Context, n need) (*Object, error) {
-	if n.had != nil && n.had.Immutable && r.pins {
-		r.follower.unfollow(n.ref, n.pod)
-		return r.recall(ctx, n)
+// resolve returns the object that the pod is pinned to. If it is pinned to none,
+// resolve returns the current object of the name, or nil if none exists. It also
+// starts or stops watching the object for the pod.
+func (r *resolver) resolve(ctx context.Context, n lookup) (*Object, error) {
+	if n.previous != nil && n.previous.Immutable && r.pins {
+		r.watcher.unwatch(n.ref, n.pod)
+		return r.resolvePinned(ctx, n)
 	}
-	object, err := r.find(ctx, n)
+	object, err := r.resolveByName(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	if object != nil && object.Immutable && r.pins {
-		r.follower.unfollow(n.ref, n.pod)
+		r.watcher.unwatch(n.ref, n.pod)
 	} else {
-		r.follower.follow(n.ref, n.pod)
+		r.watcher.watch(n.ref, n.pod)
 	}
 	return object, nil
 }
 
-// find returns the object that has the name now.
-func (r *resolver) find(ctx context.Context, n need) (*Object, error) {
-	object, known := r.follower.current(n.ref)
-	if known && (object == nil || !older(object, n.had)) {
+// resolveByName returns the object that exists under the name now, and pins the pod
+// to it if it is immutable.
+func (r *resolver) resolveByName(ctx context.Context, n lookup) (*Object, error) {
+	object, known := r.watcher.current(n.ref)
+	if known && (object == nil || !older(object, n.previous)) {
 		return object, nil
 	}
 	unlock := r.lock(n.ref)
 	defer unlock()
-	// Somebody on this node may have the content already.
+	// If another pod of this node is pinned to an object of this name, reading the UID
+	// shows whether the saved content is still the current one.
 	if r.pins && r.isPinned(n.ref) {
 		uid, err := r.uidOf(ctx, n.ref)
 		if err != nil || uid == "" {
 			return nil, err
 		}
-		if object := r.pin(n, uid); object != nil {
+		if object := r.pinSaved(n, uid); object != nil {
 			return object, nil
 		}
 	}
@@ -97,17 +105,17 @@ func (r *resolver) find(ctx context.Context, n need) (*Object, error) {
 		return nil, err
 	}
 	if object.Immutable && r.pins {
-		if err := r.keep(n, object); err != nil {
+		if err := r.pinNew(n, object); err != nil {
 			return nil, err
 		}
 	}
 	return object, nil
 }
 
-// recall returns the very object that a pod is pinned to. It is not asked for
-// again unless its content got lost here.
-func (r *resolver) recall(ctx context.Context, n need) (*Object, error) {
-	if object := r.pin(n, n.had.UID); object != nil {
+// resolvePinned returns the object that the pod is pinned to. It reads the object
+// from the server only if the saved content is missing or damaged.
+func (r *resolver) resolvePinned(ctx context.Context, n lookup) (*Object, error) {
+	if object := r.pinSaved(n, n.previous.UID); object != nil {
 		return object, nil
 	}
 	unlock := r.lock(n.ref)
@@ -116,14 +124,14 @@ func (r *resolver) recall(ctx context.Context, n need) (*Object, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case object == nil || object.UID != n.had.UID || r.digest.object(object) != n.had.Digest:
-		return nil, &lostError{n.ref, n.had.UID}
+	case object == nil || object.UID != n.previous.UID || r.digest.object(object) != n.previous.Digest:
+		return nil, &lostError{n.ref, n.previous.UID}
 	}
-	return object, r.keep(n, object)
+	return object, r.pinNew(n, object)
 }
 
-// lostError says that content a pod is pinned to is nowhere any more, but in
-// the files that it has.
+// lostError is returned when the object that a pod is pinned to is neither saved on
+// this node nor on the server. Its content is then only in the files of the pod.
 type lostError struct {
 	ref Ref
 	uid types.UID
@@ -134,7 +142,7 @@ func (e *lostError) Error() string {
 	return fmt.Sprintf("%s with UID %s, which this pod started with, is gone: the files stay as they are", e.ref, e.uid)
 }
 
-// read reads an object from the server; nil says that there is none.
+// read reads an object from the server. It returns nil if there is none.
 func (r *resolver) read(ctx context.Context, ref Ref) (*Object, error) {
 	var obj any
 	var err error
@@ -152,7 +160,8 @@ func (r *resolver) read(ctx context.Context, ref Ref) (*Object, error) {
 	return objectOf(obj), nil
 }
 
-// uidOf reads the UID of an object and nothing else; "" says that there is none.
+// uidOf reads the UID of an object without its content. It returns "" if there is no
+// such object.
 func (r *resolver) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 	data, err := r.client.CoreV1().RESTClient().Get().Namespace(ref.Namespace).Resource(resourceOf(ref.Kind)).Name(ref.Name).
 		SetHeader("Accept", metadataOnly).Do(ctx).Raw()
@@ -169,8 +178,8 @@ func (r *resolver) uidOf(ctx context.Context, ref Ref) (types.UID, error) {
 	return meta.UID, nil
 }
 
-// older reports whether an object is an older version of what a pod has: the
-// watch is behind what was read.
+// older reports whether object is an older version of the one that the pod has. This
+// happens when the pod got it from a read and the watch is behind.
 func older(object *Object, had *Source) bool {
 	if had == nil || had.UID != object.UID {
 		return false

@@ -19,8 +19,8 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// soakTime is zero without HOLDFAST_SOAK: then a test is done when it has seen a
-// little.
+// soakTime returns the duration in HOLDFAST_SOAK. Without it, it returns 0, and a test ends after
+// its minimal number of rounds.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_SOAK")
@@ -34,58 +34,62 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// TestSoakRecreated deletes and recreates immutable objects while pods come and
-// go, and agents are restarted or killed: no file of a running pod ever changes,
-// a pod that came after an object was made gets that very one, and a pod that
-// came while it was made gets the old one or the new one.
+// TestSoakRecreated deletes immutable objects and creates them again, while pods are created and
+// deleted and agents are restarted or killed. No file of a running pod may ever change. A pod that
+// is created after an object gets this object. A pod that is created at the same time gets the old
+// or the new one.
 func TestSoakRecreated(t *testing.T) {
 	const atLeast, keep = 6, 5
 	limit := soakTime(t)
 	c := startCluster(t)
-	s := &recreation{cluster: c, watch: &fileWatch{seen: map[string]string{}}, uids: map[string]string{}}
-	for i, host := range []*host{{}, {config: node.Config{WatchEach: true}}, {}, {process: true}, {process: true, config: node.Config{WatchEach: true}}} {
+	s := &recreation{cluster: c, monitor: &fileMonitor{seen: map[string]string{}}, uids: map[string]string{}}
+	hosts := []*host{
+		{}, {config: node.Config{WatchEach: true}}, {},
+		{process: true}, {process: true, config: node.Config{WatchEach: true}},
+	}
+	for i, host := range hosts {
 		host.config.Name = fmt.Sprintf("n%d", i)
 		host.config.Root = t.TempDir()
 		host.credential = c.credential(t, host.config.Name)
 		host.start(t, c)
 		s.hosts = append(s.hosts, host)
-		s.watch.roots = append(s.watch.roots, host.config.Root)
+		s.monitor.roots = append(s.monitor.roots, host.config.Root)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel()
-	watching.Go(func() { s.watch.run(ctx) })
+	watching.Go(func() { s.monitor.run(ctx) })
 
 	s.create(t, 0)
 	n := 1
 	for begin := time.Now(); n <= atLeast || time.Since(begin) < limit; n++ {
 		s.round(t, n)
-		// The pods of the first round stay to the end.
+		// The pods of the first round stay until the end.
 		if old := n - keep; old > 1 {
 			s.remove(t, old)
 		}
 	}
 	cancel()
 	watching.Wait()
-	for _, change := range s.watch.changes {
+	for _, change := range s.monitor.changes {
 		t.Error(change)
 	}
 	t.Logf("%d rounds on %d agents, %d restarts, %d kills, %d files watched, read %d times",
-		n-1, len(s.hosts), s.restarts, s.kills, len(s.watch.seen), s.watch.reads)
+		n-1, len(s.hosts), s.restarts, s.kills, len(s.monitor.seen), s.monitor.reads)
 }
 
 // recreation is the state of TestSoakRecreated.
 type recreation struct {
 	*cluster
-	hosts []*host
-	watch *fileWatch
-	// uids are those of the config maps there have been, by what they say.
+	hosts   []*host
+	monitor *fileMonitor
+	// uids holds the UIDs of all ConfigMaps that were created, by their content.
 	uids            map[string]string
 	restarts, kills int
 }
 
-// create makes the objects of a round.
+// create creates the objects of a round.
 func (s *recreation) create(t *testing.T, n int) {
 	t.Helper()
 	s.apply(t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: "%[1]d"}}
@@ -100,8 +104,8 @@ func (s *recreation) create(t *testing.T, n int) {
 
 const recreatedVolumes = `[{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}]`
 
-// round recreates the objects, with pods that come before, meanwhile and
-// afterwards, and two agents that end in the middle of it.
+// round deletes the objects and creates them again. It creates pods before, meanwhile and
+// afterwards, and restarts two agents at the same time.
 func (s *recreation) round(t *testing.T, n int) {
 	t.Helper()
 	var restarting sync.WaitGroup
@@ -137,18 +141,18 @@ func (s *recreation) round(t *testing.T, n int) {
 	}
 	restarting.Wait()
 	for i, host := range s.hosts {
-		s.sees(t, host, fmt.Sprintf("after-%d-%d", n, i), fmt.Sprint(n))
-		s.sees(t, host, fmt.Sprintf("racing-%d-%d", n, i), fmt.Sprint(n-1), fmt.Sprint(n))
-		// A pod that came after the objects is pinned to them.
-		s.sees(t, host, fmt.Sprintf("after-1-%d", i), "1")
+		s.waitForVolumes(t, host, fmt.Sprintf("after-%d-%d", n, i), fmt.Sprint(n))
+		s.waitForVolumes(t, host, fmt.Sprintf("racing-%d-%d", n, i), fmt.Sprint(n-1), fmt.Sprint(n))
+		// The pods of the first round are pinned to its objects.
+		s.waitForVolumes(t, host, fmt.Sprintf("after-1-%d", i), "1")
 	}
 }
 
-// sees waits until a pod has its volumes, with one of the contents each, and is
-// pinned to the object that had it.
-func (s *recreation) sees(t *testing.T, host *host, pod string, contents ...string) {
+// waitForVolumes waits until the volumes of a pod are ready. It fails unless each has one of the
+// contents, and the pod is pinned to the object with this content.
+func (s *recreation) waitForVolumes(t *testing.T, host *host, pod string, contents ...string) {
 	t.Helper()
-	s.condition(t, pod, "True", "")
+	s.waitForCondition(t, pod, "True", "")
 	volumes := filepath.Join(host.config.Root, "pods", s.uid(t, pod), "volumes")
 	conf := ""
 	for _, volume := range []string{"conf", "key"} {
@@ -157,7 +161,7 @@ func (s *recreation) sees(t *testing.T, host *host, pod string, contents ...stri
 			t.Fatalf("%s is ready: %v", pod, err)
 		}
 		if !slices.Contains(contents, string(data)) {
-			t.Fatalf("%s: %s says %q, want one of %q", pod, volume, data, contents)
+			t.Fatalf("%s: %s is %q, want one of %q", pod, volume, data, contents)
 		}
 		if volume == "conf" {
 			conf = string(data)
@@ -172,25 +176,23 @@ func (s *recreation) sees(t *testing.T, host *host, pod string, contents ...stri
 			continue
 		}
 		if source := volume.Sources[0]; source.Mode != "immutable" || string(source.UID) != s.uids[conf] {
-			t.Fatalf("%s is made of %+v, want UID %s", pod, source, s.uids[conf])
+			t.Fatalf("%s uses %+v, want UID %s", pod, source, s.uids[conf])
 		}
 		return
 	}
-	t.Fatalf("%s is ready, and there is no record of it", pod)
+	t.Fatalf("%s is ready, but has no record", pod)
 }
 
-// remove deletes the pods of a round, and waits until their files are gone.
+// remove deletes the pods of a round and waits until their files are removed.
 func (s *recreation) remove(t *testing.T, n int) {
 	t.Helper()
 	for i, host := range s.hosts {
 		for _, when := range []string{"racing", "after"} {
 			name := fmt.Sprintf("%s-%d-%d", when, n, i)
 			dir := filepath.Join(host.config.Root, "pods", s.uid(t, name))
-			s.watch.forget(dir)
-			if err := s.admin.CoreV1().Pods(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			servertest.Eventually(t, "the files of "+name+" are gone", func() bool {
+			s.monitor.ignore(dir)
+			s.deletePod(t, name)
+			servertest.Eventually(t, "the files of "+name+" are removed", func() bool {
 				_, err := os.Lstat(dir)
 				return os.IsNotExist(err)
 			})
@@ -198,26 +200,27 @@ func (s *recreation) remove(t *testing.T, n int) {
 	}
 }
 
-// fileWatch reads the files of all pods over and over.
-type fileWatch struct {
+// fileMonitor reads the files of all pods again and again, and records every change.
+type fileMonitor struct {
 	roots []string
 
-	mu        sync.Mutex
-	seen      map[string]string
-	forgotten []string
-	changes   []string
-	reads     int
+	mu sync.Mutex
+	// seen holds the content of each file.
+	seen    map[string]string
+	ignored []string
+	changes []string
+	reads   int
 }
 
-// forget has the files of a pod left alone, which are to go.
-func (w *fileWatch) forget(dir string) {
+// ignore excludes the directory of a pod that is going to be deleted.
+func (w *fileMonitor) ignore(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forgotten = append(w.forgotten, dir+"/")
+	w.ignored = append(w.ignored, dir+"/")
 	maps.DeleteFunc(w.seen, func(file, _ string) bool { return strings.HasPrefix(file, dir+"/") })
 }
 
-func (w *fileWatch) run(ctx context.Context) {
+func (w *fileMonitor) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		for _, root := range w.roots {
 			files, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/*/app.conf"))
@@ -226,26 +229,26 @@ func (w *fileWatch) run(ctx context.Context) {
 				return
 			}
 			for _, file := range files {
-				w.look(file)
+				w.check(file)
 			}
 		}
 		for file := range w.known() {
-			w.look(file)
+			w.check(file)
 		}
-		time.Sleep(time.Millisecond) // the others need the machine too
+		time.Sleep(time.Millisecond) // leaves CPU time for the agents
 	}
 }
 
-func (w *fileWatch) known() map[string]string {
+func (w *fileMonitor) known() map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.seen)
 }
 
-func (w *fileWatch) look(file string) {
+func (w *fileMonitor) check(file string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, dir := range w.forgotten {
+	for _, dir := range w.ignored {
 		if strings.HasPrefix(file, dir) {
 			return
 		}
@@ -255,9 +258,9 @@ func (w *fileWatch) look(file string) {
 	before, had := w.seen[file]
 	switch {
 	case err != nil && had:
-		w.changes = append(w.changes, fmt.Sprintf("%s: said %q, then %v", file, before, err))
+		w.changes = append(w.changes, fmt.Sprintf("%s: was %q, then %v", file, before, err))
 	case err == nil && had && before != string(data):
-		w.changes = append(w.changes, fmt.Sprintf("%s: said %q, then %q", file, before, data))
+		w.changes = append(w.changes, fmt.Sprintf("%s: was %q, then %q", file, before, data))
 	case err == nil:
 		w.seen[file] = string(data)
 	}

@@ -15,21 +15,26 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// State is where an agent remembers. What was saved is there after a crash.
+// State stores records and pinned objects. What was saved is still there after a
+// crash.
 type State interface {
-	// Key is the secret of the node that digests of secret content are made
-	// with, the same one every time.
+	// Key returns the secret key of the node for digests of secret content. It
+	// returns the same key on every call, also after a restart.
 	Key() ([]byte, error)
-	// Records returns all that were saved, or with a *DamagedError those that can
-	// be read.
+	// Records returns all saved records. If some cannot be read, it returns the
+	// others and a *DamagedError.
 	Records() ([]*Record, error)
+	// SaveRecord adds or replaces the record of a pod.
 	SaveRecord(record *Record) error
+	// DeleteRecord deletes the record of a pod, if there is one.
 	DeleteRecord(uid types.UID) error
-	// Object returns an object that was saved, or fs.ErrNotExist.
+	// Object returns a saved object, or fs.ErrNotExist.
 	Object(uid types.UID) (*Object, error)
-	// Objects are the UIDs of those that were saved.
+	// Objects returns the UIDs of all saved objects.
 	Objects() ([]types.UID, error)
+	// SaveObject adds or replaces an object.
 	SaveObject(object *Object) error
+	// DeleteObject deletes an object, if it is saved.
 	DeleteObject(uid types.UID) error
 }
 
@@ -39,8 +44,8 @@ const (
 	recordSuffix = ".json"
 )
 
-// diskState is a State in the directory state of the agent's root, which only
-// the agent's user may enter: objects have the content of Secrets.
+// diskState is a State in the directory "state" below the root of the agent. Only the
+// user of the agent may enter it, because saved objects contain Secrets.
 type diskState struct {
 	dir string
 }
@@ -48,7 +53,7 @@ type diskState struct {
 func (d diskState) records() string { return filepath.Join(d.dir, "pods") }
 func (d diskState) objects() string { return filepath.Join(d.dir, "objects") }
 
-// open makes the directories and removes what a crash left.
+// open creates the directories and removes temporary files that a crash left.
 func (d diskState) open() error {
 	for _, dir := range []string{d.dir, d.records(), d.objects()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -76,7 +81,7 @@ func (d diskState) Key() ([]byte, error) {
 	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, keySize)
-		_, _ = rand.Read(key) // it never returns an error
+		_, _ = rand.Read(key) // crypto/rand.Read never returns an error
 		return key, save(file, key)
 	}
 	if err != nil {
@@ -104,7 +109,7 @@ func (d diskState) Records() ([]*Record, error) {
 	for _, file := range files {
 		record, uid := &Record{}, types.UID(strings.TrimSuffix(filepath.Base(file), recordSuffix))
 		if checkName(string(uid)) != nil {
-			continue // no record has that name
+			continue // not a file that SaveRecord wrote
 		}
 		err := load(file, record)
 		if err == nil && record.UID != uid {
@@ -158,8 +163,8 @@ func (d diskState) SaveObject(object *Object) error {
 // DeleteObject implements State.
 func (d diskState) DeleteObject(uid types.UID) error { return remove(d.objects(), uid) }
 
-// fileOf is the file of something with a UID, which comes from the API and is
-// not trusted to be a name.
+// fileOf returns the file for a UID. The UID comes from the API, so it is checked
+// before it becomes part of a path.
 func fileOf(dir string, uid types.UID) (string, error) {
 	if err := checkName(string(uid)); err != nil {
 		return "", err
@@ -167,6 +172,7 @@ func fileOf(dir string, uid types.UID) (string, error) {
 	return filepath.Join(dir, string(uid)+recordSuffix), nil
 }
 
+// checkName returns an error if a name cannot be one element of a path.
 func checkName(name string) error {
 	if name == "" || len(name) > 200 || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q cannot be the name of a file", name)
@@ -197,7 +203,8 @@ func saveJSON(dir string, uid types.UID, what any) error {
 	return save(file, data)
 }
 
-// save puts a file in place so that a crash leaves the old one or the new one.
+// save writes a file atomically: after a crash there is either the old or the new
+// content.
 func save(file string, data []byte) error {
 	disk := projection.OS{}
 	next := file + temporary

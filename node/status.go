@@ -14,34 +14,34 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// VolumeStatus is one volume, as an agent's root tells it.
+// VolumeStatus is the state of one volume, read from the root directory of an agent.
 type VolumeStatus struct {
 	Namespace, Pod string
 	UID            types.UID
 	Volume         string
-	// Path is where its files are.
+	// Path is the directory with the files.
 	Path string
-	// Digest is that of its files. Problem says why they are not what the agent
-	// wrote; nil says that they are.
-	Digest  string
+	// Digest is the digest of the files that the agent wrote.
+	Digest string
+	// Problem is nil if the files are still those that the agent wrote.
 	Problem error
 	// Projected is when the files last changed.
 	Projected time.Time
-	// Sources are the objects that it was made of.
+	// Sources are the objects that the volume references.
 	Sources []SourceStatus
 }
 
-// SourceStatus is an object as a pod has it. One that is optional and did not
-// exist has no UID.
+// SourceStatus is the version of an object that a pod has. An optional object that
+// does not exist has no UID.
 type SourceStatus struct {
 	Source
-	// Mode is watched or immutable.
+	// Mode is "watched" or "immutable".
 	Mode string
 }
 
-// ReadStatus reads what an agent keeps under its root, and compares the files
-// with what it remembers. It changes nothing, and needs neither the agent nor a
-// server.
+// ReadStatus returns the volumes below the root directory of an agent, and compares
+// their files with the records. It changes nothing. The agent may be running or not,
+// and the server is not needed.
 func ReadStatus(root string) ([]VolumeStatus, error) {
 	state := diskState{dir: filepath.Join(root, "state")}
 	if _, err := os.Stat(state.dir); err != nil {
@@ -85,7 +85,8 @@ func ReadStatus(root string) ([]VolumeStatus, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b VolumeStatus) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.UID, b.UID), cmp.Compare(a.Volume, b.Volume))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod),
+			cmp.Compare(a.UID, b.UID), cmp.Compare(a.Volume, b.Volume))
 	})
 	return all, nil
 }

@@ -17,28 +17,29 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// patience is how often something may go wrong before a pod is told: a server
-// that learns of a pod a moment after its node refuses that long.
-const patience = 4
+// reportAfterFailures is how many syncs of a pod may fail before the failure is
+// reported in its condition. The server may learn of a pod a moment after the node,
+// and rejects requests of the node for the objects of the pod until then.
+const reportAfterFailures = 4
 
-// outcome says when to look at a pod again.
+// outcome says when a pod has to be synced again.
 type outcome struct {
-	// retry asks for a look soon, later each time.
+	// retry is true if the pod has to be enqueued again, with backoff.
 	retry bool
-	// again, if there is one, asks for a look at that time.
-	again time.Duration
+	// after, unless it is 0, is the time after which the pod has to be synced again.
+	after time.Duration
 }
 
-// sync makes what is on disk for a name what it should be. It is never called
-// twice at a time for one name.
+// sync brings the files and records of the pods of this name up to date. The queue
+// never runs it twice at the same time for one name.
 func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error) {
-	pod, err := a.podOf(name)
+	pod, err := a.getPod(name)
 	if err != nil {
 		return outcome{}, err
 	}
-	for _, uid := range a.known(name) {
+	for _, uid := range a.recordedUIDs(name) {
 		if pod == nil || pod.UID != uid {
-			if err := a.forget(name, uid); err != nil {
+			if err := a.removePod(name, uid); err != nil {
 				return outcome{}, err
 			}
 		}
@@ -53,22 +54,24 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 	return a.refreshPod(ctx, pod)
 }
 
-// known are the UIDs of pods that had a name and are remembered.
-func (a *Agent) known(name cache.ObjectName) []types.UID {
+// recordedUIDs returns the UIDs of all pods of this name that have a record. A pod
+// that was deleted and created again has another UID.
+func (a *Agent) recordedUIDs(name cache.ObjectName) []types.UID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var uids []types.UID
 	for uid, record := range a.records {
-		if record.key() == name {
+		if record.podName() == name {
 			uids = append(uids, uid)
 		}
 	}
 	return uids
 }
 
-// forget removes everything there is of a pod: the files first, and what tells
-// of them last, so that a crash leaves nothing that nobody knows of.
-func (a *Agent) forget(name cache.ObjectName, uid types.UID) error {
+// removePod removes the files, the record and the pins of a pod. The record is removed
+// after the files: if the agent crashes in between, the next start finds the record
+// and removes the rest.
+func (a *Agent) removePod(name cache.ObjectName, uid types.UID) error {
 	if err := a.Volumes.Remove(uid); err != nil {
 		return fmt.Errorf("remove volumes of pod %s: %w", name, err)
 	}
@@ -77,67 +80,68 @@ func (a *Agent) forget(name cache.ObjectName, uid types.UID) error {
 	}
 	a.mu.Lock()
 	delete(a.records, uid)
-	delete(a.told, uid)
+	delete(a.reported, uid)
 	for id := range a.failing {
 		if id.pod == uid {
 			delete(a.failing, id)
 		}
 	}
 	a.mu.Unlock()
-	return a.resolver.release(uid)
+	return a.resolver.unpin(uid)
 }
 
-// finish ends a pod that is being deleted: nothing runs here that would need
-// its grace period.
+// finish removes the files of a pod that is being deleted and deletes the pod with a
+// grace period of 0. No container runs here that would need the grace period.
 func (a *Agent) finish(ctx context.Context, pod *corev1.Pod) error {
 	name := cache.MetaObjectToName(pod)
 	a.setUses(name, nil)
-	if err := a.forget(name, pod.UID); err != nil {
+	if err := a.removePod(name, pod.UID); err != nil {
 		return err
 	}
 	if ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0 {
-		return nil // the rest is for whoever put a finalizer on it
+		return nil // only finalizers keep the pod; their controllers remove them
 	}
 	err := a.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: ptr.To[int64](0), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it is gone, or another one has its name
+		return nil // deleted, perhaps created again with another UID
 	}
 	return err
 }
 
-// setUses remembers which objects a pod names; those that it does not name any
-// more are not followed for it.
+// setUses sets the objects that a pod references. It stops watching, for this pod, the
+// objects that the pod no longer references.
 func (a *Agent) setUses(name cache.ObjectName, refs []Ref) {
 	var gone []Ref
 	a.mu.Lock()
-	for ref, pods := range a.uses {
+	for ref, pods := range a.users {
 		if !pods[name] || slices.Contains(refs, ref) {
 			continue
 		}
 		gone = append(gone, ref)
 		delete(pods, name)
 		if len(pods) == 0 {
-			delete(a.uses, ref)
+			delete(a.users, ref)
 		}
 	}
 	for _, ref := range refs {
-		if a.uses[ref] == nil {
-			a.uses[ref] = map[cache.ObjectName]bool{}
+		if a.users[ref] == nil {
+			a.users[ref] = map[cache.ObjectName]bool{}
 		}
-		a.uses[ref][name] = true
+		a.users[ref][name] = true
 	}
 	a.mu.Unlock()
 	for _, ref := range gone {
-		a.resolver.follower.unfollow(ref, name)
+		a.resolver.watcher.unwatch(ref, name)
 	}
 }
 
-// refreshPod makes every volume of a pod what it should be, and tells the pod.
+// refreshPod brings every volume of a pod up to date and reports the result in the
+// condition of the pod.
 func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error) {
 	name := cache.MetaObjectToName(pod)
-	record := a.recordOf(name, pod.UID)
+	record := a.copyRecord(name, pod.UID)
 	var refs []Ref
 	for i := range pod.Spec.Volumes {
 		for _, reference := range projection.References(&pod.Spec.Volumes[i]) {
@@ -158,32 +162,33 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
-		result.retry = result.retry || r.look
-		if r.again > 0 && (result.again == 0 || r.again < result.again) {
-			result.again = r.again
+		result.retry = result.retry || r.retry
+		if r.after > 0 && (result.after == 0 || r.after < result.after) {
+			result.after = r.after
 		}
 		id := volumeID{pod.UID, volume.Name}
 		if err == nil {
-			a.mended(id)
+			a.markReady(id)
 			continue
 		}
 		a.metrics.failures.Inc()
-		a.failed(id)
+		a.markFailing(id)
 		var missing *projection.Missing
 		if errors.As(err, &missing) {
-			result.retry = result.retry || !a.resolver.follower.sees()
+			result.retry = result.retry || !a.resolver.watcher.seesNewObjects()
 		} else {
 			failed = append(failed, fmt.Errorf("volume %s: %w", volume.Name, err))
 		}
 		problems = append(problems, fmt.Sprintf("volume %s: %v", volume.Name, err))
 	}
-	if len(failed) == 0 || a.queue.NumRequeues(name) >= patience {
-		failed = append(failed, a.tell(ctx, pod, problems))
+	if len(failed) == 0 || a.queue.NumRequeues(name) >= reportAfterFailures {
+		failed = append(failed, a.report(ctx, pod, problems))
 	}
 	return result, errors.Join(failed...)
 }
 
-func (a *Agent) failed(id volumeID) {
+// markFailing records since when a volume is not up to date.
+func (a *Agent) markFailing(id volumeID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, already := a.failing[id]; !already {
@@ -191,7 +196,8 @@ func (a *Agent) failed(id volumeID) {
 	}
 }
 
-func (a *Agent) mended(id volumeID) {
+// markReady records that a volume is up to date.
+func (a *Agent) markReady(id volumeID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.failing, id)

@@ -14,21 +14,25 @@ import (
 )
 
 const (
-	// tokenLife is the life of a token whose projection does not say.
+	// tokenLife is the lifetime of a token if its projection sets none.
 	tokenLife = time.Hour
-	// A token is replaced when this part of its life is over, and at the latest
-	// after a day; a little earlier by chance, so that not all come at once. The
-	// figures are the kubelet's.
-	tokenUse    = 0.8
-	tokenLatest = 24 * time.Hour
-	tokenSpread = 10 * time.Second
-	// tokenRetry is when a token is asked for again that could not be replaced.
+	// A token is replaced after tokenRefreshFraction of its lifetime, and after
+	// tokenMaxAge at the latest. It is replaced up to tokenJitter earlier, so that not
+	// all tokens are requested at once. The values are those of the kubelet.
+	tokenRefreshFraction = 0.8
+	tokenMaxAge          = 24 * time.Hour
+	tokenJitter          = 10 * time.Second
+	// tokenRetry is the delay before the agent requests a token again that it could
+	// not replace.
 	tokenRetry = 10 * time.Second
 )
 
-// tokens fills in the tokens of a volume: those in its files as long as they are
-// fresh, and new ones then. One that cannot be replaced stays.
-func (r *refresh) tokens(ctx context.Context, wanted []*corev1.ServiceAccountTokenProjection, next *Volume, values map[string]string) error {
+// tokens adds the tokens of the volume to values and next.Tokens. It reuses a token
+// from the files until it is due, and requests a new one then. If that request fails,
+// the old token stays; the error is returned only if there is no token or it expired.
+func (r *refresh) tokens(
+	ctx context.Context, wanted []*corev1.ServiceAccountTokenProjection, next *Volume, values map[string]string,
+) error {
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -38,7 +42,7 @@ func (r *refresh) tokens(ctx context.Context, wanted []*corev1.ServiceAccountTok
 	files, err := a.Volumes.Read(r.pod.UID, r.volume.Name)
 	if err == nil {
 		if sum := a.digest.sum(files, before.Secret); sum != before.Digest && sum != before.Previous {
-			files = nil // not what was written
+			files = nil // the files were damaged
 		}
 	}
 	var failed []error
@@ -51,34 +55,36 @@ func (r *refresh) tokens(ctx context.Context, wanted []*corev1.ServiceAccountTok
 			switch {
 			case err == nil:
 				values[want.Path], next.Tokens[want.Path] = value, issued
-				r.due(issued.Refresh.Sub(now))
+				r.refreshAfter(issued.Refresh.Sub(now))
 				continue
 			case !have:
 				failed = append(failed, err)
 				continue
 			}
-			// It is good until it expires, and nothing is better than it then.
+			// The old token is valid until it expires. An expired token also stays in its
+			// file, but then the error is reported.
 			if !now.Before(token.Expires) {
 				failed = append(failed, err)
 			}
-			r.due(tokenRetry)
+			r.refreshAfter(tokenRetry)
 		} else {
-			r.due(token.Refresh.Sub(now))
+			r.refreshAfter(token.Refresh.Sub(now))
 		}
 		values[want.Path], next.Tokens[want.Path] = string(file.Data), token
 	}
 	return errors.Join(failed...)
 }
 
-// due asks for another look after a time.
-func (r *refresh) due(after time.Duration) {
+// refreshAfter asks for another sync of the pod after this time, and after one second
+// at the earliest. The shortest time of several calls counts.
+func (r *refresh) refreshAfter(after time.Duration) {
 	after = max(after, time.Second)
-	if r.again == 0 || after < r.again {
-		r.again = after
+	if r.after == 0 || after < r.after {
+		r.after = after
 	}
 }
 
-// request gets a new token, bound to this very pod.
+// request requests a new token that is bound to the pod by name and UID.
 func (r *refresh) request(ctx context.Context, want *corev1.ServiceAccountTokenProjection) (string, Token, error) {
 	account := r.pod.Spec.ServiceAccountName
 	if account == "" {
@@ -101,8 +107,9 @@ func (r *refresh) request(ctx context.Context, want *corev1.ServiceAccountTokenP
 	if life <= 0 {
 		life = expires.Sub(asked)
 	}
-	use := min(time.Duration(float64(life)*tokenUse), tokenLatest) - rand.N(tokenSpread)
-	// By this host's clock: it is what tells when the time has come.
+	use := min(time.Duration(float64(life)*tokenRefreshFraction), tokenMaxAge) - rand.N(tokenJitter)
+	// Compute the refresh time from the clock of this host, because the agent compares
+	// it with this clock.
 	token := Token{Refresh: asked.Add(use).UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second)}
 	return answer.Status.Token, token, nil
 }

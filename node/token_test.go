@@ -11,15 +11,13 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 )
 
-// claims reads what a token says, without judging it.
+// claims decodes a token without validating it, and returns its audiences and the UID of its pod.
 func claims(t testing.TB, token string) (audience []string, pod string) {
 	t.Helper()
 	parts := strings.Split(token, ".")
@@ -44,8 +42,8 @@ func claims(t testing.TB, token string) (audience []string, pod string) {
 	return body.Audience, body.Kubernetes.Pod.UID
 }
 
-// TestToken: a token is for its pod and audience, kept through a restart, and
-// replaced at four fifths of its life.
+// TestToken checks that a token is bound to its pod and audience, stays the same after a restart
+// of the agent, and is replaced after 80% of its lifetime.
 func TestToken(t *testing.T) {
 	c := startCluster(t)
 	begin := time.Now()
@@ -53,14 +51,14 @@ func TestToken(t *testing.T) {
 	config := node.Config{Name: "n1", Clock: clock}
 	credential := c.credential(t, "n1")
 	a := c.startAgentAs(t, credential, config)
-	c.apply(t, pod("web", "n1", `[{name: v, projected: {sources: [{serviceAccountToken: {path: token, audience: vault, expirationSeconds: 3600}}, {downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}]}}]`))
+	c.apply(t, pod("web", "n1", `[{name: v, projected: {sources: [`+
+		`{serviceAccountToken: {path: token, audience: vault, expirationSeconds: 3600}}, `+
+		`{downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}]}}]`))
+	// label changes a label of the pod and waits until the volume has it.
 	label := func(value string) {
 		t.Helper()
-		patch := fmt.Appendf(nil, `{"metadata":{"labels":{"app":%q}}}`, value)
-		if _, err := c.admin.CoreV1().Pods(c.namespace).Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		a.sees(c, t, "web", "v/labels", fmt.Sprintf("app=%q", value))
+		c.patchPod(t, "web", fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, value))
+		a.waitForFile(c, t, "web", "v/labels", fmt.Sprintf("app=%q", value))
 	}
 	label("one")
 	file := a.path(c, t, "web", "v/token")
@@ -77,21 +75,22 @@ func TestToken(t *testing.T) {
 	if len(audience) != 1 || audience[0] != "vault" || uid != c.uid(t, "web") {
 		t.Errorf("audience %v, pod %s", audience, uid)
 	}
-	c.condition(t, "web", "True", "")
+	c.waitForCondition(t, "web", "True", "")
 
-	// After half of its life a restart finds it good.
+	// After half of its lifetime, the token is still used after a restart.
 	a.stop(t)
 	clock.Step(30 * time.Minute)
 	config.Root = a.root
 	a = c.startAgentAs(t, credential, config)
-	// What is looked at a second time has been looked at: its time is noted.
+	// When the second change has been written, the first sync is complete, and the agent has
+	// set the timer for the next token.
 	label("two")
 	label("three")
 	if read() != first || a.requests.count("POST", "/token") != 0 {
 		t.Error("the token was replaced before its time")
 	}
-	// After four fifths there is another. The clock stays there: the first one
-	// would have been good for an hour.
+	// After 80% of the lifetime, 48 minutes, the token is replaced. The clock stops there,
+	// before the old token expires.
 	servertest.Eventually(t, "the token is replaced", func() bool {
 		if clock.Since(begin) < 48*time.Minute {
 			clock.Step(time.Minute)
@@ -102,32 +101,32 @@ func TestToken(t *testing.T) {
 		t.Errorf("replaced after %s", early)
 	}
 	if got := a.requests.count("POST", "/token"); got == 0 {
-		t.Error("nobody asked for a token")
+		t.Error("no token was requested")
 	}
 	label("four")
 }
 
-// TestFirstTokenRefused: a first token that the server refuses is asked for
-// again, although nothing changes that the agent could see.
-func TestFirstTokenRefused(t *testing.T) {
+// TestFirstTokenRejected checks that the agent requests a token again if the server rejected the
+// request for the first one, although no watch reports a change.
+func TestFirstTokenRejected(t *testing.T) {
 	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
 			credential := c.credential(t, "n1")
-			// The pod is looked at anew when it has been told, so more than once.
-			var refused atomic.Int64
+			// Reject several requests: the change of the condition also causes a sync.
+			var rejected atomic.Int64
 			credential.Wrap(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(request *http.Request) (*http.Response, error) {
-					if strings.HasSuffix(request.URL.Path, "/token") && refused.Add(1) <= 4 {
-						return stocks["not allowed"].answer(request)
+					if strings.HasSuffix(request.URL.Path, "/token") && rejected.Add(1) <= 4 {
+						return stockServers["with node authorizer"].reject(request)
 					}
 					return next.RoundTrip(request)
 				})
 			})
 			a := c.startAgentAs(t, credential, config)
 			c.apply(t, pod("web", "n1", `[{name: v, projected: {sources: [{serviceAccountToken: {path: token}}]}}]`))
-			c.condition(t, "web", "True", "")
+			c.waitForCondition(t, "web", "True", "")
 			if _, err := os.Stat(a.path(c, t, "web", "v/token")); err != nil {
 				t.Error(err)
 			}
@@ -135,12 +134,12 @@ func TestFirstTokenRefused(t *testing.T) {
 	}
 }
 
-// TestTokenOfEveryPod: the volume that every pod gets is complete.
-func TestTokenOfEveryPod(t *testing.T) {
+// TestServiceAccountVolume checks the files of the volume that the server adds to every pod.
+func TestServiceAccountVolume(t *testing.T) {
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1}}`)
-	c.condition(t, "web", "True", "")
+	c.waitForCondition(t, "web", "True", "")
 	status, err := node.ReadStatus(a.root)
 	if err != nil || len(status) != 1 {
 		t.Fatalf("%v, %v", status, err)
@@ -153,31 +152,30 @@ func TestTokenOfEveryPod(t *testing.T) {
 	}
 }
 
-// TestSecretsNeedMemory: on a disk no secret content is written, unless that is
-// allowed.
+// TestSecretsNeedMemory checks that the agent writes Secrets to a disk only with SecretsOnDisk.
 func TestSecretsNeedMemory(t *testing.T) {
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	onDisk := func(string) (bool, error) { return false, nil }
 	a := c.startAgent(t, node.Config{Name: "n1", InMemory: onDisk})
 	c.apply(t, pod("web", "n1", bothVolumes))
-	a.sees(c, t, "web", "conf/app.conf", "one")
-	c.condition(t, "web", "False", "volume key: secret content is only kept in memory, and the root of this agent is on a disk: use a root on tmpfs, or --secrets-on-disk")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
+	c.waitForCondition(t, "web", "False", "volume key: secret content is only kept in memory, "+
+		"and the root of this agent is on a disk: use a root on tmpfs, or --secrets-on-disk")
 	if got := a.requests.count("GET", "/namespaces/"+c.namespace+"/secrets/key"); got != 0 {
 		t.Errorf("the secret was read %d times", got)
 	}
 	b := c.startAgent(t, node.Config{Name: "n2", InMemory: onDisk, SecretsOnDisk: true})
 	c.apply(t, pod("allowed", "n2", bothVolumes))
-	b.sees(c, t, "allowed", "key/password", "hunter2")
+	b.waitForFile(c, t, "allowed", "key/password", "hunter2")
 	inMemory := func(string) (bool, error) { return true, nil }
 	b = c.startAgent(t, node.Config{Name: "n3", InMemory: inMemory})
 	c.apply(t, pod("memory", "n3", bothVolumes))
-	b.sees(c, t, "memory", "key/password", "hunter2")
+	b.waitForFile(c, t, "memory", "key/password", "hunter2")
 }
 
-// TestMemoryIsKnown: a root on a file system in memory is known to be one,
-// without being told.
-func TestMemoryIsKnown(t *testing.T) {
+// TestInMemory checks that the agent recognizes a file system in memory.
+func TestInMemory(t *testing.T) {
 	const memory = "/dev/shm"
 	mounts, err := os.ReadFile("/proc/mounts")
 	if err != nil || !strings.Contains(string(mounts), " "+memory+" tmpfs ") {

@@ -11,11 +11,11 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// Volumes is where an agent keeps the files of pods.
+// Volumes stores the files of the volumes of pods.
 type Volumes interface {
-	// Path is where the files of a volume are.
+	// Path returns the directory with the files of a volume.
 	Path(pod types.UID, volume string) string
-	// Write is projection.Writer's, for a volume.
+	// Write replaces the files of a volume, like projection.Writer.Write.
 	Write(pod types.UID, volume string, payload projection.Payload, check func(set string) error) (changed bool, err error)
 	// Read returns the files of a volume, or fs.ErrNotExist.
 	Read(pod types.UID, volume string) (projection.Payload, error)
@@ -23,23 +23,23 @@ type Volumes interface {
 	Repair(pod types.UID, volume string) error
 	// Remove removes all volumes of a pod.
 	Remove(pod types.UID) error
-	// Pods are those that have something here.
+	// Pods returns the UIDs of all pods that have files.
 	Pods() ([]types.UID, error)
 }
 
 // podMode is the mode of the directory of a pod.
 const podMode = 0o750
 
-// diskVolumes keeps volumes under the directory pods of the agent's root.
+// diskVolumes stores volumes in the directory "pods" below the root of the agent.
 type diskVolumes struct {
 	dir    string
 	writer projection.Writer
-	// group, if not negative, may look into the directories of pods.
+	// group, unless it is negative, gets access to the directories of pods.
 	group int
 }
 
-// open makes the directory. It and what is in it are there after a crash from
-// then on, also if an agent was killed before it had seen to that.
+// open creates the directory. It syncs the directory and its parent, because a
+// previous agent may have been killed before it did that.
 func (d diskVolumes) open() error {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (d diskVolumes) open() error {
 	return errors.Join(d.disk().SyncDir(filepath.Dir(d.dir)), d.disk().SyncDir(d.dir))
 }
 
-// makeDir makes the directory of a pod, if it is missing, on disk before what is
-// in it.
+// makeDir creates the directory of a pod if it is missing, and syncs its parent, so
+// that the directory is on disk before its content.
 func (d diskVolumes) makeDir(dir string) error {
 	err := d.disk().Mkdir(dir, podMode)
 	switch {
@@ -83,15 +83,16 @@ func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payl
 	if err := d.makeDir(dir); err != nil {
 		return false, err
 	}
-	// Neither the mode is left to the umask nor the group to who started the
-	// agent; nor does a crash in between leave them so.
-	if err := errors.Join(os.Chmod(dir, podMode), d.admit(dir)); err != nil {
+	// Mkdir applies the umask and uses the group of the process. Set both on every
+	// write, because a crash may have happened between Mkdir and this line.
+	if err := errors.Join(os.Chmod(dir, podMode), d.setGroup(dir)); err != nil {
 		return false, err
 	}
 	return d.writer.Write(d.Path(pod, volume), payload, check)
 }
 
-func (d diskVolumes) admit(dir string) error {
+// setGroup gives the group access to the directory of a pod.
+func (d diskVolumes) setGroup(dir string) error {
 	if d.group < 0 {
 		return nil
 	}

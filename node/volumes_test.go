@@ -10,47 +10,49 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// noted is the file system of the host, with a note of what was made and what
-// is on disk for sure.
-type noted struct {
+// recordingFS is the file system of the host. It records which directories were created, and
+// which were synced after their last change.
+type recordingFS struct {
 	projection.OS
-	made, synced []string
+	created, synced []string
 }
 
 // Mkdir implements projection.FS.
-func (n *noted) Mkdir(path string, mode fs.FileMode) error {
-	n.made, n.synced = append(n.made, path), slices.DeleteFunc(n.synced, func(dir string) bool { return dir == filepath.Dir(path) })
+func (n *recordingFS) Mkdir(path string, mode fs.FileMode) error {
+	n.created = append(n.created, path)
+	n.synced = slices.DeleteFunc(n.synced, func(dir string) bool { return dir == filepath.Dir(path) })
 	return n.OS.Mkdir(path, mode)
 }
 
 // SyncDir implements projection.FS.
-func (n *noted) SyncDir(path string) error {
+func (n *recordingFS) SyncDir(path string) error {
 	n.synced = append(n.synced, path)
 	return n.OS.SyncDir(path)
 }
 
-// TestDirectoriesAreOnDisk: what leads to a volume is on disk when the volume is.
-func TestDirectoriesAreOnDisk(t *testing.T) {
+// TestDirectoriesAreSynced checks that the parent of every directory that is created for a volume
+// is synced to disk.
+func TestDirectoriesAreSynced(t *testing.T) {
 	root := t.TempDir()
-	disk := &noted{}
+	disk := &recordingFS{}
 	dir := filepath.Join(root, "pods")
 	volumes, err := node.OpenVolumes(dir, disk)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(disk.synced, root) || !slices.Contains(disk.synced, dir) {
-		t.Errorf("after the start %v are on disk", disk.synced)
+		t.Errorf("after the start, only %v are synced", disk.synced)
 	}
 	payload := projection.Payload{"app.conf": {Data: []byte("one"), Mode: 0o644}}
 	if _, err := volumes.Write("uid", "conf", payload, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(disk.made, filepath.Join(dir, "uid")) {
-		t.Errorf("made %v", disk.made)
+	if !slices.Contains(disk.created, filepath.Join(dir, "uid")) {
+		t.Errorf("created %v", disk.created)
 	}
-	for _, path := range disk.made {
+	for _, path := range disk.created {
 		if !slices.Contains(disk.synced, filepath.Dir(path)) {
-			t.Errorf("%s was made, and after a crash it may not be there", path)
+			t.Errorf("the parent of %s was not synced", path)
 		}
 	}
 }

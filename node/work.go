@@ -29,12 +29,12 @@ const (
 	jitter     = 0.5
 )
 
-// work follows pods and objects and keeps the volumes, until ctx ends.
+// work watches pods and objects and syncs the volumes of all pods, until ctx ends.
 func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 	limiter := jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry)}
 	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Clock: a.Clock})
 	defer a.queue.ShutDown()
-	if err := a.followPods(); err != nil {
+	if err := a.watchPods(); err != nil {
 		return err
 	}
 	running.Go(func() { a.pods.RunWithContext(ctx) })
@@ -42,12 +42,12 @@ func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 		return nil
 	}
 	if a.holdfast && !a.WatchEach && !a.WatchImmutable {
-		a.resolver.follower = newFollowAll(a)
+		a.resolver.watcher = newWatchAll(a)
 	} else {
-		a.resolver.follower = &followEach{client: a.Client, watches: &a.watches, changed: a.changed, pins: !a.WatchImmutable}
+		a.resolver.watcher = &watchEach{client: a.Client, counter: &a.watches, notify: a.enqueueUsers, pins: !a.WatchImmutable}
 	}
-	running.Go(func() { a.resolver.follower.run(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), a.pods.HasSynced, a.resolver.follower.synced) {
+	running.Go(func() { a.resolver.watcher.run(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), a.pods.HasSynced, a.resolver.watcher.synced) {
 		return nil
 	}
 	if err := a.sweep(); err != nil {
@@ -63,18 +63,18 @@ func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 	return nil
 }
 
-// followPods sets up the informer of the node's pods.
-func (a *Agent) followPods() error {
+// watchPods creates the informer for the pods of the node.
+func (a *Agent) watchPods() error {
 	selector := fields.OneTermEqualSelector("spec.nodeName", a.Name).String()
 	pods := a.Client.CoreV1().Pods(metav1.NamespaceAll)
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = selector
-			return pods.List(patiently(ctx), o)
+			return pods.List(waitForServer(ctx), o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = selector
-			return a.watches.count(pods.Watch(patiently(ctx), o))
+			return a.watches.count(pods.Watch(waitForServer(ctx), o))
 		},
 	}
 	a.pods = cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
@@ -92,7 +92,7 @@ func (a *Agent) followPods() error {
 	return err
 }
 
-// shrink keeps of a pod what is looked at.
+// shrink removes the managed fields of a pod, which the agent does not need.
 func shrink(obj any) (any, error) {
 	if pod, ok := obj.(*corev1.Pod); ok {
 		pod.ManagedFields = nil
@@ -100,13 +100,13 @@ func shrink(obj any) (any, error) {
 	return obj, nil
 }
 
-// detect asks whether the server knows the selector of this agent: then it is
-// Holdfast, and pods end when their agent says so. It tries until there is an
-// answer; false means that ctx ended.
+// detect finds out whether the server is a Holdfast server, and sets a.holdfast: only a
+// Holdfast server supports the field selector usedByNode. It retries until the server
+// answers. It returns false if ctx ended before.
 func (a *Agent) detect(ctx context.Context) bool {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
 	for {
-		_, err := a.Client.CoreV1().ConfigMaps(metav1.NamespaceAll).List(patiently(ctx), metav1.ListOptions{
+		_, err := a.Client.CoreV1().ConfigMaps(metav1.NamespaceAll).List(waitForServer(ctx), metav1.ListOptions{
 			FieldSelector: usedByNode + "=" + a.Name, Limit: 1, ResourceVersion: "0",
 		})
 		switch {
@@ -116,8 +116,8 @@ func (a *Agent) detect(ctx context.Context) bool {
 		case apierrors.IsBadRequest(err):
 			return true
 		case apierrors.IsForbidden(err):
-			// A server that allows nodes to read objects by name alone says so
-			// before it looks at the selector.
+			// A stock API server with the node authorizer rejects any list of objects
+			// before it looks at the selector. Its version tells it apart.
 			version, versionErr := a.Client.Discovery().ServerVersion()
 			if versionErr == nil && !strings.Contains(version.GitVersion, "holdfast") {
 				return true
@@ -155,8 +155,8 @@ func (a *Agent) next(ctx context.Context) bool {
 	default:
 		a.queue.Forget(name)
 	}
-	if result.again > 0 {
-		a.queue.AddAfter(name, result.again)
+	if result.after > 0 {
+		a.queue.AddAfter(name, result.after)
 	}
 	return true
 }

@@ -7,13 +7,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// objectStore has what a reflector saw.
+// objectStore holds the objects that a reflector listed and watched.
 type objectStore struct {
-	changed func(Ref)
+	// notify is called after each change of an object.
+	notify func(Ref)
 
 	mu      sync.Mutex
 	objects map[Ref]*Object
-	filled  bool
+	// synced is true after the first list.
+	synced bool
 }
 
 var _ cache.ReflectorStore = &objectStore{}
@@ -27,10 +29,10 @@ func (s *objectStore) get(ref Ref) *Object {
 func (s *objectStore) isSynced() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.filled
+	return s.synced
 }
 
-// clear forgets what was seen: it is not followed any more.
+// clear removes all objects. The kind is no longer watched, so they may be outdated.
 func (s *objectStore) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +43,7 @@ func (s *objectStore) clear() {
 func (s *objectStore) Add(obj any) error {
 	object := objectOf(obj)
 	if object == nil {
-		return fmt.Errorf("%T is no object to follow", obj)
+		return fmt.Errorf("%T is neither a ConfigMap nor a Secret", obj)
 	}
 	s.mu.Lock()
 	if s.objects == nil {
@@ -49,7 +51,7 @@ func (s *objectStore) Add(obj any) error {
 	}
 	s.objects[object.Ref] = object
 	s.mu.Unlock()
-	s.changed(object.Ref)
+	s.notify(object.Ref)
 	return nil
 }
 
@@ -60,12 +62,12 @@ func (s *objectStore) Update(obj any) error { return s.Add(obj) }
 func (s *objectStore) Delete(obj any) error {
 	object := objectOf(obj)
 	if object == nil {
-		return fmt.Errorf("%T is no object to follow", obj)
+		return fmt.Errorf("%T is neither a ConfigMap nor a Secret", obj)
 	}
 	s.mu.Lock()
 	delete(s.objects, object.Ref)
 	s.mu.Unlock()
-	s.changed(object.Ref)
+	s.notify(object.Ref)
 	return nil
 }
 
@@ -76,7 +78,7 @@ func (s *objectStore) Replace(list []any, _ string) error {
 	for _, obj := range list {
 		object := objectOf(obj)
 		if object == nil {
-			return fmt.Errorf("%T is no object to follow", obj)
+			return fmt.Errorf("%T is neither a ConfigMap nor a Secret", obj)
 		}
 		objects[object.Ref] = object
 	}
@@ -91,10 +93,10 @@ func (s *objectStore) Replace(list []any, _ string) error {
 			changed = append(changed, ref)
 		}
 	}
-	s.objects, s.filled = objects, true
+	s.objects, s.synced = objects, true
 	s.mu.Unlock()
 	for _, ref := range changed {
-		s.changed(ref)
+		s.notify(ref)
 	}
 	return nil
 }

@@ -15,28 +15,28 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// logged is what an agent logs.
-type logged struct {
+// logBuffer collects the log of an agent.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (l *logged) Write(data []byte) (int, error) {
+func (l *logBuffer) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(data)
 }
 
-// String is all of it.
-func (l *logged) String() string {
+// String returns the log.
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// count is how many lines have all the parts.
-func (l *logged) count(parts ...string) int {
+// count returns how many lines contain all the parts.
+func (l *logBuffer) count(parts ...string) int {
 	count := 0
 next:
 	for line := range strings.Lines(l.String()) {
@@ -50,17 +50,17 @@ next:
 	return count
 }
 
-// TestRefusalsAreLogged: why the server does not let a node live is in the log,
-// and not once for every attempt.
-func TestRefusalsAreLogged(t *testing.T) {
+// TestRejectionsAreLogged checks that the agent logs why the server rejects its Lease, its Node and
+// its Events, and that it does not log this for every attempt.
+func TestRejectionsAreLogged(t *testing.T) {
 	c := startCluster(t)
 	credential := c.credential(t, "n1")
-	asked := &requests{}
+	sent := &requests{}
 	credential.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return asked.over(roundTripper(func(request *http.Request) (*http.Response, error) {
+		return sent.wrap(roundTripper(func(request *http.Request) (*http.Response, error) {
 			for _, part := range []string{"/leases", "/nodes", "/events"} {
 				if strings.Contains(request.URL.Path, part) {
-					return stock{http.StatusForbidden, "Forbidden", "no " + part + " for you"}.answer(request)
+					return stockServer{http.StatusForbidden, "Forbidden", "no " + part + " for you"}.reject(request)
 				}
 			}
 			return next.RoundTrip(request)
@@ -74,8 +74,9 @@ func TestRefusalsAreLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &logged{}
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log)))))
+	log := &logBuffer{}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log)))
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
@@ -84,13 +85,15 @@ func TestRefusalsAreLogged(t *testing.T) {
 		"/nodes":  "the node is not registered; will be tried again",
 		"/events": "an event of a pod is not recorded",
 	} {
-		servertest.Eventually(t, "it is said: "+what, func() bool { return log.count(what, "no "+part+" for you", `node="`+a.Name+`"`) > 0 })
+		servertest.Eventually(t, "logged: "+what, func() bool {
+			return log.count(what, "no "+part+" for you", `node="`+a.Name+`"`) > 0
+		})
 	}
-	// The third attempt comes after what was to be said of the second.
+	// When the third request is sent, the second one has been logged or not.
 	for _, part := range []string{"/leases", "/nodes"} {
-		servertest.Eventually(t, "it is tried again: "+part, func() bool { return asked.count(part) > 2 })
+		servertest.Eventually(t, "sent again: "+part, func() bool { return sent.count(part) > 2 })
 		if got := log.count("no " + part + " for you"); got != 1 {
-			t.Errorf("%s: said %d times", part, got)
+			t.Errorf("%s: logged %d times", part, got)
 		}
 	}
 	cancel()
@@ -98,6 +101,6 @@ func TestRefusalsAreLogged(t *testing.T) {
 		t.Error(err)
 	}
 	if log.count("canceled") > 0 {
-		t.Errorf("its end is logged: %s", log)
+		t.Errorf("the end of the context is logged: %s", log)
 	}
 }
