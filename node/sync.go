@@ -173,7 +173,7 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		}
 		a.metrics.failures.Inc()
 		a.markFailing(id)
-		var missing *projection.Missing
+		var missing *projection.MissingError
 		if errors.As(err, &missing) {
 			result.retry = result.retry || !a.resolver.watcher.seesNewObjects()
 		} else {

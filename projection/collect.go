@@ -11,46 +11,47 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Kind is what a volume takes content from by name.
+// Kind is a kind of object that volumes reference by name.
 type Kind string
 
-// The kinds of objects that volumes name, as messages call them.
+// The kinds, spelled as in messages and metrics.
 const (
 	ConfigMap Kind = "configmap"
 	Secret    Kind = "secret"
 )
 
-// Reference is an object that a volume names, in the namespace of its pod.
+// Reference is a reference of a volume to an object in the namespace of its pod.
 type Reference struct {
 	Kind Kind
 	Name string
 }
 
-// Sources is what Collect takes content from.
+// Sources holds the content that Collect puts into files.
 type Sources struct {
-	// Objects has the content of every object that exists, by key.
+	// Objects holds the data of every referenced object that exists, by key.
 	Objects map[Reference]map[string][]byte
-	// Tokens has the tokens by the path they are for.
+	// Tokens holds the service account tokens by the path of their file.
 	Tokens map[string]string
-	// Allocatable is what a limit is that a container does not set.
+	// Allocatable holds the resources of the node. They are the limits of a container
+	// that sets none.
 	Allocatable corev1.ResourceList
 }
 
-// Missing is the error of a volume whose sources lack something. It says
-// everything that they lack.
-type Missing struct {
+// MissingError lists all objects, keys and tokens that a volume needs and that Sources
+// does not have.
+type MissingError struct {
 	Problems []string
 }
 
 // Error implements error.
-func (m *Missing) Error() string { return strings.Join(m.Problems, "; ") }
+func (m *MissingError) Error() string { return strings.Join(m.Problems, "; ") }
 
-// Supported reports whether a volume is one of this package.
+// Supported reports whether this package can write a volume of this type.
 func Supported(volume *corev1.Volume) bool {
 	return volume.ConfigMap != nil || volume.Secret != nil || volume.DownwardAPI != nil || volume.Projected != nil
 }
 
-// References are the objects that a volume names, each once.
+// References returns the objects that a volume references, each once.
 func References(volume *corev1.Volume) []Reference {
 	var refs []Reference
 	for _, source := range sourcesOf(volume) {
@@ -70,7 +71,7 @@ func References(volume *corev1.Volume) []Reference {
 	return refs
 }
 
-// Tokens are the service account tokens that a volume has.
+// Tokens returns the service account token projections of a volume.
 func Tokens(volume *corev1.Volume) []*corev1.ServiceAccountTokenProjection {
 	var tokens []*corev1.ServiceAccountTokenProjection
 	for _, source := range sourcesOf(volume) {
@@ -81,9 +82,9 @@ func Tokens(volume *corev1.Volume) []*corev1.ServiceAccountTokenProjection {
 	return tokens
 }
 
-// Collect puts the files of a volume together: each source in its order, a later
-// one winning where two have the same path. An error that is *Missing says that
-// sources lack what is not optional; any other that the volume is wrong.
+// Collect returns the files of a volume. If two sources of a projected volume have the
+// same path, the later source wins. The error is a *MissingError if something is missing
+// that is not optional. Any other error means that the volume itself is invalid.
 func Collect(pod *corev1.Pod, volume *corev1.Volume, sources Sources) (Payload, error) {
 	c := collector{pod: pod, sources: sources, mode: defaultMode(volume), payload: Payload{}}
 	for _, source := range sourcesOf(volume) {
@@ -99,19 +100,20 @@ func Collect(pod *corev1.Pod, volume *corev1.Volume, sources Sources) (Payload, 
 		case source.ServiceAccountToken != nil:
 			c.token(source.ServiceAccountToken)
 		default:
-			c.wrong = append(c.wrong, errors.New("a projected source is of a kind that is not supported here"))
+			c.invalid = append(c.invalid, errors.New("a projected source is of a kind that is not supported here"))
 		}
 	}
 	switch {
-	case len(c.wrong) > 0:
-		return nil, errors.Join(c.wrong...)
+	case len(c.invalid) > 0:
+		return nil, errors.Join(c.invalid...)
 	case len(c.missing) > 0:
-		return nil, &Missing{Problems: c.missing}
+		return nil, &MissingError{Problems: c.missing}
 	}
 	return c.payload, c.payload.Check()
 }
 
-// sourcesOf is a volume as the projected volume that it is the short form of.
+// sourcesOf returns the sources of a projected volume. A ConfigMap, Secret or downward
+// API volume is converted to a projected volume with one source.
 func sourcesOf(volume *corev1.Volume) []corev1.VolumeProjection {
 	switch {
 	case volume.ConfigMap != nil:
@@ -132,7 +134,7 @@ func sourcesOf(volume *corev1.Volume) []corev1.VolumeProjection {
 	return nil
 }
 
-// defaultMode is the mode of files that have none of their own.
+// defaultMode returns the mode of files for which the volume sets no mode.
 func defaultMode(volume *corev1.Volume) fs.FileMode {
 	var mode *int32
 	switch {
@@ -148,25 +150,27 @@ func defaultMode(volume *corev1.Volume) fs.FileMode {
 	return modeOf(mode, 0o644)
 }
 
-func modeOf(mode *int32, otherwise fs.FileMode) fs.FileMode {
+// modeOf returns the permission bits of mode, or fallback if mode is nil.
+func modeOf(mode *int32, fallback fs.FileMode) fs.FileMode {
 	if mode == nil {
-		return otherwise
+		return fallback
 	}
 	return fs.FileMode(*mode).Perm()
 }
 
-// collector is a payload in the making.
+// collector builds the payload of one volume.
 type collector struct {
 	pod     *corev1.Pod
 	sources Sources
 	mode    fs.FileMode
 	payload Payload
+	// missing lists what the sources lack, invalid what is wrong with the volume.
 	missing []string
-	wrong   []error
+	invalid []error
 }
 
-// object adds the keys of a ConfigMap or Secret: all, or those in items under
-// the paths given there.
+// object adds the files of a ConfigMap or Secret: one for each key, or one for each
+// item if items are set.
 func (c *collector) object(ref Reference, items []corev1.KeyToPath, optional *bool) {
 	data, found := c.sources.Objects[ref]
 	mayMiss := optional != nil && *optional
@@ -198,7 +202,8 @@ func (c *collector) object(ref Reference, items []corev1.KeyToPath, optional *bo
 func (c *collector) token(projection *corev1.ServiceAccountTokenProjection) {
 	token, found := c.sources.Tokens[projection.Path]
 	if !found {
-		c.missing = append(c.missing, fmt.Sprintf("token for %s of service account %s/%s not issued", projection.Path, c.pod.Namespace, c.pod.Spec.ServiceAccountName))
+		c.missing = append(c.missing, fmt.Sprintf("token for %s of service account %s/%s not issued",
+			projection.Path, c.pod.Namespace, c.pod.Spec.ServiceAccountName))
 		return
 	}
 	c.payload[projection.Path] = File{Data: []byte(token), Mode: c.mode}

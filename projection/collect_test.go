@@ -24,7 +24,7 @@ spec:
     resources: {limits: {cpu: 1500m}, requests: {memory: 100Mi}}
 `
 
-// objects are what exists, by kind and name.
+// objects are the objects that exist.
 var objects = map[projection.Reference]map[string][]byte{
 	{Kind: projection.ConfigMap, Name: "app"}:   {"a.conf": []byte("a"), "b.conf": []byte("b")},
 	{Kind: projection.ConfigMap, Name: "other"}: {"a.conf": []byte("other")},
@@ -36,49 +36,97 @@ var objects = map[projection.Reference]map[string][]byte{
 func TestCollect(t *testing.T) {
 	tests := map[string]struct {
 		volume string
-		// want has the files, as path mode content.
+		// want lists the files as "path mode content".
 		want    []string
 		wantErr string
 	}{
-		"config map":                {volume: `configMap: {name: app}`, want: []string{"a.conf 0644 a", "b.conf 0644 b"}},
-		"default mode":              {volume: `configMap: {name: app, defaultMode: 0400}`, want: []string{"a.conf 0400 a", "b.conf 0400 b"}},
-		"items":                     {volume: `configMap: {name: app, items: [{key: a.conf, path: etc/x}]}`, want: []string{"etc/x 0644 a"}},
-		"mode of an item":           {volume: `configMap: {name: app, items: [{key: a.conf, path: x, mode: 0600}]}`, want: []string{"x 0600 a"}},
-		"one key, two paths":        {volume: `configMap: {name: app, items: [{key: a.conf, path: x}, {key: a.conf, path: yy}]}`, want: []string{"x 0644 a", "yy 0644 a"}},
-		"empty":                     {volume: `configMap: {name: empty}`},
-		"not found":                 {volume: `configMap: {name: gone}`, wantErr: "configmap shop/gone not found"},
-		"not found, optional":       {volume: `configMap: {name: gone, optional: true}`},
-		"key not found":             {volume: `configMap: {name: app, items: [{key: z, path: z}, {key: yy, path: yy}]}`, wantErr: "configmap shop/app: key z not found; configmap shop/app: key yy not found"},
-		"key not found, optional":   {volume: `configMap: {name: app, optional: true, items: [{key: z, path: z}, {key: a.conf, path: x}]}`, want: []string{"x 0644 a"}},
-		"secret":                    {volume: `secret: {secretName: key}`, want: []string{"password 0644 hunter2"}},
-		"secret not found":          {volume: `secret: {secretName: gone}`, wantErr: "secret shop/gone not found"},
-		"path out of the volume":    {volume: `configMap: {name: app, items: [{key: a.conf, path: ../x}]}`, wantErr: `path "../x": must not start with ".."`},
-		"path through":              {volume: `configMap: {name: app, items: [{key: a.conf, path: x/../../y}]}`, wantErr: `path "x/../../y": must be in its shortest form, without ".", ".." and empty elements`},
-		"absolute path":             {volume: `configMap: {name: app, items: [{key: a.conf, path: /etc/x}]}`, wantErr: `path "/etc/x": must be relative`},
-		"key that the layout uses":  {volume: `configMap: {name: bad}`, wantErr: `path "..data": must not start with ".."`},
-		"file and directory":        {volume: `configMap: {name: app, items: [{key: a.conf, path: x}, {key: b.conf, path: x/y}]}`, wantErr: `path "x/y": "x" is a file`},
-		"later wins":                {volume: `projected: {sources: [{configMap: {name: app}}, {configMap: {name: other}}]}`, want: []string{"a.conf 0644 other", "b.conf 0644 b"}},
-		"later wins, the other way": {volume: `projected: {sources: [{configMap: {name: other}}, {configMap: {name: app}}]}`, want: []string{"a.conf 0644 a", "b.conf 0644 b"}},
-		"projected with all": {
-			volume: `projected: {defaultMode: 0440, sources: [{secret: {name: key}}, {serviceAccountToken: {path: token}}, {downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}]}}]}`,
-			want:   []string{"ns 0440 shop", "password 0440 hunter2", "token 0440 t0ken"},
+		"config map":      {volume: `configMap: {name: app}`, want: []string{"a.conf 0644 a", "b.conf 0644 b"}},
+		"default mode":    {volume: `configMap: {name: app, defaultMode: 0400}`, want: []string{"a.conf 0400 a", "b.conf 0400 b"}},
+		"items":           {volume: `configMap: {name: app, items: [{key: a.conf, path: etc/x}]}`, want: []string{"etc/x 0644 a"}},
+		"mode of an item": {volume: `configMap: {name: app, items: [{key: a.conf, path: x, mode: 0600}]}`, want: []string{"x 0600 a"}},
+		"one key, two paths": {
+			volume: `configMap: {name: app, items: [{key: a.conf, path: x}, {key: a.conf, path: yy}]}`,
+			want:   []string{"x 0644 a", "yy 0644 a"},
 		},
-		"everything that lacks": {
-			volume:  `projected: {sources: [{secret: {name: gone}}, {configMap: {name: app, items: [{key: z, path: z}]}}, {serviceAccountToken: {path: late}}]}`,
+		"empty":               {volume: `configMap: {name: empty}`},
+		"not found":           {volume: `configMap: {name: gone}`, wantErr: "configmap shop/gone not found"},
+		"not found, optional": {volume: `configMap: {name: gone, optional: true}`},
+		"key not found": {
+			volume:  `configMap: {name: app, items: [{key: z, path: z}, {key: yy, path: yy}]}`,
+			wantErr: "configmap shop/app: key z not found; configmap shop/app: key yy not found",
+		},
+		"key not found, optional": {
+			volume: `configMap: {name: app, optional: true, items: [{key: z, path: z}, {key: a.conf, path: x}]}`,
+			want:   []string{"x 0644 a"},
+		},
+		"secret":           {volume: `secret: {secretName: key}`, want: []string{"password 0644 hunter2"}},
+		"secret not found": {volume: `secret: {secretName: gone}`, wantErr: "secret shop/gone not found"},
+		"path outside of the volume": {
+			volume:  `configMap: {name: app, items: [{key: a.conf, path: ../x}]}`,
+			wantErr: `path "../x": must not start with ".."`,
+		},
+		"path that leaves the volume in the middle": {
+			volume:  `configMap: {name: app, items: [{key: a.conf, path: x/../../y}]}`,
+			wantErr: `path "x/../../y": must be in its shortest form, without ".", ".." and empty elements`,
+		},
+		"absolute path": {
+			volume:  `configMap: {name: app, items: [{key: a.conf, path: /etc/x}]}`,
+			wantErr: `path "/etc/x": must be relative`,
+		},
+		"key with a name of the layout": {volume: `configMap: {name: bad}`, wantErr: `path "..data": must not start with ".."`},
+		"file and directory": {
+			volume:  `configMap: {name: app, items: [{key: a.conf, path: x}, {key: b.conf, path: x/y}]}`,
+			wantErr: `path "x/y": "x" is a file`,
+		},
+		"later source wins": {
+			volume: `projected: {sources: [{configMap: {name: app}}, {configMap: {name: other}}]}`,
+			want:   []string{"a.conf 0644 other", "b.conf 0644 b"},
+		},
+		"later source wins, other order": {
+			volume: `projected: {sources: [{configMap: {name: other}}, {configMap: {name: app}}]}`,
+			want:   []string{"a.conf 0644 a", "b.conf 0644 b"},
+		},
+		"projected volume with all kinds of sources": {
+			volume: `projected: {defaultMode: 0440, sources: [{secret: {name: key}}, ` +
+				`{serviceAccountToken: {path: token}}, {downwardAPI: {items: [{path: ns, ` +
+				`fieldRef: {fieldPath: metadata.namespace}}]}}]}`,
+			want: []string{"ns 0440 shop", "password 0440 hunter2", "token 0440 t0ken"},
+		},
+		"everything missing is listed": {
+			volume: `projected: {sources: [{secret: {name: gone}}, {configMap: {name: app, items: [{key: z, path: z}]}}, ` +
+				`{serviceAccountToken: {path: late}}]}`,
 			wantErr: "secret shop/gone not found; configmap shop/app: key z not found; token for late of service account shop/robot not issued",
 		},
-		"a kind that is not supported": {volume: `projected: {sources: [{clusterTrustBundle: {path: x}}]}`, wantErr: "a projected source is of a kind that is not supported here"},
+		"unsupported source": {
+			volume:  `projected: {sources: [{clusterTrustBundle: {path: x}}]}`,
+			wantErr: "a projected source is of a kind that is not supported here",
+		},
 		"downward fields": {
-			volume: `downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: one, fieldRef: {fieldPath: "metadata.labels['app']"}}, {path: note, fieldRef: {fieldPath: "metadata.annotations['note']"}, mode: 0600}, {path: none, fieldRef: {fieldPath: "metadata.labels['none']"}}]}`,
-			want:   []string{`labels 0644 app="web"` + "\n" + `tier="a\"b"`, "name 0644 web", "none 0644 ", "note 0600 hello", "one 0644 web", "uid 0644 u-1"},
+			volume: `downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, ` +
+				`{path: uid, fieldRef: {fieldPath: metadata.uid}}, {path: labels, fieldRef: {fieldPath: metadata.labels}}, ` +
+				`{path: one, fieldRef: {fieldPath: "metadata.labels['app']"}}, ` +
+				`{path: note, fieldRef: {fieldPath: "metadata.annotations['note']"}, mode: 0600}, ` +
+				`{path: none, fieldRef: {fieldPath: "metadata.labels['none']"}}]}`,
+			want: []string{
+				`labels 0644 app="web"` + "\n" + `tier="a\"b"`, "name 0644 web", "none 0644 ", "note 0600 hello",
+				"one 0644 web", "uid 0644 u-1",
+			},
 		},
 		"downward resources": {
-			volume: `downwardAPI: {items: [{path: cpu, resourceFieldRef: {containerName: main, resource: limits.cpu}}, {path: milli, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: 1m}}, {path: memory, resourceFieldRef: {containerName: main, resource: requests.memory, divisor: 1Mi}}, {path: host, resourceFieldRef: {containerName: main, resource: limits.memory}}]}`,
-			want:   []string{"cpu 0644 2", "host 0644 4096", "memory 0644 100", "milli 0644 1500"},
+			volume: `downwardAPI: {items: [{path: cpu, resourceFieldRef: {containerName: main, resource: limits.cpu}}, ` +
+				`{path: milli, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: 1m}}, ` +
+				`{path: memory, resourceFieldRef: {containerName: main, resource: requests.memory, divisor: 1Mi}}, ` +
+				`{path: host, resourceFieldRef: {containerName: main, resource: limits.memory}}]}`,
+			want: []string{"cpu 0644 2", "host 0644 4096", "memory 0644 100", "milli 0644 1500"},
 		},
-		"downward nonsense": {
-			volume:  `downwardAPI: {items: [{path: a, fieldRef: {fieldPath: spec.nodeName}}, {path: b, resourceFieldRef: {containerName: gone, resource: limits.cpu}}, {path: c}, {path: d, resourceFieldRef: {containerName: main, resource: limits.fish}}]}`,
-			wantErr: "downward API file \"a\": fieldPath \"spec.nodeName\": not supported in volumes\ndownward API file \"b\": container \"gone\" not found\ndownward API file \"c\": neither fieldRef nor resourceFieldRef is set\ndownward API file \"d\": resource \"limits.fish\": not supported in volumes",
+		"invalid downward items": {
+			volume: `downwardAPI: {items: [{path: a, fieldRef: {fieldPath: spec.nodeName}}, ` +
+				`{path: b, resourceFieldRef: {containerName: gone, resource: limits.cpu}}, {path: c}, ` +
+				`{path: d, resourceFieldRef: {containerName: main, resource: limits.fish}}]}`,
+			wantErr: "downward API file \"a\": fieldPath \"spec.nodeName\": not supported in volumes\n" +
+				"downward API file \"b\": container \"gone\" not found\n" +
+				"downward API file \"c\": neither fieldRef nor resourceFieldRef is set\n" +
+				"downward API file \"d\": resource \"limits.fish\": not supported in volumes",
 		},
 	}
 	var pod corev1.Pod
@@ -119,7 +167,8 @@ func TestCollect(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	var volume corev1.Volume
-	document := `projected: {sources: [{secret: {name: key}}, {configMap: {name: app}}, {serviceAccountToken: {path: token}}, {configMap: {name: app}}]}`
+	document := `projected: {sources: [{secret: {name: key}}, {configMap: {name: app}}, ` +
+		`{serviceAccountToken: {path: token}}, {configMap: {name: app}}]}`
 	if err := yaml.Unmarshal([]byte(document), &volume); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +184,8 @@ func TestReferences(t *testing.T) {
 func TestCheckPath(t *testing.T) {
 	tests := map[string]bool{
 		"a": true, "a/b": true, "..a/b": false, "a/..b": true, ".hidden": true, "a b": true, "ä": true,
-		"": false, "/a": false, "..": false, "a/..": false, "../a": false, "./a": false, "a//b": false, "a/": false, ".": false, "a/./b": false, "a\x00b": false,
+		"": false, "/a": false, "..": false, "a/..": false, "../a": false, "./a": false,
+		"a//b": false, "a/": false, ".": false, "a/./b": false, "a\x00b": false,
 		strings.Repeat("a", 255): true, strings.Repeat("a", 256): false, strings.Repeat("a/", 2048) + "a": false,
 	}
 	for file, want := range tests {

@@ -16,8 +16,8 @@ import (
 
 const volume = "/pods/u/volumes/v"
 
-// generation is a payload whose every file says which one it is. Neighbours
-// share names, drop some and bring new ones.
+// generation returns the n-th of a series of payloads. The content of each file names
+// the generation. Two generations in a row have some files in common and some not.
 func generation(n int) projection.Payload {
 	payload := projection.Payload{}
 	for i := range 4 {
@@ -30,8 +30,8 @@ func generation(n int) projection.Payload {
 	return payload
 }
 
-// visible is what a program finds that opens every name it knows of, through the
-// links that the volume shows.
+// visible returns the files that a program can read through the links of the volume,
+// out of the given names.
 func visible(m *memory, names []string) projection.Payload {
 	payload := projection.Payload{}
 	for _, name := range names {
@@ -64,20 +64,20 @@ func allNames(payloads ...projection.Payload) []string {
 	return names
 }
 
-// TestKilledAtEveryStep ends a writer before each of its changes, with and
-// without a power failure, and looks at what a reader sees before and after the
-// next start, which may be killed as well.
+// TestKilledAtEveryStep kills a writer before each of its changes to the file system,
+// with and without a power failure. Before and after the next start, which may be killed
+// as well, a reader must see either all old files or all new files.
 func TestKilledAtEveryStep(t *testing.T) {
 	rounds := 0
 	for seed := range uint64(60) {
 		for step := 0; ; step++ {
-			chance := rand.New(rand.NewPCG(seed, uint64(step)))
-			m := newMemory(chance)
+			random := rand.New(rand.NewPCG(seed, uint64(step)))
+			m := newMemory(random)
 			writer := projection.Writer{FS: m}
-			before := chance.IntN(20)
+			before := random.IntN(20)
 			oldSet, newSet := generation(before), generation(before+1)
-			if chance.IntN(4) == 0 {
-				oldSet = projection.Payload{} // nothing was written yet
+			if random.IntN(4) == 0 {
+				oldSet = projection.Payload{} // the volume is new
 			} else if _, err := writer.Write(volume, oldSet, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -96,15 +96,15 @@ func TestKilledAtEveryStep(t *testing.T) {
 				t.Fatalf("%s: %v", where, err)
 			}
 			done := err == nil
-			for restarts := chance.IntN(3); ; restarts-- {
-				if chance.IntN(2) == 0 {
+			for restarts := random.IntN(3); ; restarts-- {
+				if random.IntN(2) == 0 {
 					m.powerFailure()
 				}
 				oldOrNew()
 				if restarts == 0 {
 					break
 				}
-				m.left = chance.IntN(12)
+				m.left = random.IntN(12)
 				if err := writer.Repair(volume); err != nil && !errors.Is(err, errKilled) {
 					t.Fatalf("%s: repair: %v", where, err)
 				}
@@ -138,7 +138,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// checkTidy fails if anything is there that a complete write does not leave.
+// checkTidy fails if the volume has anything else than the result of a complete Write.
 func checkTidy(t *testing.T, m *memory, where string) {
 	t.Helper()
 	entries, err := m.ReadDir(volume)

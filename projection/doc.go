@@ -1,19 +1,23 @@
-// Package projection puts volumes on disk: it says which files a ConfigMap,
-// Secret, downward API or projected volume has, and writes them so that a reader
-// sees all of the old or all of the new.
+// Package projection writes the volumes of pods to disk. Collect computes the files of
+// a ConfigMap, Secret, downward API or projected volume. Writer writes them atomically:
+// a reader sees either all old files or all new files.
 //
 //	payload, err := projection.Collect(pod, volume, sources)
 //	changed, err := writer.Write(dir, payload, nil)
 //
-// Its words: a payload is the files of one volume by their path; a volume's
-// directory holds one set, a directory of its own with a timestamp in its name,
-// the link ..data that points at the set, and a visible link into ..data for
-// each name at the top. This is the layout that programs on Kubernetes know.
+// A payload holds the files of one volume by their path. The directory of a volume has
+// the same layout as in the kubelet:
 //
-// Promises: the set, and the names it goes by, are on disk before the one
-// rename that makes it the current one. Killed between any two calls to the
-// file system, or by a power failure, a writer leaves the old set or the new
-// one, whole; Repair, which every Write does too, removes what else it left. What
-// is not the writer's own in a directory is left alone. A Writer has no state: use
-// it from many goroutines, for one directory from one at a time.
+//	..2026_01_31_12_00_00.000000000/  a set: a directory with the files of the volume
+//	..data -> ..2026_01_31_...        a link to the current set
+//	app.conf -> ..data/app.conf       a link for each file or directory of the set
+//
+// Guarantees: Write syncs the new set and its links to disk before one rename makes it
+// the current set. If the process is killed or the power fails at any point, the volume
+// has either the complete old set or the complete new set. What else such a crash left
+// is removed by Repair, and by the next Write. Files in the directory that the writer
+// did not create stay as they are.
+//
+// A Writer has no state and may be used by several goroutines, but by only one at a time
+// for each directory.
 package projection

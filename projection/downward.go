@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// downward adds a file with something of the pod itself.
+// downward adds the file of a downward API item.
 func (c *collector) downward(item *corev1.DownwardAPIVolumeFile) {
 	var value string
 	var err error
@@ -25,14 +25,14 @@ func (c *collector) downward(item *corev1.DownwardAPIVolumeFile) {
 		err = fmt.Errorf("neither fieldRef nor resourceFieldRef is set")
 	}
 	if err != nil {
-		c.wrong = append(c.wrong, fmt.Errorf("downward API file %q: %w", item.Path, err))
+		c.invalid = append(c.invalid, fmt.Errorf("downward API file %q: %w", item.Path, err))
 		return
 	}
 	c.payload[item.Path] = File{Data: []byte(value), Mode: modeOf(item.Mode, c.mode)}
 }
 
-// fieldOf is a field of a pod as Kubernetes writes it: a map as sorted lines of
-// key="value".
+// fieldOf returns a field of a pod in the format of the kubelet. Labels and annotations
+// are sorted lines of key="value".
 func fieldOf(pod *corev1.Pod, field string) (string, error) {
 	if name, key, ok := subscript(field); ok {
 		switch name {
@@ -58,7 +58,7 @@ func fieldOf(pod *corev1.Pod, field string) (string, error) {
 	return "", fmt.Errorf("fieldPath %q: not supported in volumes", field)
 }
 
-// subscript splits path['key'].
+// subscript splits a field path such as metadata.labels['app'] into name and key.
 func subscript(field string) (name, key string, ok bool) {
 	rest, ok := strings.CutSuffix(field, "']")
 	if !ok {
@@ -75,7 +75,7 @@ func lines(values map[string]string) string {
 	return strings.Join(out, "\n")
 }
 
-// resourceOf is a request or limit of a container, in units of the divisor and
+// resourceOf returns a request or limit of a container, divided by the divisor and
 // rounded up.
 func resourceOf(pod *corev1.Pod, ref *corev1.ResourceFieldSelector, allocatable corev1.ResourceList) (string, error) {
 	container := containerOf(pod, ref.ContainerName)
@@ -102,7 +102,8 @@ func resourceOf(pod *corev1.Pod, ref *corev1.ResourceFieldSelector, allocatable 
 	switch {
 	case name == string(corev1.ResourceCPU):
 		return quotient(float64(amount.MilliValue()), float64(divisor.MilliValue())), nil
-	case name == string(corev1.ResourceMemory), name == string(corev1.ResourceEphemeralStorage), strings.HasPrefix(name, corev1.ResourceHugePagesPrefix):
+	case name == string(corev1.ResourceMemory), name == string(corev1.ResourceEphemeralStorage),
+		strings.HasPrefix(name, corev1.ResourceHugePagesPrefix):
 		return quotient(float64(amount.Value()), float64(divisor.Value())), nil
 	}
 	return "", fmt.Errorf("resource %q: not supported in volumes", ref.Resource)

@@ -6,26 +6,30 @@ import (
 	"os"
 )
 
-// FS is what a Writer needs of a file system. None of the calls follows a link
-// in the last element of a path, and each makes one change, so that a test can
-// end a writer between any two of them.
+// FS is the file system that a Writer uses. Each method makes one change, so a test can
+// simulate a crash between any two changes.
 type FS interface {
-	// Mkdir makes one directory with just this mode.
+	// Mkdir creates one directory with exactly this mode, whatever the umask.
 	Mkdir(path string, mode fs.FileMode) error
-	// WriteFile makes a new file with just this mode, and returns when its
-	// content and mode are on disk. Its name is there after a SyncDir.
+	// WriteFile creates a new file with exactly this mode, and syncs its content and
+	// mode to disk. The entry in its directory is on disk only after SyncDir.
 	WriteFile(path string, file File) error
-	// SyncDir returns when the entries of a directory are on disk.
+	// SyncDir syncs the entries of a directory to disk.
 	SyncDir(path string) error
+	// Symlink creates a symbolic link.
 	Symlink(target, path string) error
+	// Rename renames a file or link; it replaces the one at to atomically.
 	Rename(from, to string) error
 	// Remove removes a file, a link or an empty directory.
 	Remove(path string) error
 
+	// ReadFile returns the content of a file.
 	ReadFile(path string) ([]byte, error)
+	// Readlink returns the target of a link.
 	Readlink(path string) (string, error)
-	// ReadDir lists a directory in the order of names.
+	// ReadDir returns the entries of a directory, sorted by name.
 	ReadDir(path string) ([]fs.DirEntry, error)
+	// Lstat describes a file, directory or link; it does not follow a link.
 	Lstat(path string) (fs.FileInfo, error)
 }
 
@@ -39,7 +43,7 @@ func (OS) Mkdir(path string, mode fs.FileMode) error {
 	if err := os.Mkdir(path, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // whatever the umask
+	return os.Chmod(path, mode) // os.Mkdir applies the umask
 }
 
 // WriteFile implements FS.

@@ -15,7 +15,8 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// childDir makes this test binary a writer instead, one that is to be killed.
+// childDir is the environment variable that turns this test binary into a child process.
+// The child writes to the directory in the variable until the test kills it.
 const childDir = "HOLDFAST_TEST_WRITE"
 
 func TestMain(m *testing.M) {
@@ -33,9 +34,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSoakKilledAtRandom kills a process that writes generation after generation,
-// while another reads, and looks at what it left on the real file system. Each
-// round is the next start. HOLDFAST_SOAK makes it go on for that long.
+// TestSoakKilledAtRandom starts a process that writes one generation after another on
+// the real file system, and kills it at a random moment. Then it checks and repairs the
+// volume and begins the next round. A reader reads the volume meanwhile. HOLDFAST_SOAK
+// sets the duration; without it, the test stops after 25 rounds.
 func TestSoakKilledAtRandom(t *testing.T) {
 	limit := time.Duration(0)
 	if text := os.Getenv("HOLDFAST_SOAK"); text != "" {
@@ -45,7 +47,7 @@ func TestSoakKilledAtRandom(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	// From here on there is a complete set at all times.
+	// From here on the volume has a complete set at all times.
 	if _, err := (projection.Writer{}).Write(dir, generation(0), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +57,12 @@ func TestSoakKilledAtRandom(t *testing.T) {
 	defer reading.Wait()
 	defer cancel()
 	reading.Go(func() { reader.run(ctx) })
-	rounds, cut := 0, 0
+	rounds, interrupted := 0, 0
 	for begin := time.Now(); rounds < 25 || time.Since(begin) < limit; rounds++ {
-		killedOnce(t, dir)
+		writeAndKill(t, dir)
 		seen := complete(t, dir)
 		if untidy(t, dir) {
-			cut++
+			interrupted++
 		}
 		if err := (projection.Writer{}).Repair(dir); err != nil {
 			t.Fatal(err)
@@ -77,13 +79,15 @@ func TestSoakKilledAtRandom(t *testing.T) {
 	for _, problem := range reader.problems {
 		t.Error(problem)
 	}
-	t.Logf("%d rounds, %d of them cut a write short; %d complete sets read meanwhile, %d reads met a swap", rounds, cut, reader.whole, reader.torn)
+	t.Logf("%d rounds, %d of them interrupted a write; %d complete sets were read, %d reads were interrupted by a swap",
+		rounds, interrupted, reader.whole, reader.interrupted)
 	if reader.whole == 0 {
 		t.Error("nothing was read")
 	}
 }
 
-// untidy reports whether there is anything that a complete write does not leave.
+// untidy reports whether the volume has anything else than the result of a complete
+// Write.
 func untidy(t *testing.T, dir string) bool {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -100,17 +104,19 @@ func untidy(t *testing.T, dir string) bool {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, entry.Name())); err != nil {
-			return true // a name that leads nowhere
+			return true // a link without a target
 		}
 	}
 	return sets != 1
 }
 
-// reader reads a volume by its visible names, over and over.
+// reader reads a volume through its links, again and again.
 type reader struct {
-	dir         string
-	whole, torn int
-	problems    []string
+	dir string
+	// whole counts the reads of a complete set, interrupted those during which the
+	// current set changed.
+	whole, interrupted int
+	problems           []string
 }
 
 func (r *reader) run(ctx context.Context) {
@@ -127,8 +133,8 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// read opens every name that there may be. What it saw while one set was the
-// current one must be all of that set, and nothing else.
+// read reads every name that any generation has. If the current set did not change
+// meanwhile, the files must be exactly those of one generation.
 func (r *reader) read(names map[string]bool) error {
 	before, err := os.Readlink(filepath.Join(r.dir, "..data"))
 	if err != nil {
@@ -139,7 +145,7 @@ func (r *reader) read(names map[string]bool) error {
 		file := filepath.Join(r.dir, name)
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // this set has no such file, or is not the current one any more
+			continue // the set has no such file, or it was replaced meanwhile
 		}
 		info, err := os.Stat(file)
 		if err != nil {
@@ -152,25 +158,34 @@ func (r *reader) read(names map[string]bool) error {
 	case err != nil:
 		return err
 	case before != after:
-		r.torn++
+		r.interrupted++
 		return nil
 	}
-	n := -1
-	for name, file := range payload {
-		if _, err := fmt.Sscanf(string(file.Data), "generation %d", &n); err != nil {
-			return fmt.Errorf("%s: %q", name, file.Data)
-		}
-		break
-	}
-	if n < 0 || !payload.Equal(generation(n)) {
-		return fmt.Errorf("in %s a mixture: %v", before, payload)
+	if _, err := generationOf(payload); err != nil {
+		return fmt.Errorf("in %s: %w", before, err)
 	}
 	r.whole++
 	return nil
 }
 
-// killedOnce runs a writer for a moment.
-func killedOnce(t *testing.T, dir string) {
+// generationOf returns the number of the generation that a payload is. It returns an
+// error if the payload is not exactly one generation.
+func generationOf(payload projection.Payload) (int, error) {
+	n := -1
+	for name, file := range payload {
+		if _, err := fmt.Sscanf(string(file.Data), "generation %d", &n); err != nil {
+			return n, fmt.Errorf("%s: %q", name, file.Data)
+		}
+		break
+	}
+	if n < 0 || !payload.Equal(generation(n)) {
+		return n, fmt.Errorf("a mixture: %v", payload)
+	}
+	return n, nil
+}
+
+// writeAndKill starts a writer process and kills it after a random time.
+func writeAndKill(t *testing.T, dir string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childDir+"="+dir)
@@ -186,28 +201,22 @@ func killedOnce(t *testing.T, dir string) {
 	if _, err := stdout.Read(make([]byte, 1)); err != nil {
 		t.Fatalf("writer: %v, %s", err, stderr.String())
 	}
-	time.Sleep(rand.N(10 * time.Millisecond)) // the chance in it, nothing is waited for
+	time.Sleep(rand.N(10 * time.Millisecond)) // the random moment; this waits for nothing
 	_ = child.Process.Kill()
 	_ = child.Wait()
 }
 
-// complete reads through the visible links and returns which generation it
-// found; one that is not whole fails the test.
+// complete returns the number of the generation in the volume, read both with
+// Writer.Read and through the links. It fails if the generation is not complete.
 func complete(t *testing.T, dir string) int {
 	t.Helper()
 	whole, err := projection.Writer{}.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := -1
-	for name, file := range whole {
-		if _, err := fmt.Sscanf(string(file.Data), "generation %d", &n); err != nil {
-			t.Fatalf("%s: %q", name, file.Data)
-		}
-		break
-	}
-	if !whole.Equal(generation(n)) {
-		t.Fatalf("a mixture: %v", whole)
+	n, err := generationOf(whole)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, file := range generation(n) {
 		data, err := os.ReadFile(filepath.Join(dir, name))

@@ -15,15 +15,16 @@ import (
 
 var errKilled = errors.New("killed")
 
-// inode is a file, link or directory of a memory file system, as a process sees
-// it and as it is on disk.
+// inode is a file, link or directory of the file system in memory.
 type inode struct {
 	mode   fs.FileMode
 	data   []byte
 	target string
 
+	// entries are the entries of a directory as processes see them; durable are those
+	// that were synced to disk.
 	entries, durable map[string]*inode
-	// durableData is nil while nothing of the content is sure to be on disk.
+	// durableData is the content that was synced to disk, or nil.
 	durableData []byte
 }
 
@@ -31,25 +32,25 @@ func newDir(mode fs.FileMode) *inode {
 	return &inode{mode: fs.ModeDir | mode, entries: map[string]*inode{}, durable: map[string]*inode{}}
 }
 
-// memory is a file system that loses, in a power failure, what was not synced:
-// each change by itself, in any order. It can kill who uses it at a call.
+// memory is a file system in memory for tests of crashes. After a given number of
+// changes, every call returns errKilled. In a simulated power failure, each change that
+// was not synced is lost or kept at random, independently of the others.
 type memory struct {
 	root *inode
-	// left counts down the changes that are made before the kill; negative
-	// means that there is none.
+	// left is the number of changes until errKilled; negative means never.
 	left   int
-	chance *rand.Rand
+	random *rand.Rand
 	// before is called before each change.
 	before func()
 }
 
 var _ projection.FS = &memory{}
 
-func newMemory(chance *rand.Rand) *memory {
-	return &memory{root: newDir(0o755), left: -1, chance: chance}
+func newMemory(random *rand.Rand) *memory {
+	return &memory{root: newDir(0o755), left: -1, random: random}
 }
 
-// step reports whether the next change is still made.
+// step is called before each change. It returns errKilled when no change is left.
 func (m *memory) step() error {
 	if m.before != nil {
 		m.before()
@@ -63,13 +64,13 @@ func (m *memory) step() error {
 	return nil
 }
 
-// powerFailure keeps of each change that was not synced what chance decides.
+// powerFailure loses a random part of the changes that were not synced.
 func (m *memory) powerFailure() {
 	var lose func(n *inode)
 	lose = func(n *inode) {
 		if n.entries == nil {
 			if n.mode.IsRegular() && (n.durableData == nil || !bytes.Equal(n.data, n.durableData)) {
-				n.data = n.data[:m.chance.IntN(len(n.data)+1)]
+				n.data = n.data[:m.random.IntN(len(n.data)+1)]
 				n.mode = 0o600
 			}
 			return
@@ -82,7 +83,7 @@ func (m *memory) powerFailure() {
 			names[name] = true
 		}
 		for name := range names {
-			if n.entries[name] == n.durable[name] || m.chance.IntN(2) == 0 {
+			if n.entries[name] == n.durable[name] || m.random.IntN(2) == 0 {
 				continue
 			}
 			if before, ok := n.durable[name]; ok {
@@ -100,7 +101,7 @@ func (m *memory) powerFailure() {
 	lose(m.root)
 }
 
-// find returns the inode at a path, following links but not the last.
+// find returns the inode at a path. It does not follow links.
 func (m *memory) find(file string) (*inode, error) {
 	n := m.root
 	for element := range strings.SplitSeq(strings.Trim(file, "/"), "/") {
@@ -140,9 +141,9 @@ func (m *memory) Mkdir(file string, mode fs.FileMode) error {
 
 func (m *memory) WriteFile(file string, content projection.File) error {
 	if err := m.step(); err != nil {
-		// It may have been under way already.
-		if m.chance.IntN(2) == 0 {
-			_ = m.add(file, &inode{mode: 0o600, data: content.Data[:m.chance.IntN(len(content.Data)+1)]})
+		// The process may have been killed in the middle of the write.
+		if m.random.IntN(2) == 0 {
+			_ = m.add(file, &inode{mode: 0o600, data: content.Data[:m.random.IntN(len(content.Data)+1)]})
 		}
 		return err
 	}
@@ -249,7 +250,7 @@ func (m *memory) Lstat(file string) (fs.FileInfo, error) {
 	return info{path.Base(file), n}, nil
 }
 
-// info is what Lstat says of an inode.
+// info is an inode as fs.FileInfo.
 type info struct {
 	name string
 	node *inode

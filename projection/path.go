@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// The limits of Linux file systems, which Kubernetes holds volumes to.
+// The limits of Linux file systems in bytes, which Kubernetes checks for volumes.
 const (
 	longestPath = 4096
 	longestName = 255
 )
 
-// CheckPath says why a file cannot have a path in a volume, or nil. The path is
-// relative to the volume; it stays within it and out of the names that the
-// layout uses.
+// CheckPath returns an error if a file of a volume cannot have this path. A path is
+// relative to the volume, must not leave it, and must not begin with "..", because such
+// names belong to the layout.
 func CheckPath(file string) error {
 	switch {
 	case file == "":
@@ -38,8 +38,8 @@ func CheckPath(file string) error {
 	return nil
 }
 
-// top is the first element of a path: the name that the volume shows.
-func top(file string) string {
+// topName returns the first element of a path. The volume has a link of this name.
+func topName(file string) string {
 	name, _, _ := strings.Cut(file, "/")
 	return name
 }

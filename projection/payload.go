@@ -15,15 +15,15 @@ import (
 // File is one file of a volume.
 type File struct {
 	Data []byte
-	// Mode has the permission bits.
+	// Mode holds the permission bits; all others are ignored.
 	Mode fs.FileMode
 }
 
-// Payload is the files of one volume by their path.
+// Payload holds the files of one volume by their path.
 type Payload map[string]File
 
-// Check says what is wrong with the paths, all of it: each by itself, and files
-// that would have to be directories too.
+// Check validates all paths and returns all errors: those of CheckPath, and one for each
+// file whose path is also a directory of another file.
 func (p Payload) Check() error {
 	var wrong []error
 	for _, file := range slices.Sorted(maps.Keys(p)) {
@@ -47,12 +47,12 @@ func (p Payload) Equal(other Payload) bool {
 	})
 }
 
-// Hash feeds everything Equal compares to a hash, so that equal payloads have
-// equal sums and others do not.
+// Hash writes everything that Equal compares to h. Equal payloads have equal hashes,
+// and different payloads have different ones.
 func (p Payload) Hash(h hash.Hash) {
 	for _, file := range slices.Sorted(maps.Keys(p)) {
 		for _, part := range [][]byte{[]byte(file), p[file].Data} {
-			// A hash never returns an error.
+			// Write of a hash.Hash never returns an error.
 			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 			_, _ = h.Write(part)
 		}
@@ -60,11 +60,11 @@ func (p Payload) Hash(h hash.Hash) {
 	}
 }
 
-// tops are the names that the volume shows.
-func (p Payload) tops() map[string]bool {
+// topNames returns the first elements of all paths. The volume has a link for each.
+func (p Payload) topNames() map[string]bool {
 	names := map[string]bool{}
 	for file := range p {
-		names[top(file)] = true
+		names[topName(file)] = true
 	}
 	return names
 }

@@ -7,20 +7,21 @@ import (
 	"path/filepath"
 )
 
-// Read returns the current content of a volume. One without is an error that
-// is fs.ErrNotExist.
+// Read returns the current files of a volume. The error is fs.ErrNotExist if the volume
+// has none.
 func (w Writer) Read(dir string) (Payload, error) {
-	now, err := w.look(dir)
+	current, err := w.readLayout(dir)
 	if err != nil {
 		return nil, err
 	}
-	if now.set == "" {
+	if current.set == "" {
 		return nil, fmt.Errorf("%s: no content: %w", dir, fs.ErrNotExist)
 	}
-	return w.readSet(filepath.Join(dir, now.set))
+	return w.readSet(filepath.Join(dir, current.set))
 }
 
-// readSet reads all files of a set. What is no file is none that was written.
+// readSet reads all files of a set. It returns an error for links and special files,
+// which the writer never creates in a set.
 func (w Writer) readSet(set string) (Payload, error) {
 	payload := Payload{}
 	var read func(dir string) error

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// layout is what a look into the directory of a volume found.
+// layout describes the directory of a volume.
 type layout struct {
-	// set is the name of the current set, "" if there is none.
+	// set is the name of the current set, or "" if there is none.
 	set string
-	// sets are the names of all that are sets or were to be one.
+	// sets are the names of all sets, incomplete ones too.
 	sets []string
-	// links are the visible names that are links into ..data, others the names
-	// that are not the writer's.
+	// links are the names of links into ..data. others are the names of files that
+	// the writer did not create.
 	links, others map[string]bool
-	// next says that there is a ..data_tmp.
-	next bool
+	// hasNextLink is true if ..data_tmp exists.
+	hasNextLink bool
 }
 
-// Repair makes the directory of a volume what a complete Write would have left:
-// names for the files of the current set and for nothing else, and no other
-// set. A directory that is missing is none to repair.
+// Repair removes what a crash left in the directory of a volume. Afterwards there is at most
+// one set, with a link for each file and directory at its top, as after a complete Write.
+// Repair does nothing if the directory does not exist.
 func (w Writer) Repair(dir string) error {
-	now, err := w.look(dir)
+	current, err := w.readLayout(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -34,8 +34,8 @@ func (w Writer) Repair(dir string) error {
 		return err
 	}
 	names := map[string]bool{}
-	if now.set != "" {
-		entries, err := w.fs().ReadDir(filepath.Join(dir, now.set))
+	if current.set != "" {
+		entries, err := w.fs().ReadDir(filepath.Join(dir, current.set))
 		if err != nil {
 			return err
 		}
@@ -43,10 +43,10 @@ func (w Writer) Repair(dir string) error {
 			names[entry.Name()] = true
 		}
 	}
-	return w.settle(dir, names)
+	return w.cleanUp(dir, names)
 }
 
-// Remove removes the directory of a volume, content and all.
+// Remove removes a directory and everything in it, if it exists.
 func (w Writer) Remove(dir string) error {
 	err := w.removeTree(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,32 +55,33 @@ func (w Writer) Remove(dir string) error {
 	return err
 }
 
-// settle leaves just these names, and no set but the current one. Where nothing
-// is to be done nothing is written.
-func (w Writer) settle(dir string, names map[string]bool) error {
+// cleanUp creates the missing links for names, and removes all other links and all sets
+// but the current one. It writes nothing if nothing has to change.
+func (w Writer) cleanUp(dir string, names map[string]bool) error {
 	if err := w.link(dir, names); err != nil {
 		return err
 	}
-	now, err := w.look(dir)
+	current, err := w.readLayout(dir)
 	if err != nil {
 		return err
 	}
 	var stale []string
-	for name := range now.links {
+	for name := range current.links {
 		if !names[name] {
 			stale = append(stale, name)
 		}
 	}
-	leftovers := slices.DeleteFunc(now.sets, func(set string) bool { return set == now.set })
-	if len(stale) == 0 && len(leftovers) == 0 && !now.next {
+	leftovers := slices.DeleteFunc(current.sets, func(set string) bool { return set == current.set })
+	if len(stale) == 0 && len(leftovers) == 0 && !current.hasNextLink {
 		return nil
 	}
-	// The last swap is on disk before what it replaced goes, also if the process
-	// that did it was killed right afterwards.
+	// Sync the last rename before the old set is removed: the process that renamed may
+	// have been killed before it did. Otherwise ..data could point to a removed set
+	// after a power failure.
 	if err := w.fs().SyncDir(dir); err != nil {
 		return err
 	}
-	if now.next {
+	if current.hasNextLink {
 		stale = append(stale, nextLink)
 	}
 	for _, name := range stale {
@@ -96,16 +97,16 @@ func (w Writer) settle(dir string, names map[string]bool) error {
 	return w.fs().SyncDir(dir)
 }
 
-// link makes the visible names that are missing.
+// link creates the missing links for names.
 func (w Writer) link(dir string, names map[string]bool) error {
-	now, err := w.look(dir)
+	current, err := w.readLayout(dir)
 	if err != nil {
 		return err
 	}
 	for name := range names {
 		switch {
-		case now.links[name]:
-		case now.others[name]:
+		case current.links[name]:
+		case current.others[name]:
 			return fmt.Errorf("%s is in the way: it is no link of this volume", filepath.Join(dir, name))
 		default:
 			if err := w.fs().Symlink(filepath.Join(dataLink, name), filepath.Join(dir, name)); err != nil {
@@ -116,13 +117,13 @@ func (w Writer) link(dir string, names map[string]bool) error {
 	return nil
 }
 
-// look reads the directory of a volume.
-func (w Writer) look(dir string) (layout, error) {
+// readLayout reads the directory of a volume.
+func (w Writer) readLayout(dir string) (layout, error) {
 	entries, err := w.fs().ReadDir(dir)
 	if err != nil {
 		return layout{}, err
 	}
-	now := layout{links: map[string]bool{}, others: map[string]bool{}}
+	current := layout{links: map[string]bool{}, others: map[string]bool{}}
 	target := ""
 	for _, entry := range entries {
 		name := entry.Name()
@@ -133,33 +134,33 @@ func (w Writer) look(dir string) (layout, error) {
 				return layout{}, err
 			}
 		case isLink && name == nextLink:
-			now.next = true
+			current.hasNextLink = true
 		case entry.IsDir() && strings.HasPrefix(name, "..") && len(name) == len(setTime):
-			now.sets = append(now.sets, name)
+			current.sets = append(current.sets, name)
 		case isLink:
 			to, err := w.fs().Readlink(filepath.Join(dir, name))
 			if err != nil {
 				return layout{}, err
 			}
 			if to == filepath.Join(dataLink, name) {
-				now.links[name] = true
+				current.links[name] = true
 			} else {
-				now.others[name] = true
+				current.others[name] = true
 			}
 		default:
-			now.others[name] = true
+			current.others[name] = true
 		}
 	}
-	for _, set := range now.sets {
+	for _, set := range current.sets {
 		if set == target {
-			now.set = target
+			current.set = target
 		}
 	}
-	return now, nil
+	return current, nil
 }
 
-// removeTree removes a file or a directory with all in it. Links are removed,
-// never followed.
+// removeTree removes a file, or a directory with everything in it. It removes links and
+// does not follow them.
 func (w Writer) removeTree(path string) error {
 	info, err := w.fs().Lstat(path)
 	if err != nil {

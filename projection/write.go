@@ -12,29 +12,35 @@ import (
 )
 
 const (
-	// dataLink points at the current set; nextLink is renamed to it.
+	// dataLink points to the current set. A new link is created as nextLink and then
+	// renamed to dataLink.
 	dataLink = "..data"
 	nextLink = "..data_tmp"
-	// setTime is the name of a set: when it was made.
+	// setTime is the time format of the name of a set.
 	setTime = "..2006_01_02_15_04_05.000000000"
 
 	dirMode = 0o755
 )
 
-// Writer writes volumes. The zero value writes to the host's file system.
+// Writer writes volumes. The zero value writes to the file system of the host.
 type Writer struct {
-	FS  FS
+	// FS is the file system; nil is that of the host.
+	FS FS
+	// Now returns the time for the names of sets; nil is time.Now.
 	Now func() time.Time
 }
 
-// Write makes a payload the content of a volume, making its directory and the
-// ones above where they are missing. It reports whether the content changed,
-// which it may have even with an error: then only the tidying afterwards is
-// incomplete, and the next Write or Repair does it. Without a change of content
-// or mode nothing is written.
+// Write replaces the files of a volume with the payload. It creates the directory dir
+// and its parents if they are missing. It writes nothing if neither content nor modes
+// differ.
 //
-// check, if there is one, is called with the directory of the new set before it
-// becomes the current one; its error is returned and leaves the old set.
+// check, unless it is nil, is called with the directory of the new set before that
+// becomes the current one. If check returns an error, Write returns that error and the
+// volume keeps its old files.
+//
+// changed reports whether the payload is now the current content. It may be true
+// together with an error: then only the clean-up failed, and the next Write or Repair
+// completes it.
 func (w Writer) Write(dir string, payload Payload, check func(set string) error) (changed bool, err error) {
 	if err := payload.Check(); err != nil {
 		return false, err
@@ -42,12 +48,12 @@ func (w Writer) Write(dir string, payload Payload, check func(set string) error)
 	if err := w.makeDir(dir); err != nil {
 		return false, err
 	}
-	now, err := w.look(dir)
+	current, err := w.readLayout(dir)
 	if err != nil {
 		return false, err
 	}
-	if current, err := w.readSet(filepath.Join(dir, now.set)); now.set != "" && err == nil && current.Equal(payload) {
-		return false, w.settle(dir, payload.tops())
+	if files, err := w.readSet(filepath.Join(dir, current.set)); current.set != "" && err == nil && files.Equal(payload) {
+		return false, w.cleanUp(dir, payload.topNames())
 	}
 	if err := w.Repair(dir); err != nil {
 		return false, err
@@ -57,12 +63,12 @@ func (w Writer) Write(dir string, payload Payload, check func(set string) error)
 		err = check(filepath.Join(dir, set))
 	}
 	if err == nil {
-		// The names come before the content, so that they can be read from the
-		// very moment that the content is there.
-		err = w.link(dir, payload.tops())
+		// Create the links before the swap, so that every file can be read as soon as
+		// the new set is the current one.
+		err = w.link(dir, payload.topNames())
 	}
 	if err == nil {
-		// Nothing may point at what is not on disk.
+		// The set has to be on disk before ..data points to it.
 		err = w.fs().SyncDir(dir)
 	}
 	if err == nil {
@@ -74,10 +80,11 @@ func (w Writer) Write(dir string, payload Payload, check func(set string) error)
 	if err := w.fs().SyncDir(dir); err != nil {
 		return true, err
 	}
-	return true, w.settle(dir, payload.tops())
+	return true, w.cleanUp(dir, payload.topNames())
 }
 
-// stage writes a new set and returns its name in dir.
+// stage writes the files of the payload to a new set, syncs them and returns the name of
+// the set.
 func (w Writer) stage(dir string, payload Payload) (string, error) {
 	set, err := w.makeSet(dir)
 	if err != nil {
@@ -108,8 +115,9 @@ func (w Writer) stage(dir string, payload Payload) (string, error) {
 	return set, nil
 }
 
-// makeSet makes the directory of a new set. A clock that stands still, or was
-// set back, may give a name that is taken.
+// makeSet creates the directory of a new set, named after the current time. If the name
+// exists already, because the clock was set back or has a low resolution, it tries the
+// next nanosecond.
 func (w Writer) makeSet(dir string) (string, error) {
 	for now := w.now(); ; now = now.Add(time.Nanosecond) {
 		set := now.UTC().Format(setTime)
@@ -120,7 +128,7 @@ func (w Writer) makeSet(dir string) (string, error) {
 	}
 }
 
-// swap makes a set the current one.
+// swap makes a set the current one, with one rename.
 func (w Writer) swap(dir, set string) error {
 	next := filepath.Join(dir, nextLink)
 	if err := w.fs().Symlink(set, next); err != nil {
@@ -129,8 +137,8 @@ func (w Writer) swap(dir, set string) error {
 	return w.fs().Rename(next, filepath.Join(dir, dataLink))
 }
 
-// abandon removes a set that did not become the current one, and what was made
-// for it.
+// abandon removes a set that did not become the current one, and the links that were
+// created for it.
 func (w Writer) abandon(dir, set string) error {
 	if set == "" {
 		return nil
@@ -141,7 +149,8 @@ func (w Writer) abandon(dir, set string) error {
 	return nil
 }
 
-// makeDir makes a directory and those above it, each on disk before the next.
+// makeDir creates a directory and its missing parents. Each one is synced to disk before
+// the next is created in it.
 func (w Writer) makeDir(dir string) error {
 	_, err := w.fs().Lstat(dir)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +166,7 @@ func (w Writer) makeDir(dir string) error {
 	return w.fs().SyncDir(parent)
 }
 
-// parents are the directories of a path, the outermost first.
+// parents returns the directories of a path, the outermost first.
 func parents(file string) []string {
 	var dirs []string
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {

@@ -23,7 +23,7 @@ func payloadOf(files map[string]string) projection.Payload {
 	return payload
 }
 
-// tree lists what a directory shows, links with their targets.
+// tree lists the entries of a directory, links with their targets.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -45,7 +45,7 @@ func tree(t *testing.T, dir string) []string {
 	return lines
 }
 
-// mustWrite writes and says whether that changed anything.
+// mustWrite writes a payload and reports whether the volume changed.
 func mustWrite(t *testing.T, dir string, payload projection.Payload) bool {
 	t.Helper()
 	changed, err := projection.Writer{}.Write(dir, payload, nil)
@@ -114,8 +114,8 @@ func TestModeAloneIsAChange(t *testing.T) {
 	}
 }
 
-// TestGoodContentStays: whatever goes wrong with new content, the old is there.
-func TestGoodContentStays(t *testing.T) {
+// TestFailedWriteKeepsOldFiles checks that a write that fails leaves the old files.
+func TestFailedWriteKeepsOldFiles(t *testing.T) {
 	wrong := errors.New("wrong")
 	tests := map[string]struct {
 		payload map[string]string
@@ -123,9 +123,9 @@ func TestGoodContentStays(t *testing.T) {
 		check   func(set string) error
 		want    string
 	}{
-		"a path that cannot be": {payload: map[string]string{"../y": "b"}, want: `path "../y": must not start with ".."`},
-		"refused by the check":  {payload: map[string]string{"x": "b"}, check: func(string) error { return wrong }, want: "wrong"},
-		"something in the way": {
+		"invalid path":          {payload: map[string]string{"../y": "b"}, want: `path "../y": must not start with ".."`},
+		"rejected by the check": {payload: map[string]string{"x": "b"}, check: func(string) error { return wrong }, want: "wrong"},
+		"a file in the way": {
 			payload: map[string]string{"x": "b", "y": "c"},
 			prepare: func(dir string) error { return os.WriteFile(filepath.Join(dir, "y"), nil, 0o600) },
 			want:    "y is in the way: it is no link of this volume",
@@ -179,7 +179,8 @@ func TestCheckSeesTheNewSet(t *testing.T) {
 	}
 }
 
-// TestRepair: what a crash can leave is removed, what is somebody else's stays.
+// TestRepair checks that Repair removes what a crash can leave, creates missing links
+// and keeps files that the writer did not create.
 func TestRepair(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, payloadOf(map[string]string{"x": "a", "z": "c"}))
@@ -191,7 +192,7 @@ func TestRepair(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, leftover, "sub", "half"), []byte("ha"), 0o600),
 		os.Symlink("..data/y", filepath.Join(dir, "y")),
 		os.Remove(filepath.Join(dir, "z")),
-		os.WriteFile(filepath.Join(dir, "theirs"), nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +201,7 @@ func TestRepair(t *testing.T) {
 	if err := (projection.Writer{}).Repair(dir); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{set, "..data -> " + set, "theirs", "x -> ..data/x", "z -> ..data/z"}
+	want := []string{set, "..data -> " + set, "foreign", "x -> ..data/x", "z -> ..data/z"}
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 		t.Errorf("repaired (-want +got):\n%s", diff)
 	}
@@ -222,12 +223,15 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestHash: what differs has another sum, however it is put together.
+// TestHash checks that payloads with similar content have different hashes.
 func TestHash(t *testing.T) {
 	sums := map[string]projection.Payload{}
 	for _, payload := range []projection.Payload{
 		{},
-		payloadOf(map[string]string{"a": ""}), payloadOf(map[string]string{"": "a"}), payloadOf(map[string]string{"a": "b"}), payloadOf(map[string]string{"ab": ""}),
+		payloadOf(map[string]string{"a": ""}),
+		payloadOf(map[string]string{"": "a"}),
+		payloadOf(map[string]string{"a": "b"}),
+		payloadOf(map[string]string{"ab": ""}),
 		payloadOf(map[string]string{"a": "", "b": ""}),
 		{"a": {Data: []byte("b"), Mode: 0o600}},
 	} {
