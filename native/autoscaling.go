@@ -11,22 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// restAnnotation carries, in autoscaling/v1, what only autoscaling/v2 can say,
-// so that a client which reads and writes v1 loses nothing.
-const restAnnotation = "holdfast.dev/autoscaling-v2"
+// v2Annotation is an annotation of autoscaling/v1 objects. It holds the fields that exist
+// only in autoscaling/v2, so that a client that reads and writes v1 loses nothing.
+const v2Annotation = "holdfast.dev/autoscaling-v2"
 
-// autoscalerRest is the content of restAnnotation.
-type autoscalerRest struct {
+// v2Fields is the content of v2Annotation.
+type v2Fields struct {
 	Metrics        []autoscalingv2.MetricSpec                       `json:"metrics,omitempty"`
 	Behavior       *autoscalingv2.HorizontalPodAutoscalerBehavior   `json:"behavior,omitempty"`
 	CurrentMetrics []autoscalingv2.MetricStatus                     `json:"currentMetrics,omitempty"`
 	Conditions     []autoscalingv2.HorizontalPodAutoscalerCondition `json:"conditions,omitempty"`
 }
 
-// addAutoscalerViews teaches the scheme autoscaling/v1, which kubectl up to
-// 1.33 writes: the same objects, of which v1 shows the CPU target alone.
-func addAutoscalerViews(s *runtime.Scheme) error {
-	//nolint:unparam // conversions have one signature
+// addAutoscalerConversions adds the conversions between autoscaling/v1, which kubectl writes
+// up to version 1.33, and autoscaling/v2, which is stored. The only metric that v1 has is
+// the CPU target.
+func addAutoscalerConversions(s *runtime.Scheme) error {
+	//nolint:unparam // addConversion needs the error in the signature
 	toV2 := func(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv2.HorizontalPodAutoscaler) error {
 		toAutoscalerV2(in, out)
 		s.Default(out)
@@ -38,26 +39,32 @@ func addAutoscalerViews(s *runtime.Scheme) error {
 	if err := addConversion(s, toAutoscalerV1); err != nil {
 		return err
 	}
-	if err := addConversion(s, func(in *autoscalingv1.HorizontalPodAutoscalerList, out *autoscalingv2.HorizontalPodAutoscalerList) (err error) {
+	type (
+		v1List = autoscalingv1.HorizontalPodAutoscalerList
+		v2List = autoscalingv2.HorizontalPodAutoscalerList
+	)
+	if err := addConversion(s, func(in *v1List, out *v2List) (err error) {
 		out.ListMeta = in.ListMeta
 		out.Items, err = convertItems(in.Items, toV2)
 		return err
 	}); err != nil {
 		return err
 	}
-	return addConversion(s, func(in *autoscalingv2.HorizontalPodAutoscalerList, out *autoscalingv1.HorizontalPodAutoscalerList) (err error) {
+	return addConversion(s, func(in *v2List, out *v1List) (err error) {
 		out.ListMeta = in.ListMeta
 		out.Items, err = convertItems(in.Items, toAutoscalerV1)
 		return err
 	})
 }
 
+// addConversion registers a conversion with typed arguments.
 func addConversion[From, To any](s *runtime.Scheme, convert func(*From, *To) error) error {
 	return s.AddConversionFunc((*From)(nil), (*To)(nil), func(in, out any, _ conversion.Scope) error {
 		return convert(in.(*From), out.(*To))
 	})
 }
 
+// convertItems converts the items of a list.
 func convertItems[From, To any](items []From, convert func(*From, *To) error) ([]To, error) {
 	converted := make([]To, len(items))
 	for i := range items {
@@ -69,15 +76,15 @@ func convertItems[From, To any](items []From, convert func(*From, *To) error) ([
 }
 
 func toAutoscalerV2(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv2.HorizontalPodAutoscaler) {
-	var rest autoscalerRest
+	var rest v2Fields
 	out.ObjectMeta = in.ObjectMeta
-	if text, ok := in.Annotations[restAnnotation]; ok {
-		// What somebody garbled by hand is not worth refusing the object for.
+	if text, ok := in.Annotations[v2Annotation]; ok {
+		// Ignore an annotation that is not valid JSON, rather than reject the object.
 		if err := json.Unmarshal([]byte(text), &rest); err != nil {
-			rest = autoscalerRest{}
+			rest = v2Fields{}
 		}
 		out.Annotations = maps.Clone(in.Annotations)
-		delete(out.Annotations, restAnnotation)
+		delete(out.Annotations, v2Annotation)
 	}
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(in.Spec.ScaleTargetRef),
@@ -118,7 +125,7 @@ func toAutoscalerV1(in *autoscalingv2.HorizontalPodAutoscaler, out *autoscalingv
 		CurrentReplicas:    in.Status.CurrentReplicas,
 		DesiredReplicas:    in.Status.DesiredReplicas,
 	}
-	rest := autoscalerRest{Behavior: in.Spec.Behavior, CurrentMetrics: in.Status.CurrentMetrics, Conditions: in.Status.Conditions}
+	rest := v2Fields{Behavior: in.Spec.Behavior, CurrentMetrics: in.Status.CurrentMetrics, Conditions: in.Status.Conditions}
 	for i := range in.Spec.Metrics {
 		if percent := cpuPercent(&in.Spec.Metrics[i]); percent != nil && out.Spec.TargetCPUUtilizationPercentage == nil {
 			out.Spec.TargetCPUUtilizationPercentage = percent
@@ -139,11 +146,12 @@ func toAutoscalerV1(in *autoscalingv2.HorizontalPodAutoscaler, out *autoscalingv
 	if out.Annotations == nil {
 		out.Annotations = map[string]string{}
 	}
-	out.Annotations[restAnnotation] = string(text)
+	out.Annotations[v2Annotation] = string(text)
 	return nil
 }
 
-// cpuPercent is the CPU utilization that a metric asks for, if it is about that.
+// cpuPercent returns the target of a metric for the average CPU utilization, or nil if it is
+// another metric.
 func cpuPercent(metric *autoscalingv2.MetricSpec) *int32 {
 	source := metric.Resource
 	if metric.Type != autoscalingv2.ResourceMetricSourceType || source == nil || source.Name != corev1.ResourceCPU {

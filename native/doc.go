@@ -1,21 +1,19 @@
-// Package native holds the built-in kinds: which there are, under which names
-// they are served, and what is particular to each.
-//
-// Its words: a Kind is one resource as clients see it in discovery. What holds
-// for every kind of a sort lives in the packages below it, each keyed by the
-// kind's Go type:
-//
-//	native/openapi   the published schema, generated
-//	native/defaults  values that Kubernetes fills in
-//	native/rules     what is refused, with Kubernetes' wording
-//	native/frozen    fields that never change once set
-//	native/columns   the tables that kubectl prints
-//
-// Use:
+// Package native lists the built-in kinds of Kubernetes that the server has: Pod,
+// ConfigMap, Deployment and so on. A Kind describes one of them: its resource name, its Go
+// types, its subresources, and what the server does differently for it.
 //
 //	scheme := native.NewScheme()
 //	for _, kind := range native.Kinds() { ... }
 //
-// Kinds returns a fresh slice of values that share their tables: treat them as
-// read-only. Everything here is safe for concurrent use.
+// The packages below hold tables that are keyed by Go type:
+//
+//	native/openapi   the published OpenAPI schema, generated
+//	native/defaults  the default values of fields
+//	native/rules     validation, with the error messages of Kubernetes
+//	native/frozen    fields that cannot change once they are set
+//	native/columns   the columns that kubectl prints
+//	native/views     one field as client-side and server-side apply see it
+//
+// Kinds returns a new slice on every call, but its values share pointers and functions: do
+// not change them. All functions are safe for concurrent use.
 package native

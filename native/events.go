@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addEventViews teaches the scheme that an event of events.k8s.io is the core
-// event under other field names: both are stored as the core one.
-func addEventViews(s *runtime.Scheme) error {
+// addEventConversions adds the conversions between the Events of events.k8s.io and those of
+// the core group. Both have the same content with different field names. The server stores
+// core Events.
+func addEventConversions(s *runtime.Scheme) error {
 	internal := schema.GroupVersion{Group: eventsv1.GroupName, Version: runtime.APIVersionInternal}
 	s.AddKnownTypes(internal, &corev1.Event{}, &corev1.EventList{})
 
@@ -71,7 +72,7 @@ func fromCoreEvent(in *corev1.Event, out *eventsv1.Event) error {
 	return nil
 }
 
-// eventLabels maps the field labels of events.k8s.io to the stored ones.
+// eventLabels converts the field labels of events.k8s.io to those of core Events.
 func eventLabels(label, value string) (string, string, error) {
 	stored := label
 	switch {

@@ -7,12 +7,12 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// ImmutableEphemeralVolumes is the feature that ConfigMaps and Secrets can be
-// made immutable. It is on unless somebody turns it off.
+// ImmutableEphemeralVolumes is the feature gate for the field immutable of ConfigMaps and
+// Secrets. It is enabled by default.
 const ImmutableEphemeralVolumes featuregate.Feature = "ImmutableEphemeralVolumes"
 
-// NewFeatures returns the features of the built-in kinds as they are by default,
-// to be set before they are asked for.
+// NewFeatures returns a feature gate with the defaults of all features of the built-in
+// kinds. Set features before the gate is used.
 func NewFeatures() featuregate.MutableFeatureGate {
 	gate := featuregate.NewFeatureGate()
 	utilruntime.Must(gate.Add(map[featuregate.Feature]featuregate.FeatureSpec{
@@ -21,8 +21,10 @@ func NewFeatures() featuregate.MutableFeatureGate {
 	return gate
 }
 
-// Under is the kind as it is with the features that are on.
-func (k Kind) Under(features featuregate.FeatureGate) Kind {
+// WithFeatures returns the kind with the changes that disabled features make to it. If
+// ImmutableEphemeralVolumes is disabled, writes of ConfigMaps and Secrets ignore the field
+// immutable.
+func (k Kind) WithFeatures(features featuregate.FeatureGate) Kind {
 	switch k.Object.(type) {
 	case *corev1.ConfigMap, *corev1.Secret:
 	default:
@@ -47,8 +49,8 @@ func (k Kind) Under(features featuregate.FeatureGate) Kind {
 	return k
 }
 
-// dropImmutable takes immutable out of what a request says, unless what is
-// stored has it: what is there stays, and stays protected.
+// dropImmutable removes the field immutable from a request, unless it is set in the stored
+// object: such an object stays immutable.
 func dropImmutable(newObj, oldObj runtime.Object) {
 	if immutable := immutableOf(oldObj); immutable != nil && *immutable != nil {
 		return
@@ -58,7 +60,7 @@ func dropImmutable(newObj, oldObj runtime.Object) {
 	}
 }
 
-// immutableOf is the field of an object, nil if there is no object.
+// immutableOf returns the address of the field immutable. It returns nil if obj is nil.
 func immutableOf(obj runtime.Object) **bool {
 	switch obj := obj.(type) {
 	case *corev1.ConfigMap:

@@ -8,97 +8,101 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope says whether objects of a kind live in a namespace.
+// Scope is the scope of a kind: namespaced or cluster-scoped.
 type Scope int
 
 const (
-	// Namespaced objects live in a namespace; it is the zero value because most do.
+	// Namespaced is the scope of kinds with objects in namespaces. It is the zero value,
+	// because most kinds are namespaced.
 	Namespaced Scope = iota
-	// Cluster objects stand alone.
+	// Cluster is the scope of kinds with objects outside of namespaces.
 	Cluster
 )
 
-// Dependents is what becomes of the dependents of a deleted object when the
-// request does not say.
+// Dependents is what the deletion of an object does to the objects that it owns, if the
+// request has no propagationPolicy.
 type Dependents int
 
 const (
-	// Collected dependents go too.
-	Collected Dependents = iota
-	// Orphaned dependents stay, without their owner; two old kinds have it so.
-	Orphaned
-	// Unowned objects own nothing.
-	Unowned
+	// DeleteDependents deletes the dependents.
+	DeleteDependents Dependents = iota
+	// OrphanDependents keeps the dependents and removes their owner references. It is the
+	// default for ReplicationController and Job.
+	OrphanDependents
+	// NoDependents is for kinds that own no other objects.
+	NoDependents
 )
 
-// Kind is one built-in resource: its names, its Go types and what is
-// particular to it. Zero values mean "nothing particular".
+// Kind describes one built-in kind. The zero value of an optional field means that the kind
+// behaves like most others.
 type Kind struct {
-	// GroupVersion under which the kind is served and stored.
+	// GroupVersion is the version in which the kind is served and stored.
 	GroupVersion schema.GroupVersion
-	// Views are other versions and groups under which the same objects are
-	// served, in the words of those.
-	Views []schema.GroupVersion
+	// OtherVersions are further versions, possibly of other groups, in which the same
+	// objects are served.
+	OtherVersions []schema.GroupVersion
 	// Resource is the plural name in URLs.
 	Resource string
-	// ShortNames and Categories are what kubectl accepts beside the resource name.
+	// ShortNames are the short names of the resource, such as "deploy".
 	ShortNames []string
+	// Categories are the groups of resources that contain this one, such as "all".
 	Categories []string
-	Scope      Scope
+	// Scope is the scope of the kind.
+	Scope Scope
 
-	// Object and List are examples of the Go types; they are never written to.
+	// Object and List are empty values of the Go types. They must not be changed.
 	Object runtime.Object
 	List   runtime.Object
 
-	// Status says that the kind has a status subresource.
+	// Status is true if the kind has a status subresource.
 	Status bool
-	// Generation says that metadata.generation counts changes of everything
-	// but metadata and status.
+	// Generation is true if metadata.generation counts the changes of all fields but
+	// metadata and status.
 	Generation bool
-	// Scale is set for kinds with a scale subresource.
+	// Scale is set if the kind has a scale subresource.
 	Scale *Scale
-	// CreateOnUpdate lets a PUT create the object.
+	// CreateOnUpdate is true if a PUT creates the object if it does not exist.
 	CreateOnUpdate bool
-	// ConditionalUpdate demands a resourceVersion in every PUT.
+	// ConditionalUpdate is true if every PUT needs a resourceVersion.
 	ConditionalUpdate bool
-	// ReturnDeleted answers DELETE with the object instead of a Status.
+	// ReturnDeleted is true if the response to a DELETE is the object instead of a Status.
 	ReturnDeleted bool
 
-	// Selectable gives the fields, beyond metadata.name and
-	// metadata.namespace, that a field selector may name.
+	// Selectable returns the fields that a field selector may use, in addition to
+	// metadata.name and metadata.namespace. Nil means that there are none.
 	Selectable func(obj runtime.Object) fields.Set
-	// Indexed is the one of those fields that many clients select by, each one
-	// value of it: a list or watch of that costs what it selects.
+	// Indexed is one of the selectable fields, or empty. A list or watch that selects one
+	// value of this field reads only the objects with this value.
 	Indexed string
-	// PrepareCreate and PrepareUpdate set what only the server may set, before
-	// the object is judged.
+	// PrepareCreate and PrepareUpdate set the fields that only the server may set, before
+	// the object is validated. They may be nil.
 	PrepareCreate func(obj runtime.Object)
 	PrepareUpdate func(newObj, oldObj runtime.Object)
-	// Dependents is what becomes, by default, of objects that name a deleted one
-	// as their owner.
+	// Dependents is what a deletion does to dependents if the request does not say.
 	Dependents Dependents
-	// GracePeriod gives the seconds a deletion waits for the object's
-	// keeper when the request names none; nil deletes at once.
+	// GracePeriod returns the grace period of a deletion in seconds, if the request has
+	// none. Nil means that the object is deleted at once.
 	GracePeriod func(obj runtime.Object) int64
 }
 
-// Name is the kind's name, "Deployment".
+// Name returns the name of the kind, such as "Deployment".
 func (k Kind) Name() string { return reflect.TypeOf(k.Object).Elem().Name() }
 
-// GroupVersionKind names the kind in full.
+// GroupVersionKind returns the kind with its group and version.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind { return k.GroupVersion.WithKind(k.Name()) }
 
-// GroupResource names the resource, "deployments.apps".
+// GroupResource returns the resource with its group, such as "deployments.apps".
 func (k Kind) GroupResource() schema.GroupResource {
 	return k.GroupVersion.WithResource(k.Resource).GroupResource()
 }
 
 // New returns an empty object of the kind.
-func (k Kind) New() runtime.Object { return fresh(k.Object) }
+func (k Kind) New() runtime.Object { return newLike(k.Object) }
 
 // NewList returns an empty list of the kind.
-func (k Kind) NewList() runtime.Object { return fresh(k.List) }
+func (k Kind) NewList() runtime.Object { return newLike(k.List) }
 
-func fresh(example runtime.Object) runtime.Object {
+// newLike returns an empty object of the same Go type as the example.
+func newLike(example runtime.Object) runtime.Object {
 	return reflect.New(reflect.TypeOf(example).Elem()).Interface().(runtime.Object)
 }

@@ -20,12 +20,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// The categories of kinds. kubectl get all lists the kinds of the category "all".
 var (
 	all           = []string{"all"}
 	apiExtensions = []string{"api-extensions"}
 )
 
-// Kinds lists the built-in kinds in the order discovery shows their groups.
+// Kinds returns the built-in kinds. Discovery shows their groups in this order.
 func Kinds() []Kind {
 	kinds := coreKinds()
 	kinds = append(kinds, workloadKinds()...)
@@ -38,7 +39,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "namespaces", ShortNames: []string{"ns"}, Scope: Cluster,
 			Object: &corev1.Namespace{}, List: &corev1.NamespaceList{},
-			Status: true, Selectable: namespaceFields, PrepareCreate: prepareNamespace, PrepareUpdate: keepFinalizers,
+			Status: true, Selectable: namespaceFields, PrepareCreate: prepareNamespace, PrepareUpdate: keepNamespaceFinalizers,
 			ReturnDeleted: true,
 		},
 		{
@@ -48,12 +49,13 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "secrets",
 			Object: &corev1.Secret{}, List: &corev1.SecretList{},
-			Selectable: secretFields, PrepareCreate: foldStringData, PrepareUpdate: foldStringDataUpdate,
+			Selectable: secretFields, PrepareCreate: mergeStringData, PrepareUpdate: prepareSecretUpdate,
 		},
 		{
 			GroupVersion: gv, Resource: "pods", ShortNames: []string{"po"}, Categories: all,
 			Object: &corev1.Pod{}, List: &corev1.PodList{},
-			Status: true, Generation: true, Selectable: podFields, Indexed: "spec.nodeName", PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
+			Status: true, Generation: true, Selectable: podFields, Indexed: "spec.nodeName",
+			PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
 			GracePeriod: podGracePeriod, ReturnDeleted: true,
 		},
 		{
@@ -81,9 +83,10 @@ func coreKinds() []Kind {
 			Status: true, Selectable: nodeFields,
 		},
 		{
-			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"}, Views: []schema.GroupVersion{eventsv1.SchemeGroupVersion},
+			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"},
 			Object: &corev1.Event{}, List: &corev1.EventList{},
-			CreateOnUpdate: true, Selectable: eventFields, Dependents: Unowned,
+			CreateOnUpdate: true, Selectable: eventFields, Dependents: NoDependents,
+			OtherVersions: []schema.GroupVersion{eventsv1.SchemeGroupVersion},
 		},
 		{
 			GroupVersion: gv, Resource: "endpoints", ShortNames: []string{"ep"},
@@ -106,7 +109,7 @@ func coreKinds() []Kind {
 			GroupVersion: gv, Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: all,
 			Object: &corev1.ReplicationController{}, List: &corev1.ReplicationControllerList{},
 			Status: true, Generation: true, Scale: replicationControllerScale, Selectable: replicationControllerFields,
-			Dependents: Orphaned,
+			Dependents: OrphanDependents,
 		},
 	}
 }
@@ -140,7 +143,7 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: batchv1.SchemeGroupVersion, Resource: "jobs", Categories: all,
 			Object: &batchv1.Job{}, List: &batchv1.JobList{},
-			Status: true, Generation: true, Selectable: jobFields, PrepareCreate: prepareJob, Dependents: Orphaned,
+			Status: true, Generation: true, Selectable: jobFields, PrepareCreate: prepareJob, Dependents: OrphanDependents,
 		},
 		{
 			GroupVersion: batchv1.SchemeGroupVersion, Resource: "cronjobs", ShortNames: []string{"cj"}, Categories: all,
@@ -149,9 +152,8 @@ func workloadKinds() []Kind {
 		},
 		{
 			GroupVersion: autoscalingv2.SchemeGroupVersion, Resource: "horizontalpodautoscalers", ShortNames: []string{"hpa"}, Categories: all,
-			Views:  []schema.GroupVersion{autoscalingv1.SchemeGroupVersion},
 			Object: &autoscalingv2.HorizontalPodAutoscaler{}, List: &autoscalingv2.HorizontalPodAutoscalerList{},
-			Status: true, Generation: true,
+			Status: true, Generation: true, OtherVersions: []schema.GroupVersion{autoscalingv1.SchemeGroupVersion},
 		},
 		{
 			GroupVersion: policyv1.SchemeGroupVersion, Resource: "poddisruptionbudgets", ShortNames: []string{"pdb"},
@@ -207,7 +209,7 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: certificatesv1.SchemeGroupVersion, Resource: "certificatesigningrequests", ShortNames: []string{"csr"}, Scope: Cluster,
 			Object: &certificatesv1.CertificateSigningRequest{}, List: &certificatesv1.CertificateSigningRequestList{},
-			Status: true, Selectable: signingRequestFields, PrepareUpdate: keepSigningRequest,
+			Status: true, Selectable: signingRequestFields, PrepareUpdate: keepSigningRequestSpec,
 		},
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,

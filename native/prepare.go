@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// prepareNamespace sets the status of a new namespace and adds its finalizer.
 func prepareNamespace(obj runtime.Object) {
 	ns := obj.(*corev1.Namespace)
 	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
@@ -19,13 +20,15 @@ func prepareNamespace(obj runtime.Object) {
 	}
 }
 
-// keepFinalizers holds spec.finalizers, which only the finalize subresource changes.
-func keepFinalizers(newObj, oldObj runtime.Object) {
+// keepNamespaceFinalizers keeps spec.finalizers, which only the finalize subresource may
+// change.
+func keepNamespaceFinalizers(newObj, oldObj runtime.Object) {
 	newObj.(*corev1.Namespace).Spec.Finalizers = oldObj.(*corev1.Namespace).Spec.Finalizers
 }
 
-// foldStringData moves the write-only stringData into data, where it wins.
-func foldStringData(obj runtime.Object) {
+// mergeStringData moves the write-only field stringData into data. A key in stringData
+// replaces the same key in data.
+func mergeStringData(obj runtime.Object) {
 	secret := obj.(*corev1.Secret)
 	if len(secret.StringData) == 0 {
 		secret.StringData = nil
@@ -40,14 +43,15 @@ func foldStringData(obj runtime.Object) {
 	secret.StringData = nil
 }
 
-func foldStringDataUpdate(newObj, oldObj runtime.Object) {
-	foldStringData(newObj)
-	// A client that sends no type means the stored one.
+func prepareSecretUpdate(newObj, oldObj runtime.Object) {
+	mergeStringData(newObj)
+	// Without a type in the request, keep the stored one.
 	if secret := newObj.(*corev1.Secret); secret.Type == "" {
 		secret.Type = oldObj.(*corev1.Secret).Type
 	}
 }
 
+// preparePod sets the status of a new pod, with its QoS class.
 func preparePod(obj runtime.Object) {
 	pod := obj.(*corev1.Pod)
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: QualityOfService(&pod.Spec)}
@@ -65,8 +69,8 @@ func keepPodQOS(newObj, oldObj runtime.Object) {
 	newObj.(*corev1.Pod).Status.QOSClass = oldObj.(*corev1.Pod).Status.QOSClass
 }
 
-// podGracePeriod is what a pod asks for, but nothing waits for a pod that never
-// reached a node or is done.
+// podGracePeriod returns terminationGracePeriodSeconds of a pod. It returns 0 for a pod that
+// is bound to no node or has ended, because no kubelet has to stop it.
 func podGracePeriod(obj runtime.Object) int64 {
 	pod := obj.(*corev1.Pod)
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
@@ -86,8 +90,8 @@ func prepareVolume(obj runtime.Object) {
 	obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending}
 }
 
-// prepareJob gives a job the selector and pod labels that tie pods to it,
-// unless the user took that over with manualSelector.
+// prepareJob generates the selector of a job and the labels of its pods from its UID, unless
+// manualSelector is true.
 func prepareJob(obj runtime.Object) {
 	job := obj.(*batchv1.Job)
 	job.Status = batchv1.JobStatus{}
@@ -99,7 +103,7 @@ func prepareJob(obj runtime.Object) {
 	if labels == nil {
 		labels = make(map[string]string, 4)
 	}
-	// The unprefixed labels are what older controllers and dashboards select on.
+	// Kubernetes sets the labels without prefix too, for older clients.
 	labels["job-name"], labels["controller-uid"] = job.Name, uid
 	labels[batchv1.JobNameLabel], labels[batchv1.ControllerUidLabel] = job.Name, uid
 	job.Spec.Template.Labels = labels
@@ -112,8 +116,8 @@ func prepareJob(obj runtime.Object) {
 	job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
 }
 
-// keepSigningRequest holds what was asked for: who asks for something else
-// makes another request.
-func keepSigningRequest(newObj, oldObj runtime.Object) {
+// keepSigningRequestSpec keeps the spec of a CertificateSigningRequest. Its approval and its
+// certificate are valid for this spec only.
+func keepSigningRequestSpec(newObj, oldObj runtime.Object) {
 	newObj.(*certificatesv1.CertificateSigningRequest).Spec = oldObj.(*certificatesv1.CertificateSigningRequest).Spec
 }

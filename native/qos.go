@@ -4,18 +4,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// QualityOfService is the class that requests and limits put a pod in:
-// Guaranteed when every container has equal cpu and memory limits and
-// requests, BestEffort when none names any, Burstable otherwise. Resources of
-// the pod as a whole stand for those of its containers.
+// QualityOfService returns the QoS class of a pod. It is Guaranteed if every container has
+// CPU and memory limits, and its requests equal the limits or are not set. It is BestEffort
+// if no container sets a CPU or memory request or limit, and Burstable otherwise. If the pod
+// itself sets resources (spec.resources), these count instead of those of its containers.
 func QualityOfService(spec *corev1.PodSpec) corev1.PodQOSClass {
-	guaranteed, named := true, false
+	guaranteed, anySet := true, false
 	for _, resources := range resourcesOf(spec) {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			request, requested := resources.Requests[name]
 			limit, limited := resources.Limits[name]
 			if (requested && !request.IsZero()) || (limited && !limit.IsZero()) {
-				named = true
+				anySet = true
 			}
 			if !limited || limit.IsZero() || (requested && request.Cmp(limit) != 0) {
 				guaranteed = false
@@ -23,7 +23,7 @@ func QualityOfService(spec *corev1.PodSpec) corev1.PodQOSClass {
 		}
 	}
 	switch {
-	case !named:
+	case !anySet:
 		return corev1.PodQOSBestEffort
 	case guaranteed:
 		return corev1.PodQOSGuaranteed
@@ -32,6 +32,7 @@ func QualityOfService(spec *corev1.PodSpec) corev1.PodQOSClass {
 	}
 }
 
+// resourcesOf returns the resources that count for the QoS class.
 func resourcesOf(spec *corev1.PodSpec) []*corev1.ResourceRequirements {
 	if r := spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
 		return []*corev1.ResourceRequirements{r}

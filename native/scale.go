@@ -8,37 +8,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Scale maps a kind to the scale subresource.
+// Scale maps the fields of a kind to its scale subresource.
 type Scale struct {
-	// Wanted is the address of spec.replicas in obj.
-	Wanted func(obj runtime.Object) **int32
-	// Running is status.replicas.
-	Running func(obj runtime.Object) int32
-	// Selector is the label selector of the pods, as a string.
+	// SpecReplicas returns the address of spec.replicas of obj.
+	SpecReplicas func(obj runtime.Object) **int32
+	// StatusReplicas returns status.replicas of obj.
+	StatusReplicas func(obj runtime.Object) int32
+	// Selector returns the label selector of the pods of obj.
 	Selector func(obj runtime.Object) (string, error)
 }
 
 var deploymentScale = &Scale{
-	Wanted:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.Deployment).Spec.Replicas },
-	Running:  func(obj runtime.Object) int32 { return obj.(*appsv1.Deployment).Status.Replicas },
-	Selector: func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.Deployment).Spec.Selector) },
+	SpecReplicas:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.Deployment).Spec.Replicas },
+	StatusReplicas: func(obj runtime.Object) int32 { return obj.(*appsv1.Deployment).Status.Replicas },
+	Selector:       func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.Deployment).Spec.Selector) },
 }
 
 var statefulSetScale = &Scale{
-	Wanted:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.StatefulSet).Spec.Replicas },
-	Running:  func(obj runtime.Object) int32 { return obj.(*appsv1.StatefulSet).Status.Replicas },
-	Selector: func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.StatefulSet).Spec.Selector) },
+	SpecReplicas:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.StatefulSet).Spec.Replicas },
+	StatusReplicas: func(obj runtime.Object) int32 { return obj.(*appsv1.StatefulSet).Status.Replicas },
+	Selector:       func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.StatefulSet).Spec.Selector) },
 }
 
 var replicaSetScale = &Scale{
-	Wanted:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.ReplicaSet).Spec.Replicas },
-	Running:  func(obj runtime.Object) int32 { return obj.(*appsv1.ReplicaSet).Status.Replicas },
-	Selector: func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.ReplicaSet).Spec.Selector) },
+	SpecReplicas:   func(obj runtime.Object) **int32 { return &obj.(*appsv1.ReplicaSet).Spec.Replicas },
+	StatusReplicas: func(obj runtime.Object) int32 { return obj.(*appsv1.ReplicaSet).Status.Replicas },
+	Selector:       func(obj runtime.Object) (string, error) { return selector(obj.(*appsv1.ReplicaSet).Spec.Selector) },
 }
 
 var replicationControllerScale = &Scale{
-	Wanted:  func(obj runtime.Object) **int32 { return &obj.(*corev1.ReplicationController).Spec.Replicas },
-	Running: func(obj runtime.Object) int32 { return obj.(*corev1.ReplicationController).Status.Replicas },
+	SpecReplicas:   func(obj runtime.Object) **int32 { return &obj.(*corev1.ReplicationController).Spec.Replicas },
+	StatusReplicas: func(obj runtime.Object) int32 { return obj.(*corev1.ReplicationController).Status.Replicas },
 	Selector: func(obj runtime.Object) (string, error) {
 		return labels.SelectorFromSet(obj.(*corev1.ReplicationController).Spec.Selector).String(), nil
 	},

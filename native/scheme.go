@@ -31,17 +31,18 @@ import (
 	"holdfast.dev/holdfast/native/defaults"
 )
 
-// NewScheme returns a scheme that knows the built-in kinds, their defaults,
-// their field selectors and the second names of those that have two.
+// NewScheme returns a scheme with the built-in kinds, their defaults, their field selectors,
+// and the conversions of the kinds that have more than one version.
 //
-// Every versioned Go type is registered a second time as the internal one, so
-// that the conversions the generic API server makes between the two copy
-// nothing.
+// Each versioned Go type is also registered as the internal type of its kind. The generic API
+// server converts every object between versioned and internal type; with equal types this
+// costs nothing.
 func NewScheme() *runtime.Scheme {
-	s := NewBareScheme()
+	s := NewSchemeWithoutDefaults()
 	defaults.Register(s)
 	for _, kind := range Kinds() {
-		// A kind without fields of its own has the library's, and its words.
+		// Without a function, the scheme allows metadata.name and metadata.namespace, and
+		// rejects other fields with the usual error message.
 		if kind.Selectable != nil {
 			utilruntime.Must(s.AddFieldLabelConversionFunc(kind.GroupVersionKind(), kind.FieldLabel))
 		}
@@ -49,20 +50,19 @@ func NewScheme() *runtime.Scheme {
 	return s
 }
 
-// NewBareScheme returns a scheme that knows the built-in kinds and the second
-// names of those that have two, and fills in nothing: for what a client wrote and
-// not what it meant.
-func NewBareScheme() *runtime.Scheme {
+// NewSchemeWithoutDefaults returns a scheme like NewScheme, but without defaults and field
+// selectors. It decodes exactly the fields that a client wrote.
+func NewSchemeWithoutDefaults() *runtime.Scheme {
 	s := NewPublishedScheme()
 	utilruntime.Must(metainternalversion.AddToScheme(s))
-	addInternalTwins(s)
-	utilruntime.Must(addEventViews(s))
-	utilruntime.Must(addAutoscalerViews(s))
+	addInternalTypes(s)
+	utilruntime.Must(addEventConversions(s))
+	utilruntime.Must(addAutoscalerConversions(s))
 	return s
 }
 
-// NewPublishedScheme returns a scheme with the versioned types alone: what
-// clients know, and what OpenAPI names.
+// NewPublishedScheme returns a scheme with the versioned types only. These are the types that
+// clients know and that the OpenAPI document lists.
 func NewPublishedScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	groups := runtime.NewSchemeBuilder(
@@ -78,9 +78,11 @@ func NewPublishedScheme() *runtime.Scheme {
 	return s
 }
 
-// addInternalTwins registers the versioned types of k8s.io/api as internal
-// ones; the types of the meta group have real internal forms already.
-func addInternalTwins(s *runtime.Scheme) {
+// addInternalTypes registers the versioned types of k8s.io/api as internal types, too. The
+// types of the group meta.k8s.io have separate internal types already. Events of
+// events.k8s.io and autoscalers of autoscaling/v1 are left out, because they are converted to
+// another version.
+func addInternalTypes(s *runtime.Scheme) {
 	for gvk, t := range s.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal || !strings.HasPrefix(t.PkgPath(), "k8s.io/api/") {
 			continue
@@ -90,7 +92,7 @@ func addInternalTwins(s *runtime.Scheme) {
 		}
 		internal := schema.GroupVersionKind{Group: gvk.Group, Version: runtime.APIVersionInternal, Kind: gvk.Kind}
 		if !s.Recognizes(internal) {
-			s.AddKnownTypeWithName(internal, fresh(mustNew(s, gvk)))
+			s.AddKnownTypeWithName(internal, newLike(mustNew(s, gvk)))
 		}
 	}
 }
@@ -101,8 +103,8 @@ func mustNew(s *runtime.Scheme, gvk schema.GroupVersionKind) runtime.Object {
 	return obj
 }
 
-// FieldLabel accepts the field labels that the kind can be selected by. It is a
-// runtime.FieldLabelConversionFunc.
+// FieldLabel returns an error if field selectors for the kind must not use this label. It is
+// a runtime.FieldLabelConversionFunc.
 func (k Kind) FieldLabel(label, value string) (outLabel, outValue string, err error) {
 	if k.Selectable == nil {
 		return runtime.DefaultMetaV1FieldSelectorConversion(label, value)

@@ -17,14 +17,14 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// Every kind of the table is known under its versions and as its own internal
-// form, so that no conversion copies it.
+// TestSchemeKnowsEveryKind checks that the scheme has every kind in all its versions, and that
+// the internal type is the Go type of the kind, so that conversions cost nothing.
 func TestSchemeKnowsEveryKind(t *testing.T) {
 	scheme := native.NewScheme()
 	for _, kind := range native.Kinds() {
-		for _, gv := range append([]schema.GroupVersion{kind.GroupVersion}, kind.Views...) {
+		for _, gv := range append([]schema.GroupVersion{kind.GroupVersion}, kind.OtherVersions...) {
 			if !scheme.Recognizes(gv.WithKind(kind.Name())) {
-				t.Errorf("%s is not known in %s", kind.Name(), gv)
+				t.Errorf("%s is not registered in %s", kind.Name(), gv)
 			}
 			internal := schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}
 			obj, err := scheme.New(internal.WithKind(kind.Name()))
@@ -41,6 +41,8 @@ func TestSchemeKnowsEveryKind(t *testing.T) {
 
 func typeName(obj runtime.Object) string { return reflect.TypeOf(obj).String() }
 
+// TestSelectableLabels checks which field labels can be used in selectors, and how those of
+// events.k8s.io are converted.
 func TestSelectableLabels(t *testing.T) {
 	scheme := native.NewScheme()
 	cases := map[string]struct {
@@ -49,14 +51,17 @@ func TestSelectableLabels(t *testing.T) {
 		want         string
 		err          string
 	}{
-		"pod by node":        {corev1.SchemeGroupVersion.WithKind("Pod"), "spec.nodeName", "n", "spec.nodeName", ""},
-		"pod by name":        {corev1.SchemeGroupVersion.WithKind("Pod"), "metadata.name", "p", "metadata.name", ""},
-		"pod by image":       {corev1.SchemeGroupVersion.WithKind("Pod"), "spec.image", "i", "", "field label not supported: spec.image"},
-		"secret by type":     {corev1.SchemeGroupVersion.WithKind("Secret"), "type", "Opaque", "type", ""},
-		"config map by data": {corev1.SchemeGroupVersion.WithKind("ConfigMap"), "data", "d", "", `"data" is not a known field selector: only "metadata.name", "metadata.namespace"`},
-		"event, new words":   {eventsv1.SchemeGroupVersion.WithKind("Event"), "regarding.name", "p", "involvedObject.name", ""},
-		"event, controller":  {eventsv1.SchemeGroupVersion.WithKind("Event"), "reportingController", "c", "reportingComponent", ""},
-		"event, unknown":     {eventsv1.SchemeGroupVersion.WithKind("Event"), "note", "c", "", "field label not supported: note"},
+		"pod by node":    {corev1.SchemeGroupVersion.WithKind("Pod"), "spec.nodeName", "n", "spec.nodeName", ""},
+		"pod by name":    {corev1.SchemeGroupVersion.WithKind("Pod"), "metadata.name", "p", "metadata.name", ""},
+		"pod by image":   {corev1.SchemeGroupVersion.WithKind("Pod"), "spec.image", "i", "", "field label not supported: spec.image"},
+		"secret by type": {corev1.SchemeGroupVersion.WithKind("Secret"), "type", "Opaque", "type", ""},
+		"config map by data": {
+			corev1.SchemeGroupVersion.WithKind("ConfigMap"), "data", "d", "",
+			`"data" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+		},
+		"event, new name":   {eventsv1.SchemeGroupVersion.WithKind("Event"), "regarding.name", "p", "involvedObject.name", ""},
+		"event, controller": {eventsv1.SchemeGroupVersion.WithKind("Event"), "reportingController", "c", "reportingComponent", ""},
+		"event, unknown":    {eventsv1.SchemeGroupVersion.WithKind("Event"), "note", "c", "", "field label not supported: note"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,18 +79,19 @@ func TestSelectableLabels(t *testing.T) {
 	}
 }
 
-// What goes through the other view of a kind comes back as it was.
-func TestViewsLoseNothing(t *testing.T) {
+// TestConversionRoundTrip checks that an object that is converted to its other version and
+// back is unchanged.
+func TestConversionRoundTrip(t *testing.T) {
 	scheme := native.NewScheme()
 	fill := randfill.NewWithSeed(1).NilChance(0.3).NumElements(1, 2)
 	for range 100 {
-		event, view, back := &corev1.Event{}, &eventsv1.Event{}, &corev1.Event{}
+		event, converted, back := &corev1.Event{}, &eventsv1.Event{}, &corev1.Event{}
 		fill.Fill(event)
 		event.TypeMeta.Kind, event.TypeMeta.APIVersion = "", ""
-		if err := scheme.Convert(event, view, nil); err != nil {
+		if err := scheme.Convert(event, converted, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := scheme.Convert(view, back, nil); err != nil {
+		if err := scheme.Convert(converted, back, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(event, back); diff != "" {
@@ -106,21 +112,22 @@ spec:
     resource: {name: memory, target: {type: Utilization, averageUtilization: 50}}
 status: {desiredReplicas: 3, currentMetrics: [{type: Resource, resource: {name: cpu, current: {averageUtilization: 65}}}]}
 `
-	autoscaler, view, back := &autoscalingv2.HorizontalPodAutoscaler{}, &autoscalingv1.HorizontalPodAutoscaler{}, &autoscalingv2.HorizontalPodAutoscaler{}
+	autoscaler, back := &autoscalingv2.HorizontalPodAutoscaler{}, &autoscalingv2.HorizontalPodAutoscaler{}
+	converted := &autoscalingv1.HorizontalPodAutoscaler{}
 	if err := yaml.UnmarshalStrict([]byte(manifest), autoscaler); err != nil {
 		t.Fatal(err)
 	}
 	scheme.Default(autoscaler)
-	if err := scheme.Convert(autoscaler, view, nil); err != nil {
+	if err := scheme.Convert(autoscaler, converted, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := *view.Spec.TargetCPUUtilizationPercentage; got != 70 {
+	if got := *converted.Spec.TargetCPUUtilizationPercentage; got != 70 {
 		t.Errorf("v1 shows a target of %d", got)
 	}
-	if got := *view.Status.CurrentCPUUtilizationPercentage; got != 65 {
+	if got := *converted.Status.CurrentCPUUtilizationPercentage; got != 65 {
 		t.Errorf("v1 shows a current value of %d", got)
 	}
-	if err := scheme.Convert(view, back, nil); err != nil {
+	if err := scheme.Convert(converted, back, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(autoscaler, back); diff != "" {
@@ -128,11 +135,11 @@ status: {desiredReplicas: 3, currentMetrics: [{type: Resource, resource: {name: 
 	}
 }
 
-// No name that only the server knows is published.
+// TestPublishedScheme checks that the published scheme has no internal types.
 func TestPublishedScheme(t *testing.T) {
 	for gvk := range native.NewPublishedScheme().AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal && gvk.Kind != "WatchEvent" {
-			t.Errorf("%s is published", gvk)
+			t.Errorf("internal type %s is published", gvk)
 		}
 	}
 }

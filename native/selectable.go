@@ -13,7 +13,7 @@ import (
 
 func namespaceFields(obj runtime.Object) fields.Set {
 	ns := obj.(*corev1.Namespace)
-	// "name" is an old spelling that kubectl users still know.
+	// "name" is an old label that Kubernetes still accepts for metadata.name.
 	return fields.Set{"status.phase": string(ns.Status.Phase), "name": ns.Name}
 }
 

@@ -6,11 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// KeepAllotted lets a client leave out the addresses and node ports that its
-// Service was given, and change its type without taking them out by hand.
-func KeepAllotted(newSpec, oldSpec *corev1.ServiceSpec) {
+// KeepAllocated prepares the update of a Service. It copies the cluster IPs and node ports of
+// the stored Service into newSpec where the client left them out. If the type changes, it
+// removes the fields that the new type does not have, so that the client does not have to.
+func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 	if newSpec.Type != oldSpec.Type {
-		dropForType(newSpec, oldSpec)
+		dropFieldsOfOldType(newSpec, oldSpec)
 	}
 	if newSpec.Type == corev1.ServiceTypeExternalName {
 		return
@@ -38,10 +39,9 @@ func KeepAllotted(newSpec, oldSpec *corev1.ServiceSpec) {
 	}
 }
 
-// dropForType lets a Service change its type by that field alone: what the old
-// type had and the new one cannot have goes, and what the client newly asks for
-// stays to be refused.
-func dropForType(newSpec, oldSpec *corev1.ServiceSpec) {
+// dropFieldsOfOldType removes the fields that the new type of the Service does not have, if
+// they are unchanged. A field that the client changed stays, and validation rejects it.
+func dropFieldsOfOldType(newSpec, oldSpec *corev1.ServiceSpec) {
 	if newSpec.Type == corev1.ServiceTypeExternalName {
 		if newSpec.ClusterIP == oldSpec.ClusterIP {
 			newSpec.ClusterIP, newSpec.ClusterIPs = "", nil
@@ -50,11 +50,11 @@ func dropForType(newSpec, oldSpec *corev1.ServiceSpec) {
 			newSpec.IPFamilies, newSpec.IPFamilyPolicy = nil, nil
 		}
 	}
-	outside := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
-	if !outside && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
+	external := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
+	if !external && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
 		newSpec.ExternalTrafficPolicy = ""
 	}
-	if !outside && samePorts(newSpec.Ports, oldSpec.Ports) {
+	if !external && sameNodePorts(newSpec.Ports, oldSpec.Ports) {
 		for i := range newSpec.Ports {
 			newSpec.Ports[i].NodePort = 0
 		}
@@ -75,7 +75,8 @@ func dropForType(newSpec, oldSpec *corev1.ServiceSpec) {
 	}
 }
 
-func samePorts(newPorts, oldPorts []corev1.ServicePort) bool {
+// sameNodePorts reports whether both lists have the same node ports in the same order.
+func sameNodePorts(newPorts, oldPorts []corev1.ServicePort) bool {
 	return slices.EqualFunc(newPorts, oldPorts, func(a, b corev1.ServicePort) bool { return a.NodePort == b.NodePort })
 }
 
@@ -83,7 +84,7 @@ func equalPointers[T comparable](a, b *T) bool {
 	return a == b || (a != nil && b != nil && *a == *b)
 }
 
-// HasNodePorts says whether a Service of this spec gets node ports.
+// HasNodePorts reports whether the server allocates node ports for a Service with this spec.
 func HasNodePorts(spec *corev1.ServiceSpec) bool {
 	switch spec.Type {
 	case corev1.ServiceTypeNodePort:

@@ -54,14 +54,14 @@ type Registries struct {
 func Open(config Config) (*Registries, error) {
 	out := &Registries{Stores: map[schema.GroupResource]*genericregistry.Store{}}
 	for _, kind := range native.Kinds() {
-		s := config.strategy(kind.Under(config.Features))
+		s := config.strategy(kind.WithFeatures(config.Features))
 		base, err := newKindREST(s, config.Options)
 		if err != nil {
 			return nil, err
 		}
 		out.Stores[kind.GroupResource()] = base.Store
 		out.Kinds = append(out.Kinds, Kind{
-			Versions:  append([]schema.GroupVersion{kind.GroupVersion}, kind.Views...),
+			Versions:  append([]schema.GroupVersion{kind.GroupVersion}, kind.OtherVersions...),
 			Resources: config.resources(base, s),
 		})
 	}

@@ -20,7 +20,7 @@ func newScale(store *genericregistry.Store, kind native.Kind) *subresource.Scale
 		Store: store, Version: kind.GroupVersion,
 		Paths:             managedfields.ResourcePathMappings{kind.GroupVersion.String(): fieldpath.MakePathOrDie("spec", "replicas")},
 		View:              func(obj runtime.Object) (*autoscalingv1.Scale, error) { return scaleOf(kind, obj) },
-		SetReplicas:       func(obj runtime.Object, replicas int32) error { *kind.Scale.Wanted(obj) = &replicas; return nil },
+		SetReplicas:       func(obj runtime.Object, replicas int32) error { *kind.Scale.SpecReplicas(obj) = &replicas; return nil },
 		ShowManagedFields: true,
 		MatchUID:          true,
 	})
@@ -32,8 +32,8 @@ func scaleOf(kind native.Kind, obj runtime.Object) (*autoscalingv1.Scale, error)
 	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("selector of %s: %w", kind.Name(), err))
 	}
-	scale := &autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Replicas: kind.Scale.Running(obj), Selector: selector}}
-	if wanted := *kind.Scale.Wanted(obj); wanted != nil {
+	scale := &autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Replicas: kind.Scale.StatusReplicas(obj), Selector: selector}}
+	if wanted := *kind.Scale.SpecReplicas(obj); wanted != nil {
 		scale.Spec.Replicas = *wanted
 	}
 	return scale, nil

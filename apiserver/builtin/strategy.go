@@ -143,9 +143,9 @@ func (s strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, opt
 // DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy.
 func (s strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
 	switch s.kind.Dependents {
-	case native.Orphaned:
+	case native.OrphanDependents:
 		return rest.OrphanDependents
-	case native.Unowned:
+	case native.NoDependents:
 		return rest.Unsupported
 	default:
 		return rest.DeleteDependents

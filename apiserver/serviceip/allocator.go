@@ -158,7 +158,7 @@ func (a *Allocator) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 	if !ok || !okOld {
 		return nil, fmt.Errorf("unexpected objects %T, %T", newObj, oldObj)
 	}
-	native.KeepAllotted(&service.Spec, &old.Spec)
+	native.KeepAllocated(&service.Spec, &old.Spec)
 	current := allocation{Allocator: a, service: service, dryRun: dryRun, before: valuesOf(old)}
 	if err := current.allocate(ctx); err != nil {
 		if !dryRun {

@@ -33,7 +33,7 @@ func load() map[schema.GroupKind]*ownership.Type {
 	for name, definition := range definitions {
 		models[name] = &definition.Schema
 	}
-	scheme := native.NewBareScheme()
+	scheme := native.NewSchemeWithoutDefaults()
 	applied, managed := ownership.NewViews(models, ownership.ClientSide), ownership.NewViews(models, ownership.ServerSide)
 	types := map[schema.GroupKind]*ownership.Type{}
 	for _, kind := range native.Kinds() {
