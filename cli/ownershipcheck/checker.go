@@ -14,13 +14,13 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// cacheBytes bounds the configurations that are kept decoded; a command writes few
-// objects.
+// cacheBytes bounds the cache of decoded last-applied configurations. It is small because
+// a command writes few objects.
 const cacheBytes = 1 << 20
 
-// Checker judges the writes of the clients that it wraps.
+// Checker checks the writes of the clients that it wraps. It is safe for concurrent use.
 type Checker struct {
-	// Force forces edits. It is set before the first request.
+	// Force lets edits change owned fields. It must be set before the first request.
 	Force bool
 
 	paths *genericapirequest.RequestInfoFactory
@@ -28,22 +28,25 @@ type Checker struct {
 	cache *ownership.Cache
 
 	mu sync.Mutex
-	// judges says of the servers that were asked whether they judge writes.
+	// judges tells, by host, whether a server checks ownership itself. A host that has
+	// not answered yet is absent.
 	judges map[string]bool
-	// deleted are objects that a command removed and may put back, by their path.
+	// deleted holds objects that the command deleted and may create again, by path.
 	deleted map[string]map[string]any
 }
 
 // New returns a Checker.
 func New() *Checker {
 	return &Checker{
-		paths: &genericapirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
+		paths: &genericapirequest.RequestInfoFactory{
+			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+		},
 		types: NewTypes(), cache: ownership.NewCache(cacheBytes),
 		judges: map[string]bool{}, deleted: map[string]map[string]any{},
 	}
 }
 
-// Wrap stands around the transport of a client.
+// Wrap makes the clients of a config send their requests through the Checker.
 func (c *Checker) Wrap(config *rest.Config) {
 	prefix := ""
 	if host, err := url.Parse(config.Host); err == nil {
@@ -54,10 +57,11 @@ func (c *Checker) Wrap(config *rest.Config) {
 	})
 }
 
+// transport is the Checker in front of the transport of one client.
 type transport struct {
 	*Checker
 	next http.RoundTripper
-	// prefix is what the paths of a server behind a proxy begin with.
+	// prefix is the first part of all paths, if the server is behind a proxy.
 	prefix string
 }
 
@@ -78,7 +82,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.send(req)
 	}
 	if query := req.URL.Query(); isEdit(req) && query.Get("fieldManager") == ownership.ForceManager {
-		// The word means what it says and is nobody's name.
+		// The field manager "force" stands for a forced edit. It must not be stored as the
+		// name of a manager.
 		forced := req.Clone(req.Context())
 		query.Set("fieldManager", ownership.EditManager)
 		forced.URL.RawQuery = query.Encode()
@@ -97,24 +102,26 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.send(req)
 }
 
-// info says what a request is for.
+// info returns verb, resource and name of a request.
 func (t *transport) info(req *http.Request) (*genericapirequest.RequestInfo, error) {
-	bare := &http.Request{Method: req.Method, URL: &url.URL{Path: strings.TrimPrefix(req.URL.Path, t.prefix), RawQuery: req.URL.RawQuery}}
-	return t.paths.NewRequestInfo(bare)
+	target := &url.URL{Path: strings.TrimPrefix(req.URL.Path, t.prefix), RawQuery: req.URL.RawQuery}
+	return t.paths.NewRequestInfo(&http.Request{Method: req.Method, URL: target})
 }
 
-// at is another path of the same server.
-func (t *transport) at(req *http.Request, path string) string {
+// serverURL returns the URL of another path on the server of a request.
+func (t *transport) serverURL(req *http.Request, path string) string {
 	return (&url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host, Path: t.prefix + path}).String()
 }
 
-// send sends a request and learns whether the server judges writes.
+// send sends a request. From the response it learns whether the server checks ownership
+// itself.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	// An answer without the header may have been refused before it got that far.
+	// An error response without the header proves nothing: the server may have refused the
+	// request before the part that sets the header.
 	if judges := resp.Header.Get(server.Header) != ""; judges || resp.StatusCode < http.StatusBadRequest {
 		t.mu.Lock()
 		t.judges[req.URL.Host] = judges
@@ -123,7 +130,8 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// serverJudges asks the server, if it has not answered anything yet.
+// serverJudges reports whether the server checks ownership itself. If no response of the
+// server is known yet, it requests /version.
 func (t *transport) serverJudges(req *http.Request) bool {
 	t.mu.Lock()
 	judges, known := t.judges[req.URL.Host]
@@ -131,7 +139,7 @@ func (t *transport) serverJudges(req *http.Request) bool {
 	if known {
 		return judges
 	}
-	ask, err := question(req, t.at(req, "/version"))
+	ask, err := newGet(req, t.serverURL(req, "/version"))
 	if err != nil {
 		return false
 	}

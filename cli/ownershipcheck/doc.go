@@ -1,18 +1,18 @@
-// Package ownershipcheck judges the writes of a client by package ownership, against a
-// server that does not judge them itself.
+// Package ownershipcheck checks the field ownership of a client's writes, for servers
+// that do not check it themselves. The rules are those of package ownership.
 //
 //	checker := ownershipcheck.New()
 //	checker.Wrap(config)
 //
-// It is a RoundTripper and nothing more, so that commands built on any client
-// library stay as they are. For a write that may touch what apply owns it reads the
-// object, has the server try the write (a dry run of the same request), and judges
-// the result. What there is to say is added to the answer as Warning headers, which
-// clients print; an edit of an owned field is answered with 422 and never sent. A
-// server that judges says so in the header Holdfast-Ownership of its answers, and
-// is then asked nothing more.
+// A Checker wraps the transport of a client, so commands need no change. For a write that
+// may change fields owned by kubectl apply, it reads the object, sends the same request as
+// a dry run, and judges the difference. The findings are added to the response as Warning
+// headers, which clients print. An edit that changes an owned field is not sent; the
+// client gets a response with status 422 instead.
 //
-// What cannot be read or tried is not judged: the write is sent as it is, and if it
-// is stored one warning says why it was not checked. A Checker is safe for concurrent
-// use.
+// Our own server checks ownership itself. It sends the header Holdfast-Ownership with its
+// responses; the Checker then makes no additional requests.
+//
+// If the object cannot be read or the dry run fails, the write is sent unchecked. If the
+// server stores it, one warning gives the reason. A Checker is safe for concurrent use.
 package ownershipcheck

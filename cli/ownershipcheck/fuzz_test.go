@@ -19,21 +19,23 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// answers are what a server says that may be anybody's, and what reached it.
-type answers struct {
-	live, tried string
-	stored      []string
+// fixedServer is a server with fixed responses that need not be valid. It keeps the writes
+// that reach it.
+type fixedServer struct {
+	// live is the response to a read, dryRun the response to a dry run.
+	live, dryRun string
+	stored       []string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a *fixedServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := ""
 	switch {
 	case req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/apis/"):
 		body = a.live
 	case req.Method == http.MethodGet:
 	case req.URL.Query().Get("dryRun") != "":
-		body = a.tried
+		body = a.dryRun
 	case req.Method != http.MethodDelete:
 		data, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -41,22 +43,26 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		a.stored = append(a.stored, string(data))
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req,
+	}, nil
 }
 
-// FuzzWrite looks for an answer, an annotation or a body that makes the guard
-// panic, lose a write, send it twice or change it, or say too much.
+// FuzzWrite looks for responses and bodies that make the Checker panic, lose a write, send
+// it twice, change it, or return too many warnings.
 func FuzzWrite(f *testing.F) {
-	const owned = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"` + ownership.LastApplied + `":"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"spec\":{\"replicas\":1}}"}},"spec":{"replicas":1}}`
+	const owned = `{"apiVersion":"apps/v1","kind":"Deployment",` +
+		`"metadata":{"name":"web","annotations":{"` + ownership.LastApplied + `":"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",` +
+		`\"spec\":{\"replicas\":1}}"}},"spec":{"replicas":1}}`
 	const other = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":2}}`
-	for who := range uint8(len(commands)) {
-		f.Add(owned, other, other, who)
-		f.Add(`{"metadata":{"annotations":{"`+ownership.LastApplied+`":"[{"}}}`, `{"spec":{"replicas":"x"}}`, `[1]`, who)
-		f.Add(`{"metadata":{"managedFields":[{"operation":"Apply","fieldsV1":1}]}}`, `{"metadata":[]}`, `{"metadata":{"annotations":[]}}`, who)
+	for index := range uint8(len(commands)) {
+		f.Add(owned, other, other, index)
+		f.Add(`{"metadata":{"annotations":{"`+ownership.LastApplied+`":"[{"}}}`, `{"spec":{"replicas":"x"}}`, `[1]`, index)
+		f.Add(`{"metadata":{"managedFields":[{"operation":"Apply","fieldsV1":1}]}}`, `{"metadata":[]}`, `{"metadata":{"annotations":[]}}`, index)
 	}
-	f.Fuzz(func(t *testing.T, live, tried, body string, who uint8) {
-		command := commands[int(who)%len(commands)]
-		server := &answers{live: live, tried: tried}
+	f.Fuzz(func(t *testing.T, live, dryRun, body string, index uint8) {
+		command := commands[int(index)%len(commands)]
+		server := &fixedServer{live: live, dryRun: dryRun}
 		config := &rest.Config{}
 		ownershipcheck.New().Wrap(config)
 		client := config.WrapTransport(server)
@@ -71,7 +77,7 @@ func FuzzWrite(f *testing.F) {
 		if len(server.stored) != 1 {
 			t.Fatalf("sent %d times", len(server.stored))
 		}
-		if diff := cmp.Diff(bare(body, command.name), bare(server.stored[0], command.name)); diff != "" {
+		if diff := cmp.Diff(withoutAnnotation(body, command.name), withoutAnnotation(server.stored[0], command.name)); diff != "" {
 			t.Errorf("sent (-given +sent):\n%s", diff)
 		}
 		total := 0
@@ -81,11 +87,12 @@ func FuzzWrite(f *testing.F) {
 			}
 		}
 		if total > 4096 {
-			t.Errorf("%d runes are said", total)
+			t.Errorf("warnings of %d runes", total)
 		}
 	})
 }
 
+// commands are the commands that write, with the method of their request.
 var commands = []struct{ name, method string }{
 	{"holdfast patch", http.MethodPatch},
 	{"holdfast edit", http.MethodPatch},
@@ -95,6 +102,7 @@ var commands = []struct{ name, method string }{
 	{"holdfast scale", http.MethodPatch},
 }
 
+// send sends a write of a command through the Checker.
 func send(t *testing.T, client http.RoundTripper, command, method, body string) *http.Response {
 	t.Helper()
 	path := "/apis/apps/v1/namespaces/default/deployments/web"
@@ -104,7 +112,8 @@ func send(t *testing.T, client http.RoundTripper, command, method, body string) 
 	case command == "holdfast scale":
 		path += "/scale"
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, (&url.URL{Scheme: "https", Host: "server", Path: path}).String(), bytes.NewReader([]byte(body)))
+	target := &url.URL{Scheme: "https", Host: "server", Path: path}
+	req, err := http.NewRequestWithContext(t.Context(), method, target.String(), bytes.NewReader([]byte(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +125,8 @@ func send(t *testing.T, client http.RoundTripper, command, method, body string) 
 	return resp
 }
 
-// bare is a body without what a replace may change of it.
-func bare(body, command string) string {
+// withoutAnnotation returns a body without the annotation that a replace may set.
+func withoutAnnotation(body, command string) string {
 	var obj map[string]any
 	if command != "holdfast replace" || utiljson.Unmarshal([]byte(body), &obj) != nil || obj == nil {
 		return body

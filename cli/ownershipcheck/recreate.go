@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// remove keeps what apply --force and replace --force delete, until they put it
-// back.
+// remove sends a delete. It keeps the object if the command is apply --force or replace
+// --force, because these create the object again.
 func (w *write) remove() (*http.Response, error) {
 	switch w.writer().Act {
 	case ownership.Apply, ownership.Replace:
@@ -19,9 +19,9 @@ func (w *write) remove() (*http.Response, error) {
 		return w.send(w.req)
 	}
 	path := w.object().Path
-	live, unread := w.live()
+	live, readErr := w.live()
 	resp, err := w.send(w.req)
-	if err == nil && unread == nil && resp.StatusCode < 300 {
+	if err == nil && readErr == nil && resp.StatusCode < 300 {
 		w.mu.Lock()
 		w.deleted[path] = live
 		w.mu.Unlock()
@@ -29,42 +29,44 @@ func (w *write) remove() (*http.Response, error) {
 	return resp, err
 }
 
-// create judges the creation of an object that the same command deleted as the
-// update that it is.
+// create checks the creation of an object that the same command has deleted, as if it were
+// an update of that object.
 func (w *write) create() (*http.Response, error) {
 	w.mu.Lock()
-	waiting := len(w.deleted)
+	kept := len(w.deleted)
 	w.mu.Unlock()
-	if waiting == 0 {
+	if kept == 0 {
 		return w.send(w.req)
 	}
-	body, err := w.takeBody()
+	body, err := w.readBody()
 	if err != nil {
 		return nil, err
 	}
 	sent, err := decode(body)
 	if err != nil {
-		// The server knows what to say about it.
+		// The server reports what is wrong with the body.
 		return w.sendBody(body)
 	}
-	live := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + (&unstructured.Unstructured{Object: sent}).GetName())
+	name := (&unstructured.Unstructured{Object: sent}).GetName()
+	live := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + name)
 	writer := w.writer()
-	if live == nil || !isJudged(live, writer) {
+	if live == nil || !needsCheck(live, writer) {
 		return w.sendBody(body)
 	}
-	updated, err := w.try(body)
+	updated, err := w.dryRun(body)
 	if err != nil {
-		return w.sendUnjudged(body, err)
+		return w.sendUnchecked(body, err)
 	}
-	judged := newJudged(w.typeOf(live), live, updated, writer)
+	judged := newWrite(w.typeOf(live), live, updated, writer)
 	verdict := server.Judge(judged, w.cache)
 	if writer.Act == ownership.Replace && lastApplied(live) != "" {
-		body = follow(judged, body, &verdict)
+		body = withLastApplied(judged, body, &verdict)
 	}
 	resp, err := w.sendBody(body)
-	return warned(resp, verdict), err
+	return withWarnings(resp, verdict), err
 }
 
+// takeDeleted returns a deleted object and forgets it, nil if there is none.
 func (w *write) takeDeleted(path string) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// follow is the body of a replace with the last-applied configuration that it
-// leaves behind: what it replaces the object with, or the old one if nothing else
-// changes. What there is to say about that is added to the verdict.
-func follow(judged ownership.Write, body []byte, verdict *ownership.Verdict) []byte {
+// withLastApplied returns the body of a replace with a last-applied configuration, as our
+// own server would store it. The configuration is the replacement itself, or the old one
+// if the replace changes nothing else. The verdict gets the corresponding warning.
+func withLastApplied(judged ownership.Write, body []byte, verdict *ownership.Verdict) []byte {
 	obj, err := decode(body)
 	if err != nil || judged.Type == nil || !isObject(obj) {
 		return body
@@ -24,8 +24,9 @@ func follow(judged ownership.Write, body []byte, verdict *ownership.Verdict) []b
 		text = replacement
 	}
 	obj = ownership.WithLastApplied(obj, text)
-	if annotations := (&unstructured.Unstructured{Object: obj}).GetAnnotations(); apivalidation.ValidateAnnotationsSize(annotations) != nil {
-		// Too much to be applied; the replacement itself is not.
+	annotations := (&unstructured.Unstructured{Object: obj}).GetAnnotations()
+	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
+		// The annotation would be too large. The replacement is sent without it.
 		verdict.Note = ownership.NoteTooLarge
 		return body
 	}
@@ -37,14 +38,14 @@ func follow(judged ownership.Write, body []byte, verdict *ownership.Verdict) []b
 	return out
 }
 
-// isObject says whether the metadata of a body are where they belong; a server
-// knows what to say about others.
+// isObject reports whether a body has metadata of the right type. The server reports what
+// is wrong with any other body.
 func isObject(obj map[string]any) bool {
 	meta, ok := obj["metadata"].(map[string]any)
 	if !ok {
 		return false
 	}
-	annotations, there := meta["annotations"]
+	annotations, present := meta["annotations"]
 	_, ok = annotations.(map[string]any)
-	return ok || !there || annotations == nil
+	return ok || !present || annotations == nil
 }

@@ -12,28 +12,40 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
+// replaced is the warning about a replaced object.
 const replaced = "ConfigMap/%s is managed with kubectl apply; its last-applied configuration was set to the replacement."
 
+// TestReplace checks the last-applied configuration after a replace, and the warnings.
 func TestReplace(t *testing.T) {
-	server := stranger(t)
+	server := uncheckedServer(t)
 	tests := map[string]struct {
 		data map[string]string
 		want []string
 		// applied is a part of the annotation afterwards, "" if there is none.
 		applied string
 	}{
-		"other content":   {data: map[string]string{"a": "2"}, want: []string{fmt.Sprintf(replaced, "other-content")}, applied: `"data":{"a":"2"}`},
-		"the same":        {data: map[string]string{"a": "1"}, applied: `"data":{"a":"1"}`},
-		"nothing":         {want: []string{fmt.Sprintf(replaced, "nothing")}, applied: `"kind":"ConfigMap"`},
-		"more than fits":  {data: map[string]string{"a": strings.Repeat("x", 300<<10)}, want: []string{"ownership not checked: " + ownership.NoteTooLarge}},
-		"a megabyte":      {data: map[string]string{"a": strings.Repeat("x", 1<<20-100)}, want: []string{"ownership not checked: " + ownership.NoteTooLarge}},
-		"just about fits": {data: map[string]string{"a": strings.Repeat("x", 250<<10)}, want: []string{fmt.Sprintf(replaced, "just-about-fits")}, applied: `xxx"}`},
+		"other content": {data: map[string]string{"a": "2"}, want: []string{fmt.Sprintf(replaced, "other-content")}, applied: `"data":{"a":"2"}`},
+		"same":          {data: map[string]string{"a": "1"}, applied: `"data":{"a":"1"}`},
+		"no data":       {want: []string{fmt.Sprintf(replaced, "no-data")}, applied: `"kind":"ConfigMap"`},
+		"too large": {
+			data: map[string]string{"a": strings.Repeat("x", 300<<10)},
+			want: []string{"ownership not checked: " + ownership.NoteTooLarge},
+		},
+		"a megabyte": {
+			data: map[string]string{"a": strings.Repeat("x", 1<<20-100)},
+			want: []string{"ownership not checked: " + ownership.NoteTooLarge},
+		},
+		"largest": {
+			data:    map[string]string{"a": strings.Repeat("x", 250<<10)},
+			want:    []string{fmt.Sprintf(replaced, "largest")},
+			applied: `xxx"}`,
+		},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
 			name := strings.ReplaceAll(title, " ", "-")
 			applied(t, server, name, config)
-			p := running(t, server, "holdfast replace")
+			p := newClient(t, server, "holdfast replace")
 			got, err := p.CoreV1().ConfigMaps("default").Update(t.Context(), &corev1.ConfigMap{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: name}, Data: test.data,
 			}, metav1.UpdateOptions{FieldManager: "kubectl-replace"})
@@ -43,8 +55,8 @@ func TestReplace(t *testing.T) {
 			if diff := cmp.Diff(test.data, got.Data); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.want, p.heard()); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.want, p.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if text := got.Annotations[ownership.LastApplied]; !strings.Contains(text, test.applied) || test.applied == "" && text != "" {
 				t.Errorf("the annotation has %d bytes and not %q", len(text), test.applied)

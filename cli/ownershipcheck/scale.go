@@ -7,14 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// updated is the object as the write would leave it.
+// updated returns the object as the write would store it. For a write of the scale it is
+// the live object with the new number of replicas.
 func (w *write) updated(live map[string]any, body []byte) (map[string]any, error) {
-	tried, err := w.try(body)
+	stored, err := w.dryRun(body)
 	if err != nil || w.info.Subresource == "" {
-		return tried, err
+		return stored, err
 	}
-	// A scale of zero has no count: it is left out when it is encoded.
-	replicas, _, err := unstructured.NestedInt64(tried, "spec", "replicas")
+	// The field is absent if it is zero, because the encoding omits zero.
+	replicas, _, err := unstructured.NestedInt64(stored, "spec", "replicas")
 	if err != nil {
 		return nil, err
 	}
@@ -25,17 +26,18 @@ func (w *write) updated(live map[string]any, body []byte) (map[string]any, error
 	return updated, nil
 }
 
-// replicasPath is where the scale of an object is written: a custom resource's
-// definition says so.
+// replicasPath returns the path of the replicas in an object. The path in a custom resource
+// comes from its definition.
 func (w *write) replicasPath(live map[string]any) []string {
 	gvk := (&unstructured.Unstructured{Object: live}).GroupVersionKind()
 	standard := []string{"spec", "replicas"}
 	if w.types.isNative(gvk) {
 		return standard
 	}
-	definition, err := w.read(w.at(w.req, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+w.info.Resource+"."+gvk.Group))
+	name := w.info.Resource + "." + gvk.Group
+	definition, err := w.read(w.serverURL(w.req, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name))
 	if err != nil {
-		// Who may scale need not be allowed to read definitions; most say this.
+		// The user may lack the right to read definitions. Most definitions have this path.
 		return standard
 	}
 	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")

@@ -14,29 +14,29 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Types knows how objects are divided into fields: those of built-in kinds by
-// itself, those of others from the schema that their server publishes. It is safe
-// for concurrent use.
+// Types returns the ownership.Type of a kind, which tells how its objects are divided into
+// fields. The types of built-in kinds are compiled in; others are derived from the OpenAPI
+// schema that a server publishes. It is safe for concurrent use.
 type Types struct {
 	native *views.Types
 
 	mu sync.Mutex
-	// custom are those of custom resources, by server and kind.
+	// custom caches the types of other kinds, by server and kind.
 	custom map[string]*ownership.Type
 }
 
-// NewTypes returns what is known without asking a server.
+// NewTypes returns Types with an empty cache.
 func NewTypes() *Types { return &Types{native: views.New(), custom: map[string]*ownership.Type{}} }
 
-// Schemas reads what a server publishes.
+// Schemas gives access to the schemas that a server publishes.
 type Schemas struct {
-	// Server tells servers apart.
+	// Server identifies the server in the cache.
 	Server string
-	// Get reads a path.
+	// Get reads a path of the server.
 	Get func(path string) ([]byte, error)
 }
 
-// Of is the type of a kind.
+// Of returns the type of a kind.
 func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	if known := t.native.Of(gvk.GroupKind()); known != nil {
 		return known
@@ -53,13 +53,13 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	return t.custom[key]
 }
 
-// isNative says whether a kind is built in.
+// isNative reports whether a kind is built in.
 func (t *Types) isNative(gvk schema.GroupVersionKind) bool {
 	return t.native.Of(gvk.GroupKind()) != nil
 }
 
-// managedView is how server-side apply divides the objects of a kind. Without a
-// schema every list is one value.
+// managedView returns how server-side apply divides the objects of a kind into fields.
+// Without a schema every list is one field.
 func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 	data, err := from.Get("/openapi/v3/apis/" + gvk.GroupVersion().String())
 	if err != nil {
@@ -80,13 +80,15 @@ func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 	return ownership.Loose()
 }
 
+// isModelOf reports whether a schema is the one of a kind.
 func isModelOf(model *spec.Schema, gvk schema.GroupVersionKind) bool {
 	if model == nil {
 		return false
 	}
 	kinds, _ := model.Extensions["x-kubernetes-group-version-kind"].([]any)
 	for _, kind := range kinds {
-		if k, ok := kind.(map[string]any); ok && k["group"] == gvk.Group && k["version"] == gvk.Version && k["kind"] == gvk.Kind {
+		k, ok := kind.(map[string]any)
+		if ok && k["group"] == gvk.Group && k["version"] == gvk.Version && k["kind"] == gvk.Kind {
 			return true
 		}
 	}

@@ -13,36 +13,46 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-const document = `{"components":{"schemas":{"Gizmo":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],
-"properties":{"spec":{"type":"object","properties":{"parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
+// document is an OpenAPI document in which the list spec.parts is a map by name.
+const document = `{"components":{"schemas":{"Gizmo":{"type":"object",
+"x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],
+"properties":{"spec":{"type":"object","properties":{"parts":{"type":"array",
+"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
 "items":{"type":"object","properties":{"name":{"type":"string"}}}}}}}}}}}`
 
 var gizmo = schema.GroupVersionKind{Group: "example.dev", Version: "v1", Kind: "Gizmo"}
 
-// What a server publishes decides what an item is; where it publishes nothing that
-// helps, a list is one value.
+// TestTypes checks that the published schema decides how a list is divided into fields. If
+// there is no usable schema, a list is one field.
 func TestTypes(t *testing.T) {
 	tests := map[string]struct {
 		published string
 		err       error
 		want      string
 	}{
-		"published":       {published: document},
-		"not published":   {err: errors.New("404"), want: ".spec.parts"},
-		"no JSON":         {published: "<html>", want: ".spec.parts"},
-		"null":            {published: "null", want: ".spec.parts"},
-		"no such model":   {published: `{"components":{"schemas":{"Other":{"type":"object"}}}}`, want: ".spec.parts"},
-		"a null model":    {published: `{"components":{"schemas":{"Gizmo":null}}}`, want: ".spec.parts"},
-		"a broken model":  {published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],"properties":{"spec":{"$ref":"#/components/schemas/Gone"}}}}}}`, want: ".spec.parts"},
-		"a strange model": {published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":"Gizmo"}}}}`, want: ".spec.parts"},
+		"published":     {published: document},
+		"not published": {err: errors.New("404"), want: ".spec.parts"},
+		"not JSON":      {published: "<html>", want: ".spec.parts"},
+		"null":          {published: "null", want: ".spec.parts"},
+		"no such model": {published: `{"components":{"schemas":{"Other":{"type":"object"}}}}`, want: ".spec.parts"},
+		"a null model":  {published: `{"components":{"schemas":{"Gizmo":null}}}`, want: ".spec.parts"},
+		"a broken model": {
+			published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1",` +
+				`"kind":"Gizmo"}],"properties":{"spec":{"$ref":"#/components/schemas/Gone"}}}}}}`,
+			want: ".spec.parts",
+		},
+		"a model of another form": {
+			published: `{"components":{"schemas":{"Gizmo":{"x-kubernetes-group-version-kind":"Gizmo"}}}}`,
+			want:      ".spec.parts",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
+			requests := 0
 			types := ownershipcheck.NewTypes()
 			from := ownershipcheck.Schemas{Server: "here", Get: func(path string) ([]byte, error) {
-				if asked++; path != "/openapi/v3/apis/example.dev/v1" {
-					t.Errorf("asked for %s", path)
+				if requests++; path != "/openapi/v3/apis/example.dev/v1" {
+					t.Errorf("requested %s", path)
 				}
 				return []byte(test.published), test.err
 			}}
@@ -54,18 +64,21 @@ func TestTypes(t *testing.T) {
 			if got := managedFinding(t, typ); got != test.want {
 				t.Errorf("for server-side apply: %q, want %q", got, test.want)
 			}
-			if types.Of(gizmo, from) != typ || asked != 1 {
-				t.Errorf("asked %d times", asked)
+			if types.Of(gizmo, from) != typ || requests != 1 {
+				t.Errorf("%d requests", requests)
 			}
 		})
 	}
 }
 
-// managedFinding is what the owner of an empty list minds about a change of one of
-// its items, to server-side apply: nothing, if the items are their own.
+// managedFinding returns the findings of a write that changes an item of a list which
+// another manager owns by server-side apply. There is none if each item is a field of its
+// own.
 func managedFinding(t *testing.T, typ *ownership.Type) string {
 	t.Helper()
-	managers := []metav1.ManagedFieldsEntry{{Manager: "ci", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:parts":{}}}`)}}
+	managers := []metav1.ManagedFieldsEntry{{
+		Manager: "ci", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:parts":{}}}`),
+	}}
 	verdict := ownership.Judge(ownership.Write{
 		Type: typ, LiveManagers: managers, Writer: ownership.ParseWriter(ownership.Request{Command: "holdfast patch"}),
 		Live: object(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), New: object(t, `{"spec":{"parts":[{"name":"a","color":"blue"}]}}`),

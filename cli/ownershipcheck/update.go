@@ -11,9 +11,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// update judges an update or a patch, of an object or its scale.
+// update checks and sends an update or a patch, of an object or its scale.
 func (w *write) update() (*http.Response, error) {
-	body, err := w.takeBody()
+	body, err := w.readBody()
 	if err != nil {
 		return nil, err
 	}
@@ -21,18 +21,18 @@ func (w *write) update() (*http.Response, error) {
 	live, err := w.live()
 	switch {
 	case apierrors.IsNotFound(err):
-		// Nothing is owned yet of what the write may create.
+		// The write may create the object, and a new object has no owned fields.
 		return w.sendBody(body)
 	case err != nil:
-		return w.sendUnjudged(body, fmt.Errorf("the object cannot be read: %w", err))
-	case !isJudged(live, writer):
+		return w.sendUnchecked(body, fmt.Errorf("the object cannot be read: %w", err))
+	case !needsCheck(live, writer):
 		return w.sendBody(body)
 	}
 	updated, err := w.updated(live, body)
 	if err != nil {
-		return w.sendUnjudged(body, err)
+		return w.sendUnchecked(body, err)
 	}
-	judged := newJudged(w.typeOf(live), live, updated, writer)
+	judged := newWrite(w.typeOf(live), live, updated, writer)
 	verdict := server.Judge(judged, w.cache)
 	if writer.Act == ownership.Edit && !writer.Force {
 		if refusals := verdict.Refusals(); len(refusals) > 0 {
@@ -40,21 +40,21 @@ func (w *write) update() (*http.Response, error) {
 		}
 	}
 	if writer.Act == ownership.Replace && w.info.Verb == "update" && w.info.Subresource == "" && lastApplied(live) != "" {
-		body = follow(judged, body, &verdict)
+		body = withLastApplied(judged, body, &verdict)
 	}
 	resp, err := w.sendBody(body)
-	return warned(resp, verdict), err
+	return withWarnings(resp, verdict), err
 }
 
-// isJudged says whether there may be something to say about a write to an object.
-func isJudged(live map[string]any, writer ownership.Writer) bool {
+// needsCheck reports whether a write of an object can have findings.
+func needsCheck(live map[string]any, writer ownership.Writer) bool {
 	if text, _, _ := unstructured.NestedString(live, "metadata", "annotations", ownership.Ignore); text == ownership.Ignored {
 		return false
 	}
 	return isOwned(live) || writer.Act == ownership.Apply || writer.Act == ownership.ServerSideApply
 }
 
-// isOwned says whether anything of an object is owned by an apply.
+// isOwned reports whether client-side or server-side apply owns any field of an object.
 func isOwned(obj map[string]any) bool {
 	if lastApplied(obj) != "" {
 		return true
@@ -67,8 +67,8 @@ func isOwned(obj map[string]any) bool {
 	return false
 }
 
-// newJudged is a write as package ownership takes it.
-func newJudged(t *ownership.Type, live, updated map[string]any, writer ownership.Writer) ownership.Write {
+// newWrite returns a write for package ownership.
+func newWrite(t *ownership.Type, live, updated map[string]any, writer ownership.Writer) ownership.Write {
 	return ownership.Write{
 		Type: t, Live: live, New: updated, Writer: writer,
 		LiveManagers: (&unstructured.Unstructured{Object: live}).GetManagedFields(),

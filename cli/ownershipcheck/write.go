@@ -21,6 +21,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
+// applyPatchType is the content type of server-side apply, without the suffix for its format.
+var applyPatchType = strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")
+
 // write is one request that changes an object.
 type write struct {
 	*transport
@@ -28,23 +31,23 @@ type write struct {
 	info *genericapirequest.RequestInfo
 }
 
-// isEdit says whether a request comes from an editor.
+// isEdit reports whether a request comes from the command edit.
 func isEdit(req *http.Request) bool {
 	return ownership.ParseWriter(ownership.Request{Command: req.Header.Get(server.CommandHeader)}).Act == ownership.Edit
 }
 
-// writer is who makes the write. The server knows the user's name and a client does
-// not, but a client of ours is a person's.
+// writer describes the command that makes the write. Unlike the server, the client does
+// not know the name of the user; it is not needed, because our CLI is used by people.
 func (w *write) writer() ownership.Writer {
 	query := w.req.URL.Query()
 	return ownership.ParseWriter(ownership.Request{
 		Command: w.req.Header.Get(server.CommandHeader), FieldManager: query.Get("fieldManager"), UserAgent: w.req.UserAgent(),
-		ServerSide: strings.HasPrefix(w.req.Header.Get("Content-Type"), strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")),
+		ServerSide: strings.HasPrefix(w.req.Header.Get("Content-Type"), applyPatchType),
 		Forced:     server.IsForced(query), Force: w.req.Header.Get(server.ForceHeader) == "true",
 	})
 }
 
-// object is where the object is, without its subresource.
+// object returns the URL of the object, without its subresource.
 func (w *write) object() *url.URL {
 	out := *w.req.URL
 	out.RawQuery = ""
@@ -52,7 +55,7 @@ func (w *write) object() *url.URL {
 	return &out
 }
 
-// live reads the object as it is.
+// live reads the object from the server.
 func (w *write) live() (map[string]any, error) { return w.read(w.object().String()) }
 
 func (w *write) read(from string) (map[string]any, error) {
@@ -63,9 +66,9 @@ func (w *write) read(from string) (map[string]any, error) {
 	return decode(data)
 }
 
-// question is a read of what a server has, by whoever makes a request: who that is
-// the client has said already, in the headers.
-func question(req *http.Request, from string) (*http.Request, error) {
+// newGet returns a GET request with the credentials of another request. The client has
+// already set these in the headers.
+func newGet(req *http.Request, from string) (*http.Request, error) {
 	ask, err := http.NewRequestWithContext(req.Context(), http.MethodGet, from, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -79,24 +82,24 @@ func question(req *http.Request, from string) (*http.Request, error) {
 }
 
 func (w *write) get(from string) ([]byte, error) {
-	req, err := question(w.req, from)
+	req, err := newGet(w.req, from)
 	if err != nil {
 		return nil, err
 	}
 	return w.content(req)
 }
 
-// typeOf is the type of an object.
+// typeOf returns the type of an object.
 func (w *write) typeOf(obj map[string]any) *ownership.Type {
 	gvk := (&unstructured.Unstructured{Object: obj}).GroupVersionKind()
 	return w.types.Of(gvk, Schemas{
 		Server: w.req.URL.Host + w.prefix,
-		Get:    func(path string) ([]byte, error) { return w.get(w.at(w.req, path)) },
+		Get:    func(path string) ([]byte, error) { return w.get(w.serverURL(w.req, path)) },
 	})
 }
 
-// try has the server try a request and gives what it would store.
-func (w *write) try(body []byte) (map[string]any, error) {
+// dryRun sends the write as a dry run and returns the object that the server would store.
+func (w *write) dryRun(body []byte) (map[string]any, error) {
 	req := w.req.Clone(w.req.Context())
 	query := req.URL.Query()
 	query.Set("dryRun", "All")
@@ -110,7 +113,7 @@ func (w *write) try(body []byte) (map[string]any, error) {
 	return decode(data)
 }
 
-// content sends a request and reads the body of a good answer.
+// content sends a request and returns the body of a successful response.
 func (w *write) content(req *http.Request) ([]byte, error) {
 	resp, err := w.send(req)
 	if err != nil {
@@ -123,10 +126,10 @@ func (w *write) content(req *http.Request) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
-// maxFailure is how much of a bad answer is read.
+// maxFailure is the number of bytes of an error response that are read.
 const maxFailure = 64 << 10
 
-// failure is what a bad answer says.
+// failure converts an error response to an error.
 func failure(resp *http.Response) error {
 	var status metav1.Status
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
@@ -148,8 +151,9 @@ func decode(data []byte) (map[string]any, error) {
 	return obj, nil
 }
 
-// takeBody reads what the request sends. The request can be sent with setBody.
-func (w *write) takeBody() ([]byte, error) {
+// readBody reads the body of the request. To send the request, the body has to be set
+// again with setBody.
+func (w *write) readBody() ([]byte, error) {
 	if w.req.Body == nil {
 		return nil, nil
 	}
@@ -162,21 +166,21 @@ func setBody(req *http.Request, body []byte) {
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 }
 
-// sendBody sends the request with a body.
+// sendBody sends the request with the given body.
 func (w *write) sendBody(body []byte) (*http.Response, error) {
 	req := w.req.Clone(w.req.Context())
 	setBody(req, body)
 	return w.send(req)
 }
 
-// sendUnjudged sends a write that could not be judged: what the server refuses it is
-// to refuse in its own words, and of what it stores one line says so.
-func (w *write) sendUnjudged(body []byte, why error) (*http.Response, error) {
+// sendUnchecked sends a write that could not be checked. If the server accepts it, a warning
+// tells the reason. If not, the response of the server is returned unchanged.
+func (w *write) sendUnchecked(body []byte, why error) (*http.Response, error) {
 	resp, err := w.sendBody(body)
-	return warned(resp, ownership.Verdict{Note: why.Error()}), err
+	return withWarnings(resp, ownership.Verdict{Note: why.Error()}), err
 }
 
-// lastApplied is the configuration that was applied last, "" if there is none.
+// lastApplied returns the last-applied configuration of an object, "" if there is none.
 func lastApplied(obj map[string]any) string {
 	text, _, _ := unstructured.NestedString(obj, "metadata", "annotations", ownership.LastApplied)
 	return text

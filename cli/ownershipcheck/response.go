@@ -16,13 +16,13 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// warned adds what there is to say to the answer of a write that was stored.
-func warned(resp *http.Response, verdict ownership.Verdict) *http.Response {
+// withWarnings adds the warnings of a verdict to the response of a successful write.
+func withWarnings(resp *http.Response, verdict ownership.Verdict) *http.Response {
 	if resp == nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return resp
 	}
 	for _, line := range verdict.Warnings() {
-		// A line that no header can carry is not worth failing a write that is done.
+		// A line that is not valid in a header is dropped: the write has already succeeded.
 		if header, err := utilnet.NewWarningHeader(299, "-", line); err == nil {
 			resp.Header.Add("Warning", header)
 		}
@@ -30,7 +30,7 @@ func warned(resp *http.Response, verdict ownership.Verdict) *http.Response {
 	return resp
 }
 
-// refuse answers an edit as a server would that judges it.
+// refuse returns the response that our own server would send to a refused edit.
 func (w *write) refuse(live map[string]any, refusals []ownership.Refusal) (*http.Response, error) {
 	var errs field.ErrorList
 	for _, refusal := range refusals {
@@ -46,7 +46,9 @@ func (w *write) refuse(live map[string]any, refusals []ownership.Refusal) (*http
 	return &http.Response{
 		Status:     strconv.Itoa(http.StatusUnprocessableEntity) + " " + http.StatusText(http.StatusUnprocessableEntity),
 		StatusCode: http.StatusUnprocessableEntity, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(server.Header): {string(server.EnforceEdit)}},
+		Header: http.Header{
+			"Content-Type": {"application/json"}, http.CanonicalHeaderKey(server.Header): {string(server.EnforceEdit)},
+		},
 		Body:          io.NopCloser(bytes.NewReader(data)),
 		ContentLength: int64(len(data)), Request: w.req,
 	}, nil

@@ -19,24 +19,24 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// person runs one command through a guard and keeps what it is told.
-type person struct {
+// client is a client with a Checker. It keeps the warnings that it receives.
+type client struct {
 	kubernetes.Interface
 	checker *ownershipcheck.Checker
 
-	mu   sync.Mutex
-	said []string
-	// sent are the methods and paths of what left for the server.
+	mu       sync.Mutex
+	received []string
+	// sent holds the methods and paths of the requests that reached the server.
 	sent []string
 }
 
-// running is a person who runs a command.
-func running(t testing.TB, config *rest.Config, command string) *person {
+// newClient returns a client whose requests come from a command.
+func newClient(t testing.TB, config *rest.Config, command string) *client {
 	t.Helper()
-	p := &person{checker: ownershipcheck.New()}
+	p := &client{checker: ownershipcheck.New()}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = p
-	// As commands do, and not in protobuf.
+	// Commands use JSON, not protobuf.
 	config.ContentType = "application/json"
 	config.UserAgent = "holdfast/v1 (linux/amd64)"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -58,28 +58,30 @@ func running(t testing.TB, config *rest.Config, command string) *person {
 	return p
 }
 
+// roundTripper is a function as an http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
+// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (p *person) HandleWarningHeader(_ int, _ string, text string) {
+func (p *client) HandleWarningHeader(_ int, _ string, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.said = append(p.said, text)
+	p.received = append(p.received, text)
 }
 
-// heard is what the person was told since last asked.
-func (p *person) heard() []string {
+// warnings returns the warnings since the last call.
+func (p *client) warnings() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	said := p.said
-	p.said = nil
-	return said
+	received := p.received
+	p.received = nil
+	return received
 }
 
-// requests are what was sent since last asked.
-func (p *person) requests() []string {
+// requests returns the requests since the last call.
+func (p *client) requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sent := p.sent
@@ -87,35 +89,39 @@ func (p *person) requests() []string {
 	return sent
 }
 
-func (p *person) patch(t testing.TB, name, body, manager string) error {
+// patch sends a merge patch of a ConfigMap.
+func (p *client) patch(t testing.TB, name, body, manager string) error {
 	t.Helper()
-	_, err := p.CoreV1().ConfigMaps("default").Patch(t.Context(), name, types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: manager})
+	options := metav1.PatchOptions{FieldManager: manager}
+	_, err := p.CoreV1().ConfigMaps("default").Patch(t.Context(), name, types.MergePatchType, []byte(body), options)
 	return err
 }
 
-// stranger is a server that judges nothing, as any other than ours.
-func stranger(t testing.TB) *rest.Config {
+// uncheckedServer starts a server that does not check ownership, like any other than ours.
+func uncheckedServer(t testing.TB) *rest.Config {
 	t.Helper()
 	return servertest.Start(t, apiserver.Config{Ownership: "off"}).Config(t)
 }
 
+// config is the last-applied configuration of the ConfigMap NAME.
 const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{},"name":"NAME","namespace":"default"},"data":{"a":"1"}}`
 
-// applied makes a ConfigMap with a last-applied configuration, past any guard.
+// applied creates a ConfigMap with a last-applied configuration, without a Checker.
 func applied(t testing.TB, server *rest.Config, name, text string) *corev1.ConfigMap {
 	t.Helper()
-	made, err := kubernetes.NewForConfigOrDie(server).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{ownership.LastApplied: strings.ReplaceAll(text, "NAME", name)}},
+	annotations := map[string]string{ownership.LastApplied: strings.ReplaceAll(text, "NAME", name)}
+	created, err := kubernetes.NewForConfigOrDie(server).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
 		Data:       map[string]string{"a": "1"},
 	}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return created
 }
 
-// grant lets somebody do something with ConfigMaps, and nothing else.
-func grant(t testing.TB, admin kubernetes.Interface, role string, who rbacv1.Subject, verbs ...string) {
+// grant grants a subject verbs on ConfigMaps.
+func grant(t testing.TB, admin kubernetes.Interface, role string, subject rbacv1.Subject, verbs ...string) {
 	t.Helper()
 	rights := &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: role},
@@ -125,7 +131,7 @@ func grant(t testing.TB, admin kubernetes.Interface, role string, who rbacv1.Sub
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: []rbacv1.Subject{who},
+		ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: []rbacv1.Subject{subject},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
 	}
 	if _, err := admin.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
