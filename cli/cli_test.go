@@ -19,7 +19,7 @@ import (
 	"holdfast.dev/holdfast/cli"
 )
 
-// run gives what a command line prints.
+// run runs a command line and returns what it prints.
 func run(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
 	err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, args)
@@ -36,7 +36,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestHelpNamesTheFlagsScriptsRelyOn(t *testing.T) {
+func TestHelpListsFlags(t *testing.T) {
 	out, err := run(t.Context(), "serve", "--help")
 	if err != nil {
 		t.Fatal(err)
@@ -56,20 +56,26 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown command":  {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
-		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
-		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
-		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
-		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
-		"nobody":           {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
-		"administrators":   {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
-		"nodes by group":   {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
-		"node and user":    {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
-		"anonymous":        {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
-		"unknown gate":     {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
-		"gate of no bool":  {[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes=maybe"}, "invalid value of ImmutableEphemeralVolumes=maybe"},
-		"gate without one": {[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes"}, "missing bool value for ImmutableEphemeralVolumes"},
-		"unwritable place": {[]string{"serve", "--data-dir", filepath.Join(os.DevNull, "data")}, "data directory:"},
+		"unknown command": {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
+		"unknown flag":    {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
+		"extra argument":  {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
+		"not a port":      {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
+		"port too large":  {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
+		"no user":         {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
+		"administrators":  {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
+		"nodes by group":  {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
+		"node and user":   {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
+		"anonymous":       {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
+		"unknown gate":    {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
+		"gate not boolean": {
+			[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes=maybe"},
+			"invalid value of ImmutableEphemeralVolumes=maybe",
+		},
+		"gate without value": {
+			[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes"},
+			"missing bool value for ImmutableEphemeralVolumes",
+		},
+		"unwritable directory": {[]string{"serve", "--data-dir", filepath.Join(os.DevNull, "data")}, "data directory:"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,17 +87,18 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-// lines hands over what is written to it, a line at a time.
+// lines is a writer that sends each write to a channel.
 type lines chan string
 
+// Write implements io.Writer.
 func (l lines) Write(data []byte) (int, error) {
 	l <- string(data)
 	return len(data), nil
 }
 
-// serve prints one line when it is ready, and ends without an error when it is
-// told to.
-func TestServeSaysWhenItIsReady(t *testing.T) {
+// TestServe checks that serve prints one line when it is ready, and returns without an error
+// when its context ends.
+func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -101,7 +108,8 @@ func TestServeSaysWhenItIsReady(t *testing.T) {
 	}()
 	select {
 	case line := <-out:
-		want := `^holdfast: ready at https://127\.0\.0\.1:\d+, kubeconfig ` + regexp.QuoteMeta(filepath.Join(dir, "admin.kubeconfig")) + "\n$"
+		kubeconfig := regexp.QuoteMeta(filepath.Join(dir, "admin.kubeconfig"))
+		want := `^holdfast: ready at https://127\.0\.0\.1:\d+, kubeconfig ` + kubeconfig + "\n$"
 		if !regexp.MustCompile(want).MatchString(line) {
 			t.Errorf("got %q", line)
 		}
@@ -117,7 +125,7 @@ func TestServeSaysWhenItIsReady(t *testing.T) {
 	}
 }
 
-// testKubeconfig asks a running server for credentials, and who they are for.
+// testKubeconfig requests kubeconfigs from a running server and checks their users.
 func testKubeconfig(t *testing.T, admin string) {
 	t.Helper()
 	cases := map[string]struct {

@@ -11,19 +11,21 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// featureGates is one flag for the features of the built-in kinds and those of
-// the Kubernetes libraries.
+// featureGates is the value of the flag --feature-gates. It sets our own features and those
+// of the Kubernetes libraries.
 type featureGates struct {
 	own, libraries featuregate.MutableFeatureGate
 }
 
-// addFeatureGates adds the flag --feature-gates, which sets own and, for every
-// other name, the libraries' gate.
+// addFeatureGates adds the flag --feature-gates. A name that own does not have is set in the
+// feature gate of the libraries.
 func addFeatureGates(flags *pflag.FlagSet, own featuregate.MutableFeatureGate) {
 	flags.Var(featureGates{own: own, libraries: utilfeature.DefaultMutableFeatureGate}, "feature-gates",
-		"features to switch, Name=true or Name=false, comma separated: "+strings.Join(known(own), ", ")+", and those of the Kubernetes libraries")
+		"features to switch, Name=true or Name=false, comma separated: "+
+			strings.Join(known(own), ", ")+", and those of the Kubernetes libraries")
 }
 
+// known returns the names of the features with their defaults, for the help of the flag.
 func known(gate featuregate.MutableFeatureGate) []string {
 	var names []string
 	for name, spec := range gate.GetAll() {
@@ -60,7 +62,7 @@ func (g featureGates) Set(value string) error {
 		if _, ours := g.own.GetAll()[featuregate.Feature(name)]; ours {
 			own[name] = on
 		}
-		// AllAlpha and AllBeta are for both.
+		// AllAlpha and AllBeta are set in both.
 		if _, ours := own[name]; !ours || strings.HasPrefix(name, "All") {
 			libraries[name] = on
 		}

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// signTimeout is how long an approved request may take to be signed.
+	// signTimeout is the time that the server has to sign an approved request.
 	signTimeout = 30 * time.Second
-	signPoll    = 50 * time.Millisecond
+	// signPoll is the interval at which the request is read.
+	signPoll = 50 * time.Millisecond
 )
 
 const kubeconfigHelp = `Print a kubeconfig for a person or a node.
@@ -64,7 +65,7 @@ func newKubeconfigCommand() *cobra.Command {
 	return cmd
 }
 
-// credential is a certificate to be asked for.
+// credential is the certificate to request, with the flags of the command.
 type credential struct {
 	user   string
 	groups []string
@@ -72,7 +73,7 @@ type credential struct {
 	signer string
 }
 
-// complete decides whom the certificate is for, and by whom it is signed.
+// complete checks the flags and sets user, groups and signer of the certificate.
 func (c *credential) complete() error {
 	switch {
 	case c.node == "" && c.user == "":
@@ -80,7 +81,8 @@ func (c *credential) complete() error {
 	case c.node != "" && (c.user != "" || len(c.groups) > 0):
 		return errors.New("kubeconfig: --node names whom it is for: no USER and no --group beside it")
 	case slices.Contains(c.groups, access.AdminGroup):
-		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead", access.AdminGroup)
+		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead",
+			access.AdminGroup)
 	case slices.Contains(c.groups, access.NodesGroup):
 		return fmt.Errorf("kubeconfig: --group %s: use --node NAME", access.NodesGroup)
 	}
@@ -93,7 +95,8 @@ func (c *credential) complete() error {
 	return nil
 }
 
-// kubeconfig gets the certificate with the credential of file.
+// kubeconfig requests the certificate with the kubeconfig in file, the caller's own, and
+// returns the new kubeconfig.
 func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file
@@ -116,7 +119,7 @@ func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error
 	return (&access.Authority{CertPEM: ca}).Kubeconfig(config.Host, c.user, pair)
 }
 
-// sign asks for a certificate, approves it and waits for it.
+// sign requests a certificate, approves the request and waits until it is signed.
 func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (access.KeyPair, error) {
 	return access.Enrollment{
 		Subject: access.Subject{User: c.user, Groups: c.groups}, Signer: c.signer,
@@ -124,8 +127,8 @@ func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (acc
 	}.Enroll(ctx, client)
 }
 
-// rootCA is the authority that the caller trusts, which the new user is to
-// trust as well.
+// rootCA returns the certificate authority in the caller's kubeconfig. The new kubeconfig
+// gets the same one.
 func rootCA(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 {
 		return data, nil

@@ -13,9 +13,9 @@ import (
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 )
 
-// newKubectl is kubectl under our name: its commands, flags and help as they are.
-// The arguments are those of the command line, which kubectl's preferences may
-// change.
+// newKubectl returns the root command of kubectl under our name, with the commands owners
+// and transfer added, and the flag --force for edit. It needs the arguments because the
+// preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
 	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().

@@ -12,20 +12,20 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logging is set up once: the logger of the Kubernetes libraries is one for the
-// whole process, and must not be changed while a server uses it.
+// logging makes setLogging take effect once. The logger of the Kubernetes libraries is
+// global to the process and must not be changed while a server uses it.
 var logging sync.Once
 
-// setLogging shows warnings and errors on stderr, and with a verbosity all
-// that the libraries have to say at that level. Once ctx has ended nothing is
-// shown: a watch that a shutdown cuts off is logged as an error by client-go
-// and is none, and what is wrong with a shutdown is the command's error.
+// setLogging makes the libraries log warnings and errors to stderr, or everything up to a
+// verbosity if it is positive. Without a verbosity, nothing is logged after ctx has ended:
+// client-go logs watches that the shutdown interrupts as errors, which they are not. Real
+// errors of the shutdown are returned by the command.
 func setLogging(ctx context.Context, verbosity int) {
 	logging.Do(func() {
 		flags := flag.NewFlagSet("logging", flag.ContinueOnError)
 		klog.InitFlags(flags)
 		set := func(name, value string) {
-			// The names and values are constants of this file.
+			// This cannot fail: names and values are constants below.
 			if err := flags.Set(name, value); err != nil {
 				panic(err)
 			}
@@ -40,13 +40,14 @@ func setLogging(ctx context.Context, verbosity int) {
 		klog.SetOutputBySeverity("INFO", io.Discard)
 		klog.SetOutputBySeverity("WARNING", untilDone{ctx, os.Stderr})
 		klog.SetOutputBySeverity("ERROR", untilDone{ctx, os.Stderr})
-		klog.SetOutputBySeverity("FATAL", io.Discard) // stderr has it already
-		// What is wrong with a connection comes back as an error of the call.
+		// Fatal messages go to stderr by stderrthreshold.
+		klog.SetOutputBySeverity("FATAL", io.Discard)
+		// Errors of a gRPC connection are returned by the calls that use it.
 		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	})
 }
 
-// untilDone writes until its context has ended.
+// untilDone is a writer that discards everything after its context has ended.
 type untilDone struct {
 	ctx context.Context
 	out io.Writer

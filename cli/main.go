@@ -1,5 +1,6 @@
-// Package cli holds the commands of the holdfast binary. Main runs one and
-// gives the exit code; Run is its testable half.
+// Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, version
+// and kudo, and all commands of kubectl. Main runs the command line of the process. Run
+// does the same for given arguments and streams, and is what tests use.
 package cli
 
 import (
@@ -19,18 +20,18 @@ import (
 	"holdfast.dev/holdfast/cli/kudo"
 )
 
-// Streams are what a command reads and writes.
+// Streams are the standard streams of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Main runs the command line of the process and returns its exit code. SIGINT
-// and SIGTERM end a command of ours in good order, and a second one at once. The
-// commands of kubectl end at the first, as they do there: many of them do not look
-// at their context.
+// Main runs the command line of the process and returns its exit code. The first SIGINT or
+// SIGTERM cancels the context of our own commands, so that they shut down cleanly; the
+// second one ends the process. The commands of kubectl are ended by the first signal, as in
+// kubectl, because many of them ignore their context.
 func Main() int {
-	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, plugin(os.Args))
+	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, arguments(os.Args))
 	ctx := context.Background()
 	if c.isOurs() {
 		var stop context.CancelFunc
@@ -46,12 +47,12 @@ func Main() int {
 	return 1
 }
 
-// plugin is the command line without the name of the program. Called kubectl-kudo,
-// as kubectl calls its plugins, the program is the command kudo; as
-// kubectl-holdfast it is itself.
-func plugin(args []string) []string {
-	called := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
-	if called == "kubectl-kudo" {
+// arguments returns the command line without the name of the program. kubectl runs a plugin
+// by a name such as kubectl-kudo. Under that name, the program runs its command kudo; under
+// kubectl-holdfast or any other name it behaves as holdfast.
+func arguments(args []string) []string {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if name == "kubectl-kudo" {
 		return slices.Concat([]string{"kudo"}, args[1:])
 	}
 	return args[1:]
@@ -67,7 +68,7 @@ Start it with "holdfast serve"; it prints where the kubeconfig is. The commands
 of kubectl are here under their own names, for this server and any other.`
 )
 
-// Run runs one command line. An error is one line for a person.
+// Run runs one command line. The text of an error is meant for the user.
 func Run(ctx context.Context, streams Streams, args []string) error {
 	return newCommand(streams, args).run(ctx)
 }
@@ -76,12 +77,13 @@ func Run(ctx context.Context, streams Streams, args []string) error {
 type command struct {
 	args []string
 	root *cobra.Command
-	// ours are the commands below root that are not kubectl's.
+	// ours are the commands that are not from kubectl.
 	ours []*cobra.Command
 }
 
-// newCommand has the root of the command that args name. Ours do not carry the
-// global flags of kubectl, so there are two roots; the help of kubectl's names both.
+// newCommand returns the command line for args. Our own commands must not have the global
+// flags of kubectl, so there are two root commands: a plain one if args name one of ours,
+// else the root of kubectl, to which ours are added so that its help lists all.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
 		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(),
@@ -92,12 +94,13 @@ func newCommand(streams Streams, args []string) *command {
 		c.root = &cobra.Command{Use: program, Short: summary, Long: description}
 	} else {
 		c.root = newKubectl(streams, args)
+		// Our version command replaces the one of kubectl.
 		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
 			c.root.RemoveCommand(replaced)
 		}
 	}
 	c.root.AddCommand(c.ours...)
-	// It is left to Main to say what went wrong.
+	// Main prints the error.
 	c.root.SilenceUsage, c.root.SilenceErrors = true, true
 	c.root.SetIn(streams.In)
 	c.root.SetOut(streams.Out)
@@ -106,7 +109,7 @@ func newCommand(streams Streams, args []string) *command {
 	return c
 }
 
-// isOurs says whether what will run is not kubectl's.
+// isOurs reports whether the command line runs a command that is not from kubectl.
 func (c *command) isOurs() bool {
 	cmd, _, err := c.root.Find(c.args)
 	if err != nil {

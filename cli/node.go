@@ -29,7 +29,7 @@ Run it with the credential of its node ("holdfast kubeconfig --node NAME"). The
 content of Secrets is only written to file systems in memory, such as the
 default root's, unless --secrets-on-disk allows more.`
 
-// nodeRoot is in memory on every Linux with systemd.
+// nodeRoot is the default root of the agent. On Linux with systemd, /run is in memory.
 const nodeRoot = "/run/holdfast"
 
 func newNodeCommand() *cobra.Command {
@@ -67,7 +67,8 @@ func newNodeCommand() *cobra.Command {
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig with the credential of the node (default: $KUBECONFIG, or ~/.kube/config)")
 	flags.StringVar(&config.Name, "name", "", "name of the node (default: the name of this host)")
 	flags.StringVar(&config.MetricsAddress, "metrics-address", "127.0.0.1:9464", "address that serves /metrics; empty serves none")
-	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without it there are none")
+	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without "+
+		"it there are none")
 	flags.StringVar(&config.HooksUser, "hooks-user", "", "user, by name or number, that hooks run as")
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
@@ -78,8 +79,8 @@ func newNodeCommand() *cobra.Command {
 	return cmd
 }
 
-// runNode runs an agent with the credential of a kubeconfig until it is told to
-// end.
+// runNode runs an agent with the credential of a kubeconfig until the context of the command
+// ends.
 func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -105,11 +106,11 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
-	var renewing sync.WaitGroup
-	defer renewing.Wait()
+	var renewal sync.WaitGroup
+	defer renewal.Wait()
 	defer cancel()
 	if credential != nil {
-		renewing.Go(func() { credential.Run(ctx, client) })
+		renewal.Go(func() { credential.Run(ctx, client) })
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "holdfast: node %s keeps volumes in %s\n", config.Name, config.Root)
 	return agent.Run(ctx)

@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// digestLength is how much of a digest is shown, as of a Git commit.
+// digestLength is the number of hexadecimal digits of a digest that are shown.
 const digestLength = 12
 
 const nodeStatusHelp = `Show the volumes that an agent keeps under its root.
@@ -72,7 +72,7 @@ func printVolumes(out io.Writer, volumes []node.VolumeStatus, now time.Time) err
 	return table.Flush()
 }
 
-// short is a digest without its method, as far as a person compares it.
+// short returns the first digits of a digest, without the name of the hash.
 func short(digest string) string {
 	_, hex, _ := strings.Cut(digest, ":")
 	return hex[:min(len(hex), digestLength)]

@@ -18,8 +18,8 @@ import (
 	"holdfast.dev/holdfast/cli"
 )
 
-// TestNode walks through what a user does: a credential, the agent, its status,
-// also when agent and server are gone.
+// TestNode gets a credential, runs the agent with it, and prints its status after agent and
+// server have stopped.
 func TestNode(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	client := server.Client(t)
@@ -57,10 +57,11 @@ func TestNode(t *testing.T) {
 	var out string
 	go func() {
 		var err error
-		out, err = run(ctx, "node", "--name", "host-1", "--kubeconfig", kubeconfig, "--root", root, "--metrics-address", "", "--feature-gates", "ImmutableEphemeralVolumes=true")
+		out, err = run(ctx, "node", "--name", "host-1", "--kubeconfig", kubeconfig, "--root", root,
+			"--metrics-address", "", "--feature-gates", "ImmutableEphemeralVolumes=true")
 		ended <- err
 	}()
-	servertest.Eventually(t, "the volume is there", func() bool {
+	servertest.Eventually(t, "the files of the volume", func() bool {
 		files, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/conf/app.conf"))
 		if err != nil || len(files) != 1 {
 			return false
@@ -90,9 +91,9 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestNodeOfAnother: with the credential of another node, or of a person, the
-// agent says so and ends, and nothing is touched.
-func TestNodeOfAnother(t *testing.T) {
+// TestNodeWrongCredential checks that the agent ends with an error, and writes nothing, if
+// its credential is that of another node or of a user.
+func TestNodeWrongCredential(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	dir := t.TempDir()
 	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
@@ -115,13 +116,13 @@ func TestNodeOfAnother(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(root); !os.IsNotExist(err) {
-		t.Errorf("something was left: %v", err)
+		t.Errorf("the root was created: %v", err)
 	}
 }
 
-// TestNodeInUse: an agent whose root another one has ends, and leaves the
-// certificate of the other one alone.
-func TestNodeInUse(t *testing.T) {
+// TestNodeRootInUse checks that an agent ends if another agent uses its root, and that the
+// certificate of the other agent is not replaced.
+func TestNodeRootInUse(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
@@ -167,14 +168,14 @@ func TestNodeInUse(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	// The root is free again, for an agent that is told to end as soon as it has it.
+	// The root is free again. The context has ended, so the second agent ends directly.
 	if out, err := run(ctx, second...); err != nil || out != "holdfast: node host-2 keeps volumes in "+root+"\n" {
 		t.Errorf("it printed %q and ended with %v", out, err)
 	}
 }
 
-// TestNodeServerAway: who runs an agent reads one line when the server goes away
-// and one when it is back.
+// TestNodeServerAway checks that the agent prints one line when the server is unreachable and
+// one when it is back.
 func TestNodeServerAway(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: data})
@@ -237,7 +238,10 @@ func TestNodeRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing there":     {[]string{"status", "--root", none}, "node status: " + none + ": no agent has been here: there is no directory state"},
+		"no such root": {
+			[]string{"status", "--root", none},
+			"node status: " + none + ": no agent has been here: there is no directory state",
+		},
 		"no kubeconfig":     {[]string{"--kubeconfig", none, "--root", none}, "node: kubeconfig: stat " + none + ": no such file or directory"},
 		"unknown gate":      {[]string{"--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
 		"an extra argument": {[]string{"now"}, `unknown command "now" for "holdfast node"`},
@@ -257,7 +261,10 @@ func TestNodeRefuses(t *testing.T) {
 	if !strings.Contains(help, "It runs no containers") || !strings.Contains(help, `"127.0.0.1:9464"`) {
 		t.Errorf("the help does not say that it runs nothing, or where it listens:\n%s", help)
 	}
-	for _, flag := range []string{"--kubeconfig", "--name", "--root", "--metrics-address", "--hooks-dir", "--hooks-user", "--secrets-on-disk", "--feature-gates"} {
+	for _, flag := range []string{
+		"--kubeconfig", "--name", "--root", "--metrics-address",
+		"--hooks-dir", "--hooks-user", "--secrets-on-disk", "--feature-gates",
+	} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("%s is not in the help", flag)
 		}

@@ -14,20 +14,21 @@ import (
 	"holdfast.dev/holdfast/cli"
 )
 
-// Operator packages can be left to others.
+// TestServeWithoutOperators checks that serve --operators=false does not serve kudo.dev.
 func TestServeWithoutOperators(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	said, out := io.Pipe()
+	printed, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- cli.Run(ctx, cli.Streams{Out: out, Err: out}, []string{"serve", "--data-dir", dir, "--secure-port", "0", "--operators=false"})
+		args := []string{"serve", "--data-dir", dir, "--secure-port", "0", "--operators=false"}
+		done <- cli.Run(ctx, cli.Streams{Out: out, Err: out}, args)
 		_ = out.Close()
 	}()
-	// The line that says that it is ready.
-	if _, err := said.Read(make([]byte, 1024)); err != nil {
+	// Wait for the line that the server is ready.
+	if _, err := printed.Read(make([]byte, 1024)); err != nil {
 		t.Fatal(err)
 	}
 	client := kubernetes.NewForConfigOrDie(servertest.Config(t, filepath.Join(dir, "admin.kubeconfig")))

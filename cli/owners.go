@@ -20,30 +20,34 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// objects reads objects that the command line names, and what there is to know
-// about whose their fields are.
+// objects reads the objects that a command line names, with the data about the ownership of
+// their fields.
 type objects struct {
 	factory cmdutil.Factory
 	types   *ownershipcheck.Types
 }
 
-// owned is an object, its type, and where it is.
+// owned is an object with the data about the ownership of its fields.
 type owned struct {
 	*unstructured.Unstructured
-	kind     *ownership.Type
+	kind *ownership.Type
+	// commands are the commands that set the fields, as far as the server knows them.
 	commands ownership.Commands
 	info     *resource.Info
 }
 
-// fields are those of the object, but for what is left of metadata when all in it
-// is the server's.
+// fields returns the fields of the object. If all metadata is set by the server, metadata
+// itself would be an empty field; it is left out. The note is not empty if the ownership is
+// not fully known.
 func (o owned) fields() ([]ownership.Field, string) {
 	fields, note := ownership.Owners(o.kind, o.Object, o.GetManagedFields(), o.commands)
-	return slices.DeleteFunc(fields, func(f ownership.Field) bool { return len(f.Path) == 1 && f.Path[0].Name == "metadata" }), note
+	isMetadata := func(f ownership.Field) bool { return len(f.Path) == 1 && f.Path[0].Name == "metadata" }
+	return slices.DeleteFunc(fields, isMetadata), note
 }
 
-// ownerOf names who would take a field back, "" if nobody would. An empty map or
-// list owns nothing.
+// ownerOf returns the owners of a field, "" if there is none. Owners are kubectl apply and
+// the managers of server-side apply, which would set the field again. An empty map or list
+// counts as not owned.
 func ownerOf(f ownership.Field) string {
 	switch value := f.Value.(type) {
 	case map[string]any:
@@ -65,7 +69,7 @@ func ownerOf(f ownership.Field) string {
 	return strings.Join(names, ", ")
 }
 
-// find reads the objects that TYPE NAME or TYPE/NAME name.
+// find reads the objects that the arguments name, as TYPE NAME or TYPE/NAME.
 func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 	namespace, _, err := o.factory.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -97,8 +101,9 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 	return found, nil
 }
 
-// commandsOf is what the server remembers of the commands that wrote an object;
-// others than ours answer with the object itself.
+// commandsOf returns the commands that wrote an object, as far as the server has recorded
+// them. A server other than ours returns the object itself instead; the result is then
+// empty.
 func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
 	data, err := info.Client.Get().NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).Name(info.Name).Param("holdfast", "commands").Do(cmd.Context()).Raw()
@@ -149,7 +154,7 @@ is named, else the manager that the object names for it.`,
 	return cmd
 }
 
-// fieldJSON is a field as -o json prints it.
+// fieldJSON is a field in the output of -o json.
 type fieldJSON struct {
 	Field string `json:"field"`
 	Value any    `json:"value"`
@@ -173,7 +178,9 @@ func printOwnersJSON(out io.Writer, found []owned) error {
 			if o.kind.Redacted {
 				value = redacted
 			}
-			one.Fields = append(one.Fields, fieldJSON{f.Path.String(), value, ownerOf(f), f.Set.Name, timeText(f.Set.Time)})
+			one.Fields = append(one.Fields, fieldJSON{
+				Field: f.Path.String(), Value: value, Owner: ownerOf(f), SetBy: f.Set.Name, At: timeText(f.Set.Time),
+			})
 		}
 		list = append(list, one)
 	}
@@ -183,6 +190,7 @@ func printOwnersJSON(out io.Writer, found []owned) error {
 	return encoder.Encode(list)
 }
 
+// timeText formats a time, "" if it is unknown.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -190,6 +198,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// redacted is printed instead of the values of Secrets.
 const redacted = "<redacted>"
 
 func printOwners(out io.Writer, o owned) error {

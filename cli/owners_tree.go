@@ -14,39 +14,42 @@ const (
 	green   = "\x1b[32m"
 	yellow  = "\x1b[33m"
 	noColor = "\x1b[0m"
-	// maxShown is how many runes of a value are shown.
+	// maxShown is the number of runes of a value that are shown.
 	maxShown = 64
 )
 
-// ownersTree is an object as a tree of fields, each line with whose it is.
+// ownersTree prints an object as a tree of fields, with the owner of each field.
 type ownersTree struct {
 	lines  []ownersLine
 	colour bool
 }
 
+// ownersLine is one line of the tree.
 type ownersLine struct {
 	owner, setBy, at string
 	text             string
-	// isField is unset for the lines that only lead to fields.
+	// isField is false for a line that is only the parent of fields.
 	isField bool
 }
 
+// newOwnersTree builds the tree. With hidden, values are not shown.
 func newOwnersTree(fields []ownership.Field, hidden bool) *ownersTree {
 	t := &ownersTree{}
-	var open []string
+	// parents are the labels of the lines above the current field.
+	var parents []string
 	for _, f := range fields {
 		labels := make([]string, len(f.Path))
 		for i := range f.Path {
 			labels[i] = strings.TrimPrefix(f.Path[i:i+1].String(), ".")
 		}
 		shared := 0
-		for shared < len(open) && shared < len(labels)-1 && open[shared] == labels[shared] {
+		for shared < len(parents) && shared < len(labels)-1 && parents[shared] == labels[shared] {
 			shared++
 		}
 		for i := shared; i < len(labels)-1; i++ {
 			t.lines = append(t.lines, ownersLine{text: strings.Repeat("  ", i) + labels[i]})
 		}
-		open = labels[:len(labels)-1]
+		parents = labels[:len(labels)-1]
 		value := redacted
 		if !hidden {
 			value = shown(f.Value)
@@ -59,7 +62,7 @@ func newOwnersTree(fields []ownership.Field, hidden bool) *ownersTree {
 	return t
 }
 
-// shown is a value as compact JSON, cut where it is long.
+// shown returns a value as compact JSON, cut after maxShown runes.
 func shown(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -90,14 +93,17 @@ func (t *ownersTree) print(out io.Writer) error {
 	}
 	for _, l := range append([]ownersLine{head}, t.lines...) {
 		before, after := t.colours(l)
-		if _, err := fmt.Fprintf(out, "%s%-*s  %-*s  %-*s  %s%s\n", before, widths[0], l.owner, widths[1], l.setBy, widths[2], l.at, l.text, after); err != nil {
+		_, err := fmt.Fprintf(out, "%s%-*s  %-*s  %-*s  %s%s\n",
+			before, widths[0], l.owner, widths[1], l.setBy, widths[2], l.at, l.text, after)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// colours tell apart what apply owns and what others set by hand.
+// colours returns the escape sequences around a line: green for owned fields, yellow for
+// others.
 func (t *ownersTree) colours(l ownersLine) (before, after string) {
 	switch {
 	case !t.colour || !l.isField:

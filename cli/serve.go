@@ -66,25 +66,32 @@ func newServeCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config.DataDir, "data-dir", "", "directory for etcd's data, certificates and the admin kubeconfig (default: the user's data directory)")
+	flags.StringVar(&config.DataDir, "data-dir", "", "directory for etcd's data, certificates and the admin kubeconfig (default: the "+
+		"user's data directory)")
 	flags.StringVar(&config.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
-	flags.StringVar(&config.AdvertiseAddress, "advertise-address", "", "IP address by which others reach the server, for the Service kubernetes (default: the bind address; for 127.0.0.1 and 0.0.0.0 the host's)")
+	flags.StringVar(&config.AdvertiseAddress, "advertise-address", "", "IP address by which others reach the server, for the Service "+
+		"kubernetes (default: the bind address; for 127.0.0.1 and 0.0.0.0 the host's)")
 	flags.IntVar(&config.Port, "secure-port", 6443, "port to listen on; 0 picks a free one")
 	flags.StringVar(&config.Kubeconfig, "kubeconfig", "", "where to write the admin kubeconfig (default: <data-dir>/admin.kubeconfig)")
-	flags.StringSliceVar(&config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one (scheme://host:port, comma separated)")
+	flags.StringSliceVar(&config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one (scheme://host:port, "+
+		"comma separated)")
 	flags.StringVar(&config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
 	flags.StringVar(&config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
 	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
-	flags.Var(&config.Anonymous, "anonymous-auth", "what requests without a credential may reach: health, false (nothing) or true (what roles allow system:anonymous)")
+	flags.Var(&config.Anonymous, "anonymous-auth", "what requests without a credential may reach: health, false (nothing) or true (what "+
+		"roles allow system:anonymous)")
 	flags.StringVar(&config.TokenFile, "token-auth-file", "", "file with bearer tokens, a line token,user,uid,\"group1,group2\" each")
 	addOpenIDFlags(flags, &config.OpenID)
 	flags.StringVar(&config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
 	flags.StringVar(&config.Audit.PolicyFile, "audit-policy-file", "", "file with the policy of what is logged of requests")
 	flags.StringVar(&config.Audit.LogPath, "audit-log-path", "-", "file the audit log goes to; - is stdout")
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
-	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource forbids: 400, or 422 for tools that recreate an object on Invalid")
-	flags.StringVar(&config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: enforce-edit (a warning, and an edit is refused), warn, or off")
-	flags.BoolVar(&operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
+	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource "+
+		"forbids: 400, or 422 for tools that recreate an object on Invalid")
+	flags.StringVar(&config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: enforce-edit (a "+
+		"warning, and an edit is refused), warn, or off")
+	flags.BoolVar(&operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false leaves "+
+		"that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	features := native.NewFeatures()
 	config.Features = features
@@ -92,7 +99,7 @@ func newServeCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultDataDir is where programs of a user keep their data.
+// defaultDataDir returns the data directory of the user for holdfast.
 func defaultDataDir() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "holdfast"), nil
@@ -104,15 +111,17 @@ func defaultDataDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "holdfast"), nil
 }
 
-// addOpenIDFlags adds the flags of kube-apiserver for people who log in with an
-// OpenID Connect provider.
+// addOpenIDFlags adds the flags for authentication with an OpenID Connect provider, which
+// have the names of kube-apiserver's.
 func addOpenIDFlags(flags *pflag.FlagSet, config *openid.Config) {
-	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration: whose tokens are accepted, instead of the oidc flags")
+	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration: whose tokens are accepted, "+
+		"instead of the oidc flags")
 	flags.StringVar(&config.IssuerURL, "oidc-issuer-url", "", "URL of the OpenID provider whose tokens are accepted; https only")
 	flags.StringVar(&config.ClientID, "oidc-client-id", "", "audience that tokens of the OpenID provider must have")
 	flags.StringVar(&config.CAFile, "oidc-ca-file", "", "certificate authority of the OpenID provider (default: those of the host)")
 	flags.StringVar(&config.UsernameClaim, "oidc-username-claim", "sub", "claim that names the user")
-	flags.StringVar(&config.UsernamePrefix, "oidc-username-prefix", "", "put before the user's name; - is nothing (default: the issuer's URL and #, but for the claim email)")
+	flags.StringVar(&config.UsernamePrefix, "oidc-username-prefix", "", "put before the user's name; - is nothing (default: the issuer's "+
+		"URL and #, but for the claim email)")
 	flags.StringVar(&config.GroupsClaim, "oidc-groups-claim", "", "claim that names the user's groups, a string or a list")
 	flags.StringVar(&config.GroupsPrefix, "oidc-groups-prefix", "", "put before each group")
 	flags.StringToStringVar(&config.RequiredClaims, "oidc-required-claim", nil, "claims that tokens must have, key=value, comma separated")

@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// The owners that a field can be transferred to.
+// The values of --to.
 const (
 	toApply      = "apply"
 	toImperative = "imperative"
@@ -54,6 +54,7 @@ not have it; a field given to imperative commands is left alone by that.`,
 	return cmd
 }
 
+// transfer rewrites the last-applied configuration of an object.
 func transfer(cmd *cobra.Command, o owned, fields []string, to string) error {
 	change := ownership.Give
 	switch to {
@@ -77,7 +78,8 @@ func transfer(cmd *cobra.Command, o owned, fields []string, to string) error {
 		}
 		obj = ownership.WithLastApplied(obj, text)
 	}
-	// A write in between would be lost from the configuration, so it is refused.
+	// The resourceVersion makes the server refuse the patch if the object has changed. The
+	// new configuration would otherwise lose an apply made in between.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": o.info.ResourceVersion, "annotations": map[string]string{ownership.LastApplied: text},
 	}})

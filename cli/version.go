@@ -9,7 +9,7 @@ import (
 	"holdfast.dev/holdfast/apiserver"
 )
 
-// version is set by the linker (see the Makefile).
+// version is the version of the binary. The linker sets it, see the Makefile.
 var version = "dev"
 
 func newVersionCommand() *cobra.Command {

@@ -1,5 +1,5 @@
-// Command holdfast is a Kubernetes-compatible control plane in which what must
-// not change, cannot.
+// Command holdfast is a Kubernetes-compatible control plane. Its commands are in package
+// cli.
 package main
 
 import (
