@@ -12,34 +12,34 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// change is a write of an Instance that is there.
+// change is an update of an existing Instance.
 type change struct {
-	// what it is called when it is refused.
-	what string
-	// edit makes the wanted Instance of the stored one.
+	// name is the name of the change in the message of a refusal.
+	name string
+	// edit changes the stored Instance to the wanted one.
 	edit func(instance *api.Instance) error
-	// stores says that the values are sent as they will be stored, with those that
-	// are pinned by this write.
-	stores bool
-	// target is the OperatorVersion of a package that the server may not have yet,
-	// nil for none.
+	// sendDecided makes the client send the values that admission would store. These
+	// include the values of parameters that become immutable with this write.
+	sendDecided bool
+	// target is the OperatorVersion of a package that the server may not have yet, nil if
+	// there is none.
 	target *api.OperatorVersion
 }
 
-// judgement is what a change would come to.
+// judgement is the expected result of a change.
 type judgement struct {
 	before, after *api.Instance
 	decision      parameters.Decision
 }
 
-// judge decides about a change as admission would.
+// judge decides about a change in the same way as admission.
 func (s *server) judge(ctx context.Context, name string, c change) (*judgement, error) {
 	before, err := s.instance(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	after := before.DeepCopy()
-	// A request of an earlier write is none of this one.
+	// A rollback that an earlier write requested must not be requested again.
 	delete(after.Annotations, api.RollbackAnnotation)
 	if err := c.edit(after); err != nil {
 		return nil, err
@@ -60,8 +60,9 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	return &judgement{before: before, after: after, decision: result.Decision}, nil
 }
 
-// write makes a change, judged anew each time that somebody else, such as the
-// controller with its status, was faster. prepare runs before the first write.
+// write judges and makes a change. If the write conflicts with another one, for example of
+// the controller, it judges the change again and retries. The function prepare runs once,
+// before the first write.
 func (s *server) write(ctx context.Context, name string, c change, prepare func() error) (*judgement, error) {
 	var judged *judgement
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -69,7 +70,7 @@ func (s *server) write(ctx context.Context, name string, c change, prepare func(
 		if judged, err = s.judge(ctx, name, c); err != nil {
 			return err
 		}
-		if err := refused(c.what, judged.decision); err != nil {
+		if err := refused(c.name, judged.decision); err != nil {
 			return err
 		}
 		if prepare != nil {
@@ -78,7 +79,7 @@ func (s *server) write(ctx context.Context, name string, c change, prepare func(
 			}
 			prepare = nil
 		}
-		if c.stores {
+		if c.sendDecided {
 			judged.after.Spec.Parameters = judged.decision.Values
 		}
 		return s.replace(ctx, judged.after)

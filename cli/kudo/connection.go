@@ -24,7 +24,7 @@ const (
 	instances        = "instances"
 )
 
-// connection says which server, and which namespace there.
+// connection holds the flags that select a server and a namespace.
 type connection struct {
 	kubeconfig, context, namespace string
 }
@@ -34,13 +34,14 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace (default: that of the context)")
 }
 
-// addServerFlags adds those of a command that is about no one namespace.
+// addServerFlags adds the flags of a command that does not depend on a namespace.
 func (c *connection) addServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
-// loader reads the kubeconfig; inside of a pod without one, its account.
+// loader returns a loader of the kubeconfig. Inside a pod without a kubeconfig it uses the
+// service account of the pod.
 func (c *connection) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
@@ -49,7 +50,7 @@ func (c *connection) loader() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 }
 
-// config is the way to the server.
+// config returns the client config of the server.
 func (c *connection) config() (*rest.Config, error) {
 	config, err := c.loader().ClientConfig()
 	if err != nil {
@@ -58,12 +59,13 @@ func (c *connection) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// server is a connection, made.
+// server is a client for the three kinds in one namespace of a server.
 type server struct {
 	rest.Interface
 	namespace string
 }
 
+// connect returns a client for the selected server and namespace.
 func (c *connection) connect() (*server, error) {
 	config, err := c.config()
 	if err != nil {
@@ -77,23 +79,26 @@ func (c *connection) connect() (*server, error) {
 	if err := api.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	// Errors come as a Status of v1.
+	// Error responses have the kind Status of v1.
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	// A package that needs others takes some requests for each; the server has
-	// limits of its own.
+	// A package with many dependencies needs many requests, so the client does not limit
+	// the rate. The server has limits of its own.
 	config.QPS = -1
 	config.GroupVersion = &api.GroupVersion
 	config.APIPath = "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	made, err := rest.RESTClientFor(config)
+	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &server{Interface: made, namespace: namespace}, nil
+	return &server{Interface: client, namespace: namespace}, nil
 }
 
-// online is a command that needs the server.
-func (c *connection) online(run func(cmd *cobra.Command, s *server, args []string) error) func(*cobra.Command, []string) error {
+// runFunc is the function of a cobra command.
+type runFunc func(cmd *cobra.Command, args []string) error
+
+// withServer returns the function of a command that needs a server.
+func (c *connection) withServer(run func(cmd *cobra.Command, s *server, args []string) error) runFunc {
 	return func(cmd *cobra.Command, args []string) error {
 		s, err := c.connect()
 		if err != nil {
@@ -103,9 +108,9 @@ func (c *connection) online(run func(cmd *cobra.Command, s *server, args []strin
 	}
 }
 
-// about is a command that is about an Instance, its first argument.
-func (c *connection) about(run func(cmd *cobra.Command, s *server, instance *api.Instance) error) func(*cobra.Command, []string) error {
-	return c.online(func(cmd *cobra.Command, s *server, args []string) error {
+// withInstance returns the function of a command whose first argument is an Instance.
+func (c *connection) withInstance(run func(cmd *cobra.Command, s *server, instance *api.Instance) error) runFunc {
+	return c.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 		instance, err := s.instance(cmd.Context(), args[0])
 		if err != nil {
 			return err
@@ -115,29 +120,29 @@ func (c *connection) about(run func(cmd *cobra.Command, s *server, instance *api
 }
 
 func (s *server) get(ctx context.Context, resource, name string, into runtime.Object) error {
-	return s.served(s.Get().Namespace(s.namespace).Resource(resource).Name(name).Do(ctx).Into(into))
+	return s.explainNotFound(s.Get().Namespace(s.namespace).Resource(resource).Name(name).Do(ctx).Into(into))
 }
 
 func (s *server) list(ctx context.Context, resource string, into runtime.Object) error {
-	return s.served(s.Get().Namespace(s.namespace).Resource(resource).Do(ctx).Into(into))
+	return s.explainNotFound(s.Get().Namespace(s.namespace).Resource(resource).Do(ctx).Into(into))
 }
 
 func (s *server) create(ctx context.Context, resource string, object runtime.Object) error {
-	return s.served(s.Post().Namespace(s.namespace).Resource(resource).Body(object).Do(ctx).Into(object))
+	return s.explainNotFound(s.Post().Namespace(s.namespace).Resource(resource).Body(object).Do(ctx).Into(object))
 }
 
 func (s *server) replace(ctx context.Context, instance *api.Instance) error {
 	return s.Put().Namespace(s.namespace).Resource(instances).Name(instance.Name).Body(instance).Do(ctx).Into(instance)
 }
 
-// remove deletes an object, if it is still the one that was seen.
+// remove deletes an object if it still has the same UID.
 func (s *server) remove(ctx context.Context, resource string, object metav1.Object) error {
 	uid := object.GetUID()
 	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	return s.Delete().Namespace(s.namespace).Resource(resource).Name(object.GetName()).Body(options).Do(ctx).Error()
 }
 
-// instance reads an Instance.
+// instance reads an Instance; it is an error if there is none.
 func (s *server) instance(ctx context.Context, name string) (*api.Instance, error) {
 	instance := &api.Instance{}
 	err := s.get(ctx, instances, name, instance)
@@ -157,9 +162,9 @@ func (s *server) version(ctx context.Context, name string) (*api.OperatorVersion
 	return version, err
 }
 
-// served says what it means that the kinds themselves are not there, which a
-// server puts as plainly as that an object is not.
-func (s *server) served(err error) error {
+// explainNotFound returns a clearer error if the kinds or the namespace do not exist. The
+// server answers that with the same status as a missing object, but without a name.
+func (s *server) explainNotFound(err error) error {
 	status, ok := err.(apierrors.APIStatus)
 	if ok && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "") {
 		return fmt.Errorf("the server does not serve %s, or there is no namespace %s: %s", api.GroupVersion, s.namespace, err.Error())

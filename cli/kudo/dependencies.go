@@ -14,28 +14,28 @@ import (
 	"holdfast.dev/holdfast/operator/repo"
 )
 
-// What a package may depend on.
+// The limits of dependencies.
 const (
-	// maxDepth is how many packages may depend on one another in a row.
+	// maxDepth is the length of the longest chain of packages that depend on each other.
 	maxDepth = 8
-	// maxPackages is how many there may be in all.
+	// maxPackages is the number of packages in all.
 	maxPackages = 64
 )
 
-// resolver finds what packages depend on: those in folders of a package, at a URL,
-// in the repository, or on the server already.
+// resolver finds the dependencies of packages: bundled packages, packages at a URL or in the
+// repository, and OperatorVersions that are already on the server.
 type resolver struct {
 	*source
 	server *server
-	// index of the repository, read when it is needed.
+	// index is the index of the repository, nil until it is needed.
 	index *repo.Index
-	// found are the packages, each behind those that it depends on.
+	// found lists the packages, each after those that it depends on.
 	found []*pack.Package
 }
 
-// resolve is a package with all that it depends on, itself the last. The tasks of
-// each then name the versions that were found, so that a version that comes later
-// changes nothing.
+// resolve returns a package and all packages that it depends on, the package itself last. It
+// sets the versions that it found in the tasks of each package, so that a newer version that
+// appears later is not used.
 func (s *source) resolve(ctx context.Context, on *server, p *pack.Package) ([]*pack.Package, error) {
 	r := &resolver{source: s, server: on}
 	if err := r.add(ctx, p, nil); err != nil {
@@ -44,22 +44,23 @@ func (s *source) resolve(ctx context.Context, on *server, p *pack.Package) ([]*p
 	return r.found, nil
 }
 
-// add takes a package that is needed by those above.
-func (r *resolver) add(ctx context.Context, p *pack.Package, above []string) error {
+// add adds a package and its dependencies. The dependents are the chain of packages that led
+// to it.
+func (r *resolver) add(ctx context.Context, p *pack.Package, dependents []string) error {
 	name := p.VersionName()
-	row := append(slices.Clone(above), name)
+	chain := append(slices.Clone(dependents), name)
 	known := slices.IndexFunc(r.found, func(other *pack.Package) bool { return other.VersionName() == name })
 	switch {
-	case slices.Contains(above, name):
-		return fmt.Errorf("packages depend on each other in a circle: %s", strings.Join(row, " -> "))
-	case len(row) > maxDepth:
-		return fmt.Errorf("more than %d packages depend on one another: %s", maxDepth, strings.Join(row, " -> "))
-	case known >= 0 && !pinned(p, spec(r.found[known])):
+	case slices.Contains(dependents, name):
+		return fmt.Errorf("packages depend on each other in a circle: %s", strings.Join(chain, " -> "))
+	case len(chain) > maxDepth:
+		return fmt.Errorf("more than %d packages depend on one another: %s", maxDepth, strings.Join(chain, " -> "))
+	case known >= 0 && !sameUpToVersions(p, spec(r.found[known])):
 		return fmt.Errorf("package %s is needed more than once, with different content", name)
 	case known >= 0:
 		return nil
 	}
-	asStored, err := r.adopt(ctx, p)
+	adopted, err := r.adoptVersions(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -68,11 +69,11 @@ func (r *resolver) add(ctx context.Context, p *pack.Package, above []string) err
 		if task.Kind != api.KudoOperatorTask {
 			continue
 		}
-		exact, err := r.dependency(ctx, p, task.Spec, row)
+		exact, err := r.dependency(ctx, p, task.Spec, chain)
 		if err != nil {
 			return fmt.Errorf("package %s: task %s: %w", name, task.Name, err)
 		}
-		if !asStored {
+		if !adopted {
 			task.Spec = exact
 		}
 	}
@@ -82,11 +83,12 @@ func (r *resolver) add(ctx context.Context, p *pack.Package, above []string) err
 	return nil
 }
 
-// adopt takes over the versions that a package on the server names, if it is this
-// one: what was the newest once stays what it depends on.
-func (r *resolver) adopt(ctx context.Context, p *pack.Package) (bool, error) {
+// adoptVersions copies the versions of the dependencies from the OperatorVersion on the
+// server, if the server already has this package. A package therefore keeps the versions with
+// which it was first installed. It returns false if the server does not have the package.
+func (r *resolver) adoptVersions(ctx context.Context, p *pack.Package) (bool, error) {
 	stored, err := r.server.version(ctx, p.VersionName())
-	if err != nil || stored == nil || !pinned(p, stored.Spec) {
+	if err != nil || stored == nil || !sameUpToVersions(p, stored.Spec) {
 		return false, err
 	}
 	for i := range p.Operator.Tasks {
@@ -98,9 +100,9 @@ func (r *resolver) adopt(ctx context.Context, p *pack.Package) (bool, error) {
 	return true, nil
 }
 
-// pinned says whether a version is a package, but for the versions that the
-// package leaves open.
-func pinned(p *pack.Package, version api.OperatorVersionSpec) bool {
+// sameUpToVersions reports whether an OperatorVersion has the content of a package, apart from
+// the versions of dependencies that the package does not specify.
+func sameUpToVersions(p *pack.Package, version api.OperatorVersionSpec) bool {
 	wanted, version := spec(p), *version.DeepCopy()
 	if len(wanted.Tasks) != len(version.Tasks) {
 		return false
@@ -125,21 +127,22 @@ func pinned(p *pack.Package, version api.OperatorVersionSpec) bool {
 	return equality.Semantic.DeepEqual(wanted, version)
 }
 
+// spec returns the OperatorVersionSpec of a package.
 func spec(p *pack.Package) api.OperatorVersionSpec {
 	_, version := p.Resources("")
 	return version.Spec
 }
 
-// dependency finds the package that a task wants, with all that it depends on, and
-// returns the task with its versions.
-func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.TaskSpec, above []string) (api.TaskSpec, error) {
+// dependency adds the package that a task installs, and its dependencies. It returns the spec
+// of the task with the exact versions.
+func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.TaskSpec, dependents []string) (api.TaskSpec, error) {
 	found := p.Bundled[wanted.Package]
 	if found == nil {
 		var err error
 		if found, err = r.fetch(ctx, wanted); err != nil {
 			var none repo.NotFoundError
 			if errors.As(err, &none) {
-				return r.there(ctx, wanted, none)
+				return r.onServer(ctx, wanted, none)
 			}
 			return wanted, err
 		}
@@ -149,10 +152,10 @@ func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.T
 		return wanted, fmt.Errorf("package %s is %s, not %s", wanted.Package, found.VersionName(),
 			api.OperatorVersionName(found.Operator.Name, wanted.AppVersion, wanted.OperatorVersion))
 	}
-	return found.PinTask(wanted), r.add(ctx, found, above)
+	return found.PinTask(wanted), r.add(ctx, found, dependents)
 }
 
-// fetch gets a package from a URL or from the repository.
+// fetch reads and verifies a package from a URL or from the repository.
 func (r *resolver) fetch(ctx context.Context, wanted api.TaskSpec) (*pack.Package, error) {
 	var p *pack.Package
 	var err error
@@ -165,7 +168,8 @@ func (r *resolver) fetch(ctx context.Context, wanted api.TaskSpec) (*pack.Packag
 			}
 		}
 		var entry *repo.Entry
-		if entry, err = r.index.Find(repo.Query{Name: wanted.Package, OperatorVersion: wanted.OperatorVersion, AppVersion: wanted.AppVersion}); err != nil {
+		query := repo.Query{Name: wanted.Package, OperatorVersion: wanted.OperatorVersion, AppVersion: wanted.AppVersion}
+		if entry, err = r.index.Find(query); err != nil {
 			return nil, err
 		}
 		p, err = entry.Load(ctx, client())
@@ -179,9 +183,9 @@ func (r *resolver) fetch(ctx context.Context, wanted api.TaskSpec) (*pack.Packag
 	return p, nil
 }
 
-// there is the task with the newest version that is on the server and is what it
-// wants. missing is why it comes from nowhere else.
-func (r *resolver) there(ctx context.Context, wanted api.TaskSpec, missing error) (api.TaskSpec, error) {
+// onServer returns the spec of a task with the newest matching version on the server. The
+// error missing tells why the package was not found elsewhere.
+func (r *resolver) onServer(ctx context.Context, wanted api.TaskSpec, missing error) (api.TaskSpec, error) {
 	var list api.OperatorVersionList
 	if err := r.server.list(ctx, operatorVersions, &list); err != nil {
 		return wanted, err

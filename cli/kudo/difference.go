@@ -15,17 +15,17 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
-// rendering is a version of an operator with values, as an Instance has them.
+// rendering renders an OperatorVersion for an Instance with parameter values.
 type rendering struct {
 	instance *api.Instance
 	version  *api.OperatorVersion
 	values   map[string]string
 }
 
-// objects are those that are there after plans have run one after the other, by
-// a name for people. Plans that the version does not have do nothing.
+// objects returns the objects that exist after plans have run one after the other, by title.
+// Plans that the version does not have are skipped.
 func (r rendering) objects(ctx context.Context, plans []string) (map[string]*unstructured.Unstructured, error) {
-	there := map[string]*unstructured.Unstructured{}
+	objects := map[string]*unstructured.Unstructured{}
 	params := r.version.Definitions().Effective(r.values)
 	for _, plan := range plans {
 		for _, phase := range r.version.Spec.Plans[plan].Phases {
@@ -37,7 +37,7 @@ func (r rendering) objects(ctx context.Context, plans []string) (map[string]*uns
 				}
 				for _, name := range step.Tasks {
 					if task := r.version.Spec.Task(name); task != nil {
-						if err := r.task(ctx, task, values, there); err != nil {
+						if err := r.task(ctx, task, values, objects); err != nil {
 							return nil, err
 						}
 					}
@@ -45,16 +45,18 @@ func (r rendering) objects(ctx context.Context, plans []string) (map[string]*uns
 			}
 		}
 	}
-	return there, nil
+	return objects, nil
 }
 
-// task does to the objects what the task would do on a server.
-func (r rendering) task(ctx context.Context, task *api.Task, values render.Values, there map[string]*unstructured.Unstructured) error {
+// task adds and removes the objects that a task would apply and delete.
+func (r rendering) task(
+	ctx context.Context, task *api.Task, values render.Values, objects map[string]*unstructured.Unstructured,
+) error {
 	apply := task.Kind == api.ApplyTask
 	switch task.Kind {
 	case api.ApplyTask, api.DeleteTask:
 	case api.KudoOperatorTask:
-		return r.dependency(ctx, task, values, there)
+		return r.dependency(ctx, task, values, objects)
 	case api.ToggleTask:
 		on, err := strconv.ParseBool(fmt.Sprint(values.Params[task.Spec.Parameter]))
 		if err != nil {
@@ -69,45 +71,48 @@ func (r rendering) task(ctx context.Context, task *api.Task, values render.Value
 		if err != nil {
 			return fmt.Errorf("templates/%w", err)
 		}
-		objects, err := render.Objects(text)
+		rendered, err := render.Objects(text)
 		if err != nil {
 			return fmt.Errorf("templates/%s: %w", template, err)
 		}
-		for _, object := range objects {
+		for _, object := range rendered {
 			if apply {
-				there[titled(object)] = object
+				objects[title(object)] = object
 			} else {
-				delete(there, titled(object))
+				delete(objects, title(object))
 			}
 		}
 	}
 	return nil
 }
 
-// dependency has the Instance of another operator among the objects.
-func (r rendering) dependency(ctx context.Context, task *api.Task, values render.Values, there map[string]*unstructured.Unstructured) error {
+// dependency adds the Instance of another operator to the objects.
+func (r rendering) dependency(
+	ctx context.Context, task *api.Task, values render.Values, objects map[string]*unstructured.Unstructured,
+) error {
 	version := api.OperatorVersionName(task.Spec.Package, task.Spec.AppVersion, task.Spec.OperatorVersion)
 	if task.Spec.OperatorVersion == "" {
 		version = "the newest of " + task.Spec.Package
 	}
-	object, err := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: r.version.Spec.Templates}.Instance(ctx, values)
+	dependency := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: r.version.Spec.Templates}
+	object, err := dependency.Instance(ctx, values)
 	if err != nil {
 		return fmt.Errorf("task %s: %w", task.Name, err)
 	}
 	object.SetAnnotations(nil)
-	there[titled(object)] = object
+	objects[title(object)] = object
 	return nil
 }
 
-// titled is the name of an object for people.
-func titled(object *unstructured.Unstructured) string {
+// title returns kind, group and name of an object, for the output.
+func title(object *unstructured.Unstructured) string {
 	if group := object.GroupVersionKind().Group; group != "" {
 		return fmt.Sprintf("%s.%s %s", object.GetKind(), group, object.GetName())
 	}
 	return fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
 }
 
-// pipes are names for what Pipe tasks would store.
+// pipes returns example names for the objects that Pipe tasks would create.
 func (r rendering) pipes() map[string]string {
 	names := map[string]string{}
 	for _, task := range r.version.Spec.Tasks {
@@ -118,10 +123,10 @@ func (r rendering) pipes() map[string]string {
 	return names
 }
 
-// unified is the difference of two objects, of which one may be nil; "" if there
-// is none.
+// unified returns the unified diff of two objects, "" if they are equal. One of them may be
+// nil.
 func unified(name string, oldObj, newObj *unstructured.Unstructured) (string, error) {
-	hide(oldObj, newObj)
+	hideSecrets(oldObj, newObj)
 	oldText, err := lines(oldObj)
 	if err != nil {
 		return "", err
@@ -140,6 +145,7 @@ func unified(name string, oldObj, newObj *unstructured.Unstructured) (string, er
 	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: oldText, B: newText, FromFile: from, ToFile: to, Context: 3})
 }
 
+// lines returns an object as lines of YAML.
 func lines(object *unstructured.Unstructured) ([]string, error) {
 	if object == nil {
 		return nil, nil
@@ -151,14 +157,15 @@ func lines(object *unstructured.Unstructured) ([]string, error) {
 	return slices.Collect(strings.Lines(string(text))), nil
 }
 
-// hide takes the values out of Secrets, and leaves that they differ.
-func hide(oldObj, newObj *unstructured.Unstructured) {
+// hideSecrets replaces the values of Secrets, so that the diff shows whether they differ but
+// not what they are.
+func hideSecrets(oldObj, newObj *unstructured.Unstructured) {
 	for _, section := range []string{"data", "stringData"} {
 		before, after := secret(oldObj, section), secret(newObj, section)
 		for key, value := range after {
-			other, there := before[key]
+			other, exists := before[key]
 			after[key] = "(hidden)"
-			if there && fmt.Sprint(other) != fmt.Sprint(value) {
+			if exists && fmt.Sprint(other) != fmt.Sprint(value) {
 				after[key] = "(hidden, another value)"
 			}
 		}
@@ -168,7 +175,7 @@ func hide(oldObj, newObj *unstructured.Unstructured) {
 	}
 }
 
-// secret is a section of a Secret that has values.
+// secret returns a section of a Secret, nil if the object is not a Secret.
 func secret(object *unstructured.Unstructured, section string) map[string]any {
 	if object == nil || object.GetKind() != "Secret" || object.GroupVersionKind().Group != "" {
 		return nil

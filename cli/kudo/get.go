@@ -11,7 +11,7 @@ import (
 )
 
 func newGetCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	cmd := &cobra.Command{
 		Use:   "get [instances|operators|operatorversions]",
 		Short: "List what is installed",
@@ -19,7 +19,7 @@ func newGetCommand() *cobra.Command {
 operators, or their versions.`,
 		ValidArgs: []string{instances, operators, operatorVersions},
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
+		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 			what := instances
 			if len(args) == 1 {
 				what = args[0]
@@ -35,10 +35,11 @@ operators, or their versions.`,
 			return table(cmd.OutOrStdout(), rows)
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	return cmd
 }
 
+// rows returns the table of a resource, with its header.
 func (s *server) rows(ctx context.Context, what string) ([][]string, error) {
 	switch what {
 	case operators:
@@ -67,9 +68,10 @@ func (s *server) rows(ctx context.Context, what string) ([][]string, error) {
 			if last := recent(&list.Items[i]); len(last) > 0 {
 				plan, state = last[0].Name, string(last[0].Status)
 			}
-			// One that was asked for, and of which there is no status yet.
-			if asked := list.Items[i].RunningPlan(); asked != "" && (asked != plan || strings.HasPrefix(state, "NEVER")) {
-				plan, state = asked, string(api.Pending)
+			// A requested plan may not have a status yet.
+			requested := list.Items[i].RunningPlan()
+			if requested != "" && (requested != plan || strings.HasPrefix(state, "NEVER")) {
+				plan, state = requested, string(api.Pending)
 			}
 			rows = append(rows, []string{list.Items[i].Name, list.Items[i].Spec.OperatorVersion.Name, plan, state})
 		}

@@ -27,7 +27,7 @@ The image has the program holdfast as its entry point. With --webhook-url the
 manager runs outside of the cluster ("holdfast kudo manager"), and the API
 server asks it there.`
 
-// initialization is what is asked for.
+// initialization holds the flags of the command.
 type initialization struct {
 	connection
 	waiting
@@ -65,8 +65,9 @@ func (i *initialization) run(cmd *cobra.Command) error {
 		if err != nil {
 			return fmt.Errorf("--webhook-url: %w", err)
 		}
-		// What Kubernetes asks of the URL of a webhook.
-		if address.Scheme != "https" || address.Hostname() == "" || address.User != nil || address.RawQuery != "" || address.Fragment != "" {
+		// Kubernetes has these requirements for the URL of a webhook.
+		if address.Scheme != "https" || address.Hostname() == "" || address.User != nil ||
+			address.RawQuery != "" || address.Fragment != "" {
 			return fmt.Errorf("--webhook-url %q: must be https://HOST[:PORT][/PATH]", i.webhookURL)
 		}
 		config.WebhookURL = address
@@ -80,6 +81,7 @@ func (i *initialization) run(cmd *cobra.Command) error {
 	return i.install(cmd.Context(), config, cmd.OutOrStdout())
 }
 
+// print prints the objects for --dry-run, with new keys.
 func (i *initialization) print(out io.Writer, config setup.Config) error {
 	format := i.output
 	if format == "" {
@@ -96,6 +98,7 @@ func (i *initialization) print(out io.Writer, config setup.Config) error {
 	return setup.Print(out, objects, format)
 }
 
+// install applies the objects and waits for the webhook, if --wait is set.
 func (i *initialization) install(ctx context.Context, config setup.Config, out io.Writer) error {
 	access, err := i.config()
 	if err != nil {
@@ -115,14 +118,14 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 	if err != nil || !i.wait {
 		return err
 	}
-	waiting := ctx
+	limited := ctx
 	if i.timeout > 0 {
 		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, i.timeout)
+		limited, cancel = context.WithTimeout(ctx, i.timeout)
 		defer cancel()
 	}
-	if err := installer.Wait(waiting); err != nil {
-		return fmt.Errorf("%s: %w", i.ended(ctx), err)
+	if err := installer.Wait(limited); err != nil {
+		return fmt.Errorf("%s: %w", i.endReason(ctx), err)
 	}
 	fmt.Fprintln(out, "the webhook answers")
 	return nil

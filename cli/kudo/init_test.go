@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -19,7 +18,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Init changes nothing where nothing differs, and says so.
+// testInitAgain checks that init changes nothing if nothing differs, and that it moves the
+// manager into the cluster and out again.
 func testInitAgain(t *testing.T, s *stock) {
 	out := s.must(t, "init", "--webhook-url", s.address)
 	for line := range strings.Lines(out) {
@@ -30,15 +30,17 @@ func testInitAgain(t *testing.T, s *stock) {
 	if lines := strings.Count(out, "\n"); lines != 14 {
 		t.Errorf("%d objects:\n%s", lines, out)
 	}
-	// The manager moves into the cluster, and out of it again. The certificate of
-	// the one is not for the other; the authority stays.
+	// The manager moves into the cluster, where it needs another certificate. The certificate
+	// authority stays the same.
 	secrets := s.client.CoreV1().Secrets("kudo-system")
 	before, err := secrets.Get(t.Context(), "kudo-webhook", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out = s.must(t, "init", "--image", "holdfast:test")
-	for _, want := range []string{"secret/kudo-webhook configured\n", "deployment/kudo-manager created\n", "service/kudo-webhook created\n"} {
+	for _, want := range []string{
+		"secret/kudo-webhook configured\n", "deployment/kudo-manager created\n", "service/kudo-webhook created\n",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}
@@ -48,15 +50,17 @@ func testInitAgain(t *testing.T, s *stock) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(before.Data["ca.crt"], after.Data["ca.crt"]) || bytes.Equal(before.Data["tls.crt"], after.Data["tls.crt"]) {
-		t.Error("not the authority stays, or the certificate does")
+		t.Error("the authority changed, or the certificate did not")
 	}
-	hooks, err := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "kudo-webhook", metav1.GetOptions{})
+	configurations := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	hooks, err := configurations.Get(t.Context(), "kudo-webhook", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, hook := range hooks.Webhooks {
 		service := hook.ClientConfig.Service
-		if hook.ClientConfig.URL != nil || service == nil || service.Name != "kudo-webhook" || *service.Path != "/validate" || !bytes.Equal(hook.ClientConfig.CABundle, after.Data["ca.crt"]) {
+		if hook.ClientConfig.URL != nil || service == nil || service.Name != "kudo-webhook" || *service.Path != "/validate" ||
+			!bytes.Equal(hook.ClientConfig.CABundle, after.Data["ca.crt"]) {
 			t.Errorf("%s is reached by %v", hook.Name, hook.ClientConfig)
 		}
 	}
@@ -66,26 +70,34 @@ func testInitAgain(t *testing.T, s *stock) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}
 	}
-	s.judged(t)
+	s.awaitWebhooks(t)
 }
 
-// TestInitBuiltIn: our own server needs nothing, and lets nobody run plans twice.
+// TestInitBuiltIn checks that init installs nothing on our own server, and that a manager
+// refuses to start there, because both would run each plan.
 func TestInitBuiltIn(t *testing.T) {
-	w := start(t)
-	out, err := run(t.Context(), "init", "--kubeconfig", w.kubeconfig)
+	c := start(t)
+	out, err := run(t.Context(), "init", "--kubeconfig", c.kubeconfig)
 	if err != nil || out != "this server admits and runs operator packages itself: nothing is installed\n" {
 		t.Errorf("init: %v, %q", err, out)
 	}
-	if _, err := w.client.CoreV1().Namespaces().Get(t.Context(), "kudo-system", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("namespace: %v", err)
-	}
-	_, err = run(t.Context(), "manager", "--kubeconfig", w.kubeconfig, "--webhook-address", "127.0.0.1:0", "--health-address", "")
+	c.wantNotInitialized(t)
+	_, err = run(t.Context(), "manager", "--kubeconfig", c.kubeconfig, "--webhook-address", "127.0.0.1:0", "--health-address", "")
 	if err == nil || err.Error() != "this server admits and runs operator packages itself" {
 		t.Errorf("manager: %v", err)
 	}
 }
 
-// TestInitRefused: what cannot work says why, and writes nothing.
+// wantNotInitialized fails the test if init has created its namespace.
+func (c cluster) wantNotInitialized(t *testing.T) {
+	t.Helper()
+	_, err := c.client.CoreV1().Namespaces().Get(t.Context(), "kudo-system", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("namespace: %v", err)
+	}
+}
+
+// TestInitRefused checks the errors of init and manager, and that they write nothing.
 func TestInitRefused(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{WithoutOperators: true})
 	kubeconfig := server.Kubeconfig()
@@ -100,16 +112,18 @@ func TestInitRefused(t *testing.T) {
 		{`--webhook-address: listen tcp: address nowhere`, []string{"manager", "--webhook-address", "nowhere"}},
 		{`--tls-cert-file and --tls-private-key-file belong together`, []string{"manager", "--tls-cert-file", "a"}},
 		{`certificate of the webhook, none with key none: open none`, []string{
-			"manager", "--tls-cert-file", "none", "--tls-private-key-file", "none", "--webhook-address", "127.0.0.1:0", "--health-address", "",
+			"manager", "--tls-cert-file", "none", "--tls-private-key-file", "none",
+			"--webhook-address", "127.0.0.1:0", "--health-address", "",
 		}},
 	} {
-		if out, err := run(t.Context(), append(test.args, "--kubeconfig", kubeconfig)...); err == nil || !strings.Contains(err.Error(), test.want) {
+		out, err := run(t.Context(), append(test.args, "--kubeconfig", kubeconfig)...)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("kudo %s: %v\n%s", strings.Join(test.args, " "), err, out)
 		}
 	}
 
-	// An Instance from before anybody judged may say anything of its rights.
-	w := world{kubeconfig: kubeconfig, namespace: "default", client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
+	// An Instance that was created before there was a webhook may have a forged requester.
+	c := newCluster(t, server)
 	definitions, err := api.CustomResourceDefinitions()
 	if err != nil {
 		t.Fatal(err)
@@ -119,31 +133,32 @@ func TestInitRefused(t *testing.T) {
 		if err := yaml.Unmarshal(text, &object.Object); err != nil {
 			t.Fatal(err)
 		}
-		crds := w.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+		crds := c.dynamic.Resource(schema.GroupVersionResource{
+			Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+		})
 		if _, err := crds.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged,
+  annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: any}, planExecution: {planName: deploy, uid: one}}}`
-	servertest.Eventually(t, "instances are served", func() bool { return w.create(t, forged) == nil })
+	servertest.Eventually(t, "instances are served", func() bool { return c.create(t, forged) == nil })
 	_, err = run(t.Context(), "init", "--kubeconfig", kubeconfig)
 	if err == nil || !strings.Contains(err.Error(), "default/forged") {
 		t.Errorf("init: %v", err)
 	}
-	if _, err := w.client.CoreV1().Namespaces().Get(t.Context(), "kudo-system", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("namespace: %v", err)
-	}
-	if err := w.patch(t.Context(), "forged", `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
+	c.wantNotInitialized(t)
+	if err := c.patch(t.Context(), "forged", `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := run(t.Context(), "init", "--kubeconfig", kubeconfig); err != nil {
 		t.Errorf("init: %v\n%s", err, out)
 	}
 
-	// Two controllers would run each plan twice.
+	// KUDO on the same cluster would run each plan too.
 	labels := map[string]string{"app": "kudo"}
-	if _, err := w.client.AppsV1().StatefulSets("kudo-system").Create(t.Context(), &appsv1.StatefulSet{
+	if _, err := c.client.AppsV1().StatefulSets("kudo-system").Create(t.Context(), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "kudo-controller-manager"},
 		Spec: appsv1.StatefulSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -155,7 +170,8 @@ func TestInitRefused(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t.Context(), "init", "--kubeconfig", kubeconfig); err == nil || !strings.HasPrefix(err.Error(), "KUDO runs on this cluster") {
+	_, err = run(t.Context(), "init", "--kubeconfig", kubeconfig)
+	if err == nil || !strings.HasPrefix(err.Error(), "KUDO runs on this cluster") {
 		t.Errorf("init: %v", err)
 	}
 }

@@ -34,13 +34,14 @@ install that is refused leaves nothing behind.`,
 	return cmd
 }
 
+// install judges the installation and creates the objects of the packages and the Instance.
 func (r *request) install(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
-	p, given, err := r.given(cmd, location)
+	p, values, err := r.packageAndValues(cmd, location)
 	if err != nil {
 		return err
 	}
-	decision := parameters.Install(p.Definitions(), parameters.Request{Wanted: given.over(nil), Consented: r.accepted})
+	decision := parameters.Install(p.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: r.accepted})
 	if err := refused("install", decision); err != nil {
 		return err
 	}
@@ -65,30 +66,33 @@ func (r *request) install(cmd *cobra.Command, location string) error {
 	return r.report(cmd, s, instance, fmt.Sprintf("instance %s of %s installed", instance.Name, p.VersionName()))
 }
 
-// install creates everything, or nothing.
+// install creates the objects of the packages and the Instance. If one cannot be created, it
+// deletes those that it has created.
 func (s *server) install(ctx context.Context, packages []*pack.Package, instance *api.Instance) error {
 	err := s.get(ctx, instances, instance.Name, &api.Instance{})
 	switch {
 	case err == nil:
-		return fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance", instance.Name, s.namespace)
+		return fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
+			instance.Name, s.namespace)
 	case !apierrors.IsNotFound(err):
 		return err
 	}
-	offered, err := s.put(ctx, packages)
+	uploaded, err := s.upload(ctx, packages)
 	if err != nil {
 		return err
 	}
 	if err := s.create(ctx, instances, instance); err != nil {
 		err = fmt.Errorf("create instance %s: %w", instance.Name, err)
-		return offered.settle(ctx, instance.Name, instance.Spec.OperatorVersion.Name, err)
+		return uploaded.cleanUp(ctx, instance.Name, instance.Spec.OperatorVersion.Name, err)
 	}
 	return nil
 }
 
-// refused is an error with every refusal of a decision on a line of its own.
-func refused(what string, decision parameters.Decision) error {
+// refused returns an error with all refusals of a decision, one per line; nil if there are
+// none.
+func refused(name string, decision parameters.Decision) error {
 	if err := decision.Err(); err != nil {
-		return fmt.Errorf("%s refused:\n%w", what, err)
+		return fmt.Errorf("%s refused:\n%w", name, err)
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
-// Package kudo is the command `holdfast kudo`: operator packages, from their
-// making to what runs of them on a server.
+// Package kudo implements the command `holdfast kudo`, which creates operator packages and
+// repositories, and installs, upgrades and inspects operators on a server.
 //
 //	root.AddCommand(kudo.New(kudo.Program{Version: version, Logging: setLogging}))
 //
-// What has to do with packages and repositories needs no server. What writes to
-// one judges the write first, with the functions that admission uses, so that a
-// refused install or upgrade leaves nothing behind; admission has the last word.
+// The commands for packages and repositories need no server. The commands that write to a
+// server first judge the write themselves, with the function that admission uses, so that a
+// refused install or upgrade writes nothing. Admission judges the write again.
 package kudo
 
 import (
@@ -22,14 +22,15 @@ immutable keeps its value, here and for every other client of the server.
 
 Without --namespace and --kubeconfig, kubectl's are used.`
 
-// Program is what the command knows of the program it is part of.
+// Program describes the program that the command is part of.
 type Program struct {
+	// Version is the version of the program.
 	Version string
-	// Logging sets up what is logged until a context ends, and how much.
+	// Logging sets up logging with a verbosity, until a context ends.
 	Logging func(ctx context.Context, verbosity int)
 }
 
-// New is the command.
+// New returns the command kudo with all its subcommands.
 func New(program Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kudo",
@@ -47,7 +48,7 @@ func New(program Program) *cobra.Command {
 	return cmd
 }
 
-// group is a command that only has others below it.
+// group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,

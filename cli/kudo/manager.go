@@ -21,7 +21,7 @@ The certificate is that of the Secret kudo-system/kudo-webhook, which is renewed
 Inside of a cluster the account of the pod is used, elsewhere a kubeconfig.
 SIGTERM and Ctrl-C put plans down where they are and end it.`
 
-// management is what is asked for.
+// management holds the flags of the command.
 type management struct {
 	connection
 	webhook, health string
@@ -54,6 +54,7 @@ func newManagerCommand(program Program) *cobra.Command {
 	return cmd
 }
 
+// run listens on the addresses of the flags and runs the manager.
 func (m *management) run(cmd *cobra.Command) error {
 	if (m.config.CertFile == "") != (m.config.KeyFile == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together")

@@ -4,21 +4,15 @@ import (
 	"testing"
 )
 
-// One server serves all; every test has a namespace of its own.
+// TestOnline runs the tests that need a server of ours, with one server for all and one
+// namespace for each.
 func TestOnline(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	w := start(t)
-	for name, test := range map[string]func(*testing.T, world){
-		"install":       testInstall,
-		"update":        testUpdate,
-		"upgrade":       testUpgrade,
-		"rollback":      testRollback,
-		"plans":         testPlans,
-		"get-uninstall": testGetAndUninstall,
-		"zookeeper":     testZooKeeper,
-		"left-behind":   testNothingIsLeftBehind,
-		"withdraw":      testWithdrawsOnlyItsOwn,
-		"answer-lost":   testAnswerLost,
+	c := start(t)
+	runTests(t, c, anyServer)
+	runTests(t, c, map[string]func(*testing.T, cluster){
+		"others":        testKeepsObjectsOfOthers,
+		"response-lost": testResponseLost,
 		"request-lost":  testRequestLost,
 		"editor":        testEditorInstalls,
 		"wait":          testWait,
@@ -30,7 +24,25 @@ func TestOnline(t *testing.T) {
 		"needed":        testNeeded,
 		"circles":       testCircles,
 		"dependency":    testUpgradeWithDependency,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, w.enter(t, name)) })
+	})
+}
+
+// anyServer are the tests for both our own server and a cluster that init was run for.
+var anyServer = map[string]func(*testing.T, cluster){
+	"install":       testInstall,
+	"update":        testUpdate,
+	"upgrade":       testUpgrade,
+	"rollback":      testRollback,
+	"plans":         testPlans,
+	"get-uninstall": testGetAndUninstall,
+	"zookeeper":     testZooKeeper,
+	"refused":       testRefusedByServer,
+}
+
+// runTests runs tests, each in a namespace with its name.
+func runTests(t *testing.T, c cluster, tests map[string]func(*testing.T, cluster)) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { test(t, c.enter(t, name)) })
 	}
 }

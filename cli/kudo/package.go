@@ -50,21 +50,21 @@ folder gives the same bytes each time. The path of the .tgz goes to stdout.`,
 	return cmd
 }
 
-// writeArchive writes a .tgz, whole or not at all.
+// writeArchive writes a .tgz atomically.
 func writeArchive(file string, files pack.Files) error {
 	folder := filepath.Dir(file)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(folder, ".package-*")
+	temporary, err := os.CreateTemp(folder, ".package-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name())
-	if err := errors.Join(files.Archive(draft), draft.Chmod(0o644), draft.Close()); err != nil {
+	defer os.Remove(temporary.Name())
+	if err := errors.Join(files.Archive(temporary), temporary.Chmod(0o644), temporary.Close()); err != nil {
 		return err
 	}
-	return os.Rename(draft.Name(), file)
+	return os.Rename(temporary.Name(), file)
 }
 
 func newVerifyCommand() *cobra.Command {
@@ -87,7 +87,7 @@ latter are found by rendering the package. With an error the exit code is 1.`,
 			if findings.Err() == nil {
 				frozen, err := lint.Frozen(cmd.Context(), p)
 				if err != nil {
-					// Templates that fail with the defaults fail at every install.
+					// Templates that cannot be rendered with the defaults make an install fail.
 					findings = append(pack.Findings{{Severity: pack.Failure, Path: "templates", Message: err.Error()}}, findings...)
 				}
 				findings = append(findings, frozen...)

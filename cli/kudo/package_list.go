@@ -20,6 +20,7 @@ func newListCommand() *cobra.Command {
 		newListOf("tasks", "List the tasks of a package", taskRows))
 }
 
+// newListOf returns a command that prints a table of one part of a package.
 func newListOf(what, short string, rows func(*pack.Package) [][]string) *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
@@ -53,15 +54,18 @@ func planRows(p *pack.Package) [][]string {
 		plan := p.Operator.Plans[name]
 		for _, phase := range plan.Phases {
 			for _, step := range phase.Steps {
-				rows = append(rows, []string{ordered(name, plan.Strategy), ordered(phase.Name, phase.Strategy), step.Name, strings.Join(step.Tasks, ", ")})
+				rows = append(rows, []string{
+					withStrategy(name, plan.Strategy), withStrategy(phase.Name, phase.Strategy),
+					step.Name, strings.Join(step.Tasks, ", "),
+				})
 			}
 		}
 	}
 	return rows
 }
 
-// ordered is a name with the order of what is in it.
-func ordered(name string, strategy api.Strategy) string {
+// withStrategy returns the name of a plan or a phase with its strategy.
+func withStrategy(name string, strategy api.Strategy) string {
 	if strategy == "" {
 		strategy = api.Serial
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// What a new package holds: the least that can be installed, updated and
-// upgraded, with one parameter of each sort.
+// The files of a new package: a small one that can be installed, with one immutable and one
+// mutable parameter.
 const (
 	newOperator = `apiVersion: kudo.dev/v1beta1
 name: NAME
@@ -69,7 +69,7 @@ as it is: a ConfigMap with one parameter that is immutable and one that is not.`
 			if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 				return fmt.Errorf("%q is no name for a package: %s", name, strings.Join(wrong, "; "))
 			}
-			// A folder that is there may be somebody's work.
+			// An existing folder is not overwritten.
 			if _, err := os.Stat(folder); err == nil {
 				return fmt.Errorf("%s is there already", folder)
 			}
@@ -86,6 +86,7 @@ as it is: a ConfigMap with one parameter that is immutable and one that is not.`
 	}
 }
 
+// write writes a file and creates its folder.
 func write(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

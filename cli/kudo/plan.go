@@ -20,7 +20,7 @@ func newPlanCommand() *cobra.Command {
 }
 
 func newStatusCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	var wait waiting
 	cmd := &cobra.Command{
 		Use:     "status INSTANCE",
@@ -28,7 +28,7 @@ func newStatusCommand() *cobra.Command {
 		Long:    "Show how far the plans of an instance are. With --wait the one that runs is followed.",
 		Example: "  holdfast kudo plan status events",
 		Args:    cobra.ExactArgs(1),
-		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
+		RunE: conn.withInstance(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if wait.wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
@@ -50,42 +50,43 @@ func newStatusCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	return cmd
 }
 
 func newTriggerCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	var wait waiting
 	cmd := &cobra.Command{
 		Use:     "trigger INSTANCE PLAN",
 		Short:   "Run a plan of an instance",
 		Example: "  holdfast kudo plan trigger events backup --wait",
 		Args:    cobra.ExactArgs(2),
-		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
-			judged, err := s.write(cmd.Context(), args[0], change{what: "plan", edit: func(instance *api.Instance) error {
+		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
+			trigger := change{name: "plan", edit: func(instance *api.Instance) error {
 				instance.Spec.PlanExecution = api.PlanExecution{PlanName: args[1]}
 				return nil
-			}}, nil)
+			}}
+			judged, err := s.write(cmd.Context(), args[0], trigger, nil)
 			if err != nil {
 				return err
 			}
 			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered", args[1], args[0]))
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	return cmd
 }
 
 func newHistoryCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	cmd := &cobra.Command{
 		Use:   "history INSTANCE",
 		Short: "List the last run of each plan, and the versions an instance had",
 		Args:  cobra.ExactArgs(1),
-		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
+		RunE: conn.withInstance(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			records, err := api.Records(instance)
 			if err != nil {
 				return fmt.Errorf("instance %s: %w", instance.Name, err)
@@ -111,11 +112,11 @@ func newHistoryCommand() *cobra.Command {
 			return table(cmd.OutOrStdout(), versions)
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	return cmd
 }
 
-// recent are the plans of an Instance that ran, the last one first.
+// recent returns the status of the plans of an Instance that have run, the latest first.
 func recent(instance *api.Instance) []api.PlanStatus {
 	var ran []api.PlanStatus
 	for _, name := range slices.Sorted(maps.Keys(instance.Status.PlanStatus)) {
@@ -128,7 +129,8 @@ func recent(instance *api.Instance) []api.PlanStatus {
 	last := instance.Spec.PlanExecution.UID
 	slices.SortStableFunc(ran, func(a, b api.PlanStatus) int {
 		switch {
-		// Times are whole seconds, and more than one plan may run in one.
+		// Timestamps have a resolution of one second, in which two plans can run. The UID
+		// tells which one was last.
 		case a.UID == last && b.UID != last:
 			return -1
 		case b.UID == last && a.UID != last:

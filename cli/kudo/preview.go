@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// preview prints what a change of the version would do. The error is what would
-// refuse it.
+// preview prints what a change to another version would do: the parameters, the plan and the
+// difference of the rendered objects. It returns the refusals as an error.
 func (s *server) preview(ctx context.Context, name string, c change, out io.Writer) error {
 	judged, err := s.judge(ctx, name, c)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *server) preview(ctx context.Context, name string, c change, out io.Writ
 		}
 	}
 	if from == nil || to == nil {
-		// There is nothing to compare, and the refusals say so.
-		return refused(c.what, judged.decision)
+		// One of the versions does not exist, which is among the refusals.
+		return refused(c.name, judged.decision)
 	}
 	if _, err := fmt.Fprintf(out, "%s: %s -> %s\n\n", name, from.Name, to.Name); err != nil {
 		return err
@@ -44,11 +44,11 @@ func (s *server) preview(ctx context.Context, name string, c change, out io.Writ
 	if err := s.difference(ctx, judged, [2]*api.OperatorVersion{from, to}, out); err != nil {
 		return err
 	}
-	return refused(c.what, judged.decision)
+	return refused(c.name, judged.decision)
 }
 
-// difference prints how the rendered resources differ: what deploy renders, and
-// the plan that runs.
+// difference prints the difference of the objects that the two versions render, by the plan
+// deploy and the plan that would run.
 func (s *server) difference(ctx context.Context, judged *judgement, versions [2]*api.OperatorVersion, out io.Writer) error {
 	plans := slices.Compact([]string{parameters.DeployPlan, judged.decision.Plan})
 	wanted := judged.decision.Values
@@ -62,7 +62,7 @@ func (s *server) difference(ctx context.Context, judged *judgement, versions [2]
 	newObjects, err := rendering{judged.after, versions[1], wanted}.objects(ctx, plans)
 	if err != nil {
 		if !judged.decision.Accepted() {
-			// With a value missing there may be nothing to render.
+			// A refused upgrade may lack values that the templates need.
 			_, err := fmt.Fprintf(out, "\nresources: not rendered while values are missing: %v\n", err)
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *server) difference(ctx context.Context, judged *judgement, versions [2]
 	return err
 }
 
-// decisionTable prints what becomes of each parameter.
+// decisionTable prints a table of the parameters with their old and new values.
 func decisionTable(out io.Writer, decision parameters.Decision) error {
 	rows := [][]string{{"PARAMETER", "OLD", "NEW", "MUTABILITY", "NOTE"}}
 	for _, row := range decision.Rows {

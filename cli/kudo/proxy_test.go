@@ -13,9 +13,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// behind is the world for commands whose requests are made with a config, and pass
-// a handler on their way.
-func (w world) behind(t *testing.T, config *rest.Config, pass func(next http.Handler) http.Handler) world {
+// behind returns the cluster behind a proxy. The proxy sends requests with the credential of
+// a config. The function pass, if it is not nil, wraps the handler of the proxy.
+func (c cluster) behind(t *testing.T, config *rest.Config, pass func(next http.Handler) http.Handler) cluster {
 	t.Helper()
 	target, err := url.Parse(config.Host)
 	if err != nil {
@@ -25,7 +25,9 @@ func (w world) behind(t *testing.T, config *rest.Config, pass func(next http.Han
 	if err != nil {
 		t.Fatal(err)
 	}
-	var handler http.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, FlushInterval: -1}
+	var handler http.Handler = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, FlushInterval: -1,
+	}
 	if pass != nil {
 		handler = pass(handler)
 	}
@@ -35,9 +37,9 @@ func (w world) behind(t *testing.T, config *rest.Config, pass func(next http.Han
 	file.Clusters["proxy"] = &clientcmdapi.Cluster{Server: proxy.URL}
 	file.Contexts["proxy"] = &clientcmdapi.Context{Cluster: "proxy"}
 	file.CurrentContext = "proxy"
-	w.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*file, w.kubeconfig); err != nil {
+	c.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*file, c.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return c
 }

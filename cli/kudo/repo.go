@@ -33,7 +33,7 @@ there another location. The first of the list is asked when none is named.`,
 			}
 			location := repository(args[1])
 			if !isURL(location) {
-				// The list is used from other folders too.
+				// The list is also used from other working directories.
 				if location, err = filepath.Abs(location); err != nil {
 					return err
 				}
@@ -92,7 +92,8 @@ func newRepoRemoveCommand() *cobra.Command {
 			if _, err := list.Find(args[0]); err != nil {
 				return err
 			}
-			list.Repositories = slices.DeleteFunc(list.Repositories, func(known repo.Repository) bool { return known.Name == args[0] })
+			list.Repositories = slices.DeleteFunc(list.Repositories,
+				func(known repo.Repository) bool { return known.Name == args[0] })
 			if err := list.Write(file); err != nil {
 				return err
 			}
@@ -130,6 +131,7 @@ one of them must be valid.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&base, "url", "", "URL of the folder that is put in front of the file names (default: they are relative to the index)")
+	cmd.Flags().StringVar(&base, "url", "", "URL of the folder that is put in front of the file names (default: they are relative to "+
+		"the index)")
 	return cmd
 }

@@ -6,29 +6,30 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// request is what install and upgrade are asked for: a package, with values, for
-// an Instance.
+// request holds the flags of install and upgrade, which both take a package and parameter
+// values for an Instance.
 type request struct {
 	connection
 	source
-	values
+	valueFlags
 	waiting
 	instance string
+	// accepted are the parameters of --accept-immutable.
 	accepted []string
 }
 
-// addFlags adds the flags of both; accepting says what it is to accept a parameter.
-func (r *request) addFlags(cmd *cobra.Command, accepting string) {
+// addFlags adds the flags of both commands. The text is the help of --accept-immutable.
+func (r *request) addFlags(cmd *cobra.Command, acceptHelp string) {
 	r.connection.addFlags(cmd.Flags())
 	r.source.addFlags(cmd.Flags())
-	r.values.addFlags(cmd.Flags())
+	r.valueFlags.addFlags(cmd.Flags())
 	r.waiting.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&r.instance, "instance", "", "name of the instance (default: the name of the package)")
-	cmd.Flags().StringArrayVar(&r.accepted, "accept-immutable", nil, accepting)
+	cmd.Flags().StringArrayVar(&r.accepted, "accept-immutable", nil, acceptHelp)
 }
 
-// given is the package, which can be installed, and the values.
-func (r *request) given(cmd *cobra.Command, location string) (*pack.Package, given, error) {
+// packageAndValues reads the package and the parameter values. The package has no failures.
+func (r *request) packageAndValues(cmd *cobra.Command, location string) (*pack.Package, parameterValues, error) {
 	p, err := r.verified(cmd.Context(), location)
 	if err != nil {
 		return nil, nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 func newRollbackCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	var wait waiting
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -20,8 +20,8 @@ func newRollbackCommand() *cobra.Command {
 values it had then. What is immutable in both versions keeps its value.`,
 		Example: "  holdfast kudo rollback events --wait",
 		Args:    cobra.ExactArgs(1),
-		RunE: where.online(func(cmd *cobra.Command, s *server, args []string) error {
-			wanted := change{what: "rollback", edit: back}
+		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
+			wanted := change{name: "rollback", edit: requestRollback}
 			if dryRun {
 				return s.preview(cmd.Context(), args[0], wanted, cmd.OutOrStdout())
 			}
@@ -29,17 +29,18 @@ values it had then. What is immutable in both versions keeps its value.`,
 			if err != nil {
 				return err
 			}
-			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", args[0], judged.after.Spec.OperatorVersion.Name))
+			version := judged.after.Spec.OperatorVersion.Name
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", args[0], version))
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would happen, and change nothing")
 	return cmd
 }
 
-// back asks for the last version that is recorded.
-func back(instance *api.Instance) error {
+// requestRollback changes an Instance to the last recorded version and its values.
+func requestRollback(instance *api.Instance) error {
 	records, err := api.Records(instance)
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", instance.Name, err)

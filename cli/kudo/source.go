@@ -17,26 +17,28 @@ import (
 	"holdfast.dev/holdfast/operator/repo"
 )
 
-// fetchTimeout is how long a repository may take to give a file.
+// fetchTimeout is the time for reading one file from a repository.
 const fetchTimeout = time.Minute
 
-// source says where packages are.
+// source holds the flags that select a repository and a package in it.
 type source struct {
-	// repository is a name of the list, a URL, a folder or an index file.
+	// repository is a name in the list of repositories, a URL, a folder or an index file.
 	repository string
-	// list is the file with the person's repositories.
+	// list is the file with the list of repositories.
 	list                        string
 	operatorVersion, appVersion string
 }
 
-// addList adds the flag for the person's list of repositories.
+// addList adds the flag for the list of repositories.
 func (s *source) addList(flags *pflag.FlagSet) {
-	flags.StringVar(&s.list, "repositories", "", "file with the list of repositories (default: repositories.yaml in the user's configuration of holdfast)")
+	flags.StringVar(&s.list, "repositories", "", "file with the list of repositories (default: repositories.yaml in the user's "+
+		"configuration of holdfast)")
 }
 
 func (s *source) addRepository(flags *pflag.FlagSet) {
 	s.addList(flags)
-	flags.StringVar(&s.repository, "repo", "", "repository: a name from the list, a URL, a folder or an index file (default: the first of the list)")
+	flags.StringVar(&s.repository, "repo", "", "repository: a name from the list, a URL, a folder or an index file (default: the first of "+
+		"the list)")
 }
 
 // addFlags adds the flags of commands that take a package.
@@ -46,7 +48,8 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.appVersion, "app-version", "", "app version of a package from a repository (default: any)")
 }
 
-// load finds a package: a folder or .tgz, a URL, else a name in a repository.
+// load reads a package. The location is a URL, a folder or a .tgz, or else a name in a
+// repository.
 func (s *source) load(ctx context.Context, location string) (*pack.Package, error) {
 	if isURL(location) {
 		return repo.LoadURL(ctx, client(), location)
@@ -66,7 +69,7 @@ func (s *source) load(ctx context.Context, location string) (*pack.Package, erro
 	return entry.Load(ctx, client())
 }
 
-// verified is a package that can be installed.
+// verified reads a package and returns an error if it has failures.
 func (s *source) verified(ctx context.Context, location string) (*pack.Package, error) {
 	p, err := s.load(ctx, location)
 	if err != nil {
@@ -95,7 +98,7 @@ func (s *source) index(ctx context.Context) (*repo.Index, error) {
 	return repo.Load(ctx, client(), repository(location))
 }
 
-// repositories reads the list, and says in which file it is.
+// repositories reads the list of repositories and returns it with the path of its file.
 func (s *source) repositories() (string, *repo.Repositories, error) {
 	file := s.list
 	if file == "" {
@@ -112,7 +115,7 @@ func (s *source) repositories() (string, *repo.Repositories, error) {
 	return file, list, nil
 }
 
-// repository is where an index is; a person may name the index itself.
+// repository returns the repository of a location, which may be that of its index file.
 func repository(location string) string {
 	if folder, found := strings.CutSuffix(location, "/"+repo.IndexFileName); found {
 		return folder
@@ -125,7 +128,7 @@ func repository(location string) string {
 
 func isURL(location string) bool { return pack.IsURL(location) }
 
-// isPath tells files from names, which have no separator in them.
+// isPath reports whether a location is a path rather than the name of a package.
 func isPath(location string) bool {
 	return strings.ContainsRune(location, '/') || strings.ContainsRune(location, filepath.Separator) ||
 		location == "." || location == ".." || strings.HasSuffix(location, ".tgz") || strings.HasSuffix(location, ".yaml")

@@ -12,14 +12,15 @@ import (
 	"testing"
 )
 
-// testURLs: packages by their URL, and from a repository at one.
-func testURLs(t *testing.T, w world) {
+// testURLs checks packages at a URL and in a repository at a URL.
+func testURLs(t *testing.T, c cluster) {
 	repository := t.TempDir()
 	for version, params := range map[string]string{"0.1.0": first, "0.2.0": second} {
 		offline(t, "package", "create", tok(t, version, params), "-d", repository)
 	}
 	offline(t, "repo", "index", repository)
-	// A bomb, and what is larger than any package.
+	// Also files that must be refused: an archive that unpacks to 40 MiB, a file of 9 MiB, and
+	// a web page.
 	bomb := &bytes.Buffer{}
 	zipped := gzip.NewWriter(bomb)
 	entries := tar.NewWriter(zipped)
@@ -30,7 +31,9 @@ func testURLs(t *testing.T, w world) {
 	if err := errors.Join(err, entries.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"bomb.tgz": bomb.Bytes(), "large.tgz": make([]byte, 9<<20), "page.tgz": []byte("<html>")} {
+	for name, content := range map[string][]byte{
+		"bomb.tgz": bomb.Bytes(), "large.tgz": make([]byte, 9<<20), "page.tgz": []byte("<html>"),
+	} {
 		if err := os.WriteFile(filepath.Join(repository, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -48,18 +51,18 @@ func testURLs(t *testing.T, w world) {
 		secure.URL + "/tok-1.0-0.1.0.tgz":  "certificate",
 		"http://127.0.0.1:1/tok-0.1.0.tgz": "connection refused",
 	} {
-		w.fails(t, want, "install", location, "-p", "REALM=r")
+		c.fails(t, want, "install", location, "-p", "REALM=r")
 	}
-	w.fails(t, `there is no package "other" in the repository`, "install", "other", "--repo", server.URL)
-	w.fails(t, "certificate", "install", "tok", "--repo", secure.URL, "-p", "REALM=r")
-	if got := w.names(t, "operators") + w.names(t, "operatorversions") + w.names(t, "instances"); got != "" {
+	c.fails(t, `there is no package "other" in the repository`, "install", "other", "--repo", server.URL)
+	c.fails(t, "certificate", "install", "tok", "--repo", secure.URL, "-p", "REALM=r")
+	if got := c.names(t, "operators") + c.names(t, "operatorversions") + c.names(t, "instances"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
 
-	w.must(t, "install", server.URL+"/tok-1.0-0.1.0.tgz", "-p", "REALM=r", "--wait")
-	w.must(t, "install", "tok", "--repo", server.URL, "--operator-version", "0.1.0", "-p", "REALM=r", "--instance", "second", "--wait")
-	w.must(t, "upgrade", "tok", "--repo", server.URL, "--instance", "second", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l", "--wait")
-	if got := w.instance(t, "second").Spec.OperatorVersion.Name; got != "tok-1.0-0.2.0" {
+	c.must(t, "install", server.URL+"/tok-1.0-0.1.0.tgz", "-p", "REALM=r", "--wait")
+	c.must(t, "install", "tok", "--repo", server.URL, "--operator-version", "0.1.0", "-p", "REALM=r", "--instance", "second", "--wait")
+	c.must(t, "upgrade", "tok", "--repo", server.URL, "--instance", "second", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l", "--wait")
+	if got := c.instance(t, "second").Spec.OperatorVersion.Name; got != "tok-1.0-0.2.0" {
 		t.Errorf("upgraded to %s", got)
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// A package does what its installer may, whatever the installer says of itself.
+// testStockRights checks that a plan has the rights of the user that installs the package, even
+// if that user sets another requester.
 func testStockRights(t *testing.T, s *stock) {
 	if err := s.create(t, `
 apiVersion: kudo.dev/v1beta1
@@ -46,42 +47,45 @@ spec:
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eve := s.world
+	eve := s.cluster
 	eve.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
 	servertest.Eventually(t, "eve may write instances", func() bool {
-		return eve.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: mine, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+		return eve.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: mine,
+  annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
 	})
 	requester, _, err := api.RequestedBy(s.instance(t, "mine"))
 	if err != nil || requester.Username != "eve" {
 		t.Errorf("requested by %+v, %v", requester, err)
 	}
-	ready := s.ended(t, "mine")
-	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) || !strings.Contains(ready.Message, `"eve" cannot`) {
+	ready := s.awaitEnd(t, "mine")
+	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) ||
+		!strings.Contains(ready.Message, `"eve" cannot`) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 	if _, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "mine-settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the other object: %v", err)
 	}
 	testAccountInstalls(t, s)
-	// Nor can it be changed afterwards.
-	if err := eve.patch(t.Context(), "mine", `{"metadata":{"annotations":{"holdfast.dev/requested-by":"{\"username\":\"root\"}"}}}`); err != nil {
+	// The requester cannot be changed later either.
+	forge := `{"metadata":{"annotations":{"holdfast.dev/requested-by":"{\"username\":\"root\"}"}}}`
+	if err := eve.patch(t.Context(), "mine", forge); err != nil {
 		t.Fatal(err)
 	}
 	if requester, _, err = api.RequestedBy(s.instance(t, "mine")); err != nil || requester.Username != "eve" {
 		t.Errorf("requested by %+v, %v", requester, err)
 	}
-	// The same package, by somebody who may.
+	// The administrator requests the same plan and is allowed to make all its writes.
 	if err := s.patch(t.Context(), "mine", `{"spec":{"planExecution":{"planName":"deploy"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	if ready := s.ended(t, "mine"); ready.Reason != string(api.Complete) {
+	if ready := s.awaitEnd(t, "mine"); ready.Reason != string(api.Complete) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 }
 
-// A user who is more than a name, such as an account with a token, is impersonated
-// with all of it.
+// testAccountInstalls checks that a user with a UID and extra fields, such as a service account
+// with a token, is impersonated with these.
 func testAccountInstalls(t *testing.T, s *stock) {
 	t.Helper()
 	if err := s.create(t, tokVersions); err != nil {
@@ -95,30 +99,32 @@ func testAccountInstalls(t *testing.T, s *stock) {
 		t.Fatal(err)
 	}
 	var token *authenticationv1.TokenRequest
-	servertest.Eventually(t, "the account is there", func() bool {
+	servertest.Eventually(t, "a token of the account", func() bool {
 		var err error
-		token, err = s.client.CoreV1().ServiceAccounts(s.namespace).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		accounts := s.client.CoreV1().ServiceAccounts(s.namespace)
+		token, err = accounts.CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		return err == nil
 	})
 	config := rest.AnonymousClientConfig(s.server.Config(t))
 	config.BearerToken = token.Status.Token
-	account := s.world
+	account := s.cluster
 	account.dynamic = dynamic.NewForConfigOrDie(config)
 	servertest.Eventually(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
 	requester, _, err := api.RequestedBy(s.instance(t, "tok"))
 	if err != nil || requester.UID == "" || len(requester.Extra) == 0 {
 		t.Errorf("requested by %+v, %v", requester, err)
 	}
-	if ready := s.ended(t, "tok"); ready.Reason != string(api.Complete) {
+	if ready := s.awaitEnd(t, "tok"); ready.Reason != string(api.Complete) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 }
 
-// Where webhooks are deleted, or see only some namespaces, anybody could say that
-// they are anybody: no plan is run, and init does not take such Instances over.
+// testWithoutWebhooks checks what happens when the webhooks are deleted or limited to some
+// namespaces. Any client could then set the requester of an Instance, so the manager runs no
+// plan, and init refuses to accept Instances that have a requester.
 func testWithoutWebhooks(t *testing.T, s *stock) {
 	all := s.client.AdmissionregistrationV1()
-	for name, open := range map[string]func() error{
+	for name, disable := range map[string]func() error{
 		"deleted": func() error {
 			return errors.Join(
 				all.ValidatingWebhookConfigurations().Delete(t.Context(), "kudo-webhook", metav1.DeleteOptions{}),
@@ -126,31 +132,36 @@ func testWithoutWebhooks(t *testing.T, s *stock) {
 		},
 		"narrowed": func() error {
 			patch := []byte(`{"webhooks":[{"name":"instances.kudo.dev","namespaceSelector":{"matchLabels":{"a":"b"}}}]}`)
-			_, validating := all.ValidatingWebhookConfigurations().Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-			_, mutating := all.MutatingWebhookConfigurations().Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			_, validating := all.ValidatingWebhookConfigurations().
+				Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			_, mutating := all.MutatingWebhookConfigurations().
+				Patch(t.Context(), "kudo-webhook", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 			return errors.Join(validating, mutating)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servertest.Eventually(t, "the manager leads", func() bool { return s.leader(t) != "" })
-			if err := open(); err != nil {
+			if err := disable(); err != nil {
 				t.Fatal(err)
 			}
 			own := *s
-			own.world = s.enter(t, name)
-			testUnguarded(t, s, own)
+			own.cluster = s.enter(t, name)
+			testForged(t, s, own)
 		})
 	}
 }
 
-func testUnguarded(t *testing.T, s *stock, own stock) {
+// testForged creates an Instance with a forged requester while the webhooks do not work. The
+// manager does not run its plan, and init refuses the Instance until the requester is removed.
+func testForged(t *testing.T, s *stock, own stock) {
 	if err := own.create(t, tokVersions); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "the manager no longer leads", func() bool { return s.leader(t) == "" })
-	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged, annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
+	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged,
+  annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: tok-0.1.0}, planExecution: {planName: deploy, uid: one}}}`
-	servertest.Eventually(t, "nobody judges", func() bool {
+	servertest.Eventually(t, "an Instance that is not judged", func() bool {
 		if err := own.create(t, forged); err != nil {
 			return false
 		}
@@ -158,13 +169,14 @@ func testUnguarded(t *testing.T, s *stock, own stock) {
 		if err == nil && requester.Username == "root" {
 			return true
 		}
-		// It was still judged.
+		// The webhook was still in force.
 		if err := own.resource("instances").Delete(t.Context(), "forged", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		return false
 	})
-	if _, err := s.run(t, "init", "--webhook-url", s.address); err == nil || !strings.Contains(err.Error(), own.namespace+"/forged") {
+	_, err := s.run(t, "init", "--webhook-url", s.address)
+	if err == nil || !strings.Contains(err.Error(), own.namespace+"/forged") {
 		t.Errorf("init: %v", err)
 	}
 	all, err := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(t.Context(), metav1.ListOptions{})
@@ -172,17 +184,17 @@ func testUnguarded(t *testing.T, s *stock, own stock) {
 		t.Fatal(err)
 	}
 	for _, each := range all.Items {
-		w := s.world
-		w.namespace = each.GetNamespace()
-		if err := w.patch(t.Context(), each.GetName(), `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
+		c := s.cluster
+		c.namespace = each.GetNamespace()
+		if err := c.patch(t.Context(), each.GetName(), `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.must(t, "init", "--webhook-url", s.address, "--wait")
-	if ready := own.ended(t, "forged"); ready.Reason != string(api.FatalError) {
+	if ready := own.awaitEnd(t, "forged"); ready.Reason != string(api.FatalError) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 	if _, err := s.client.CoreV1().ConfigMaps(own.namespace).Get(t.Context(), "forged", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("what its plan renders: %v", err)
+		t.Errorf("an object of its plan: %v", err)
 	}
 }

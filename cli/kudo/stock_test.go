@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -26,28 +25,29 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// stock is a cluster that knows nothing of operator packages but what
-// `holdfast kudo init` brought it, with a manager beside it.
+// stock is a server without built-in operator packages, for which `holdfast kudo init` was
+// run, and a manager for it. It stands for a stock Kubernetes cluster.
 type stock struct {
-	world
-	server  *servertest.Server
+	cluster
+	// address is the URL of the manager's webhook.
 	address string
-	// stop ends the manager and says how it ended.
+	// stop ends the manager and returns its error.
 	stop func() error
 }
 
+// startStock starts a server and a manager, and waits until the webhooks are in force.
 func startStock(t *testing.T) *stock {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{WithoutOperators: true})
-	s := &stock{server: server, world: world{
-		kubeconfig: server.Kubeconfig(), namespace: "default",
-		client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t)),
-	}}
-	// The manager needs its keys before it can say where it is.
+	s := &stock{cluster: newCluster(t, server)}
+	// The manager needs its keys to start, and its address is only known after that. So init
+	// runs twice, first with an address that does not work.
 	s.must(t, "init", "--webhook-url", "https://127.0.0.1:9")
 	s.manage(t)
 	out := s.must(t, "init", "--webhook-url", s.address, "--wait")
-	for _, want := range []string{"secret/kudo-webhook unchanged\n", "mutatingwebhookconfiguration/kudo-webhook configured\n", "the webhook answers\n"} {
+	for _, want := range []string{
+		"secret/kudo-webhook unchanged\n", "mutatingwebhookconfiguration/kudo-webhook configured\n", "the webhook answers\n",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}
@@ -55,13 +55,13 @@ func startStock(t *testing.T) *stock {
 	if err := s.create(t, tokVersions); err != nil {
 		t.Fatal(err)
 	}
-	s.judged(t)
+	s.awaitWebhooks(t)
 	return s
 }
 
-// judged waits until both webhooks are asked where the manager is: the server learns
-// of each by itself.
-func (s *stock) judged(t *testing.T) {
+// awaitWebhooks waits until the server calls both webhooks at the address of the manager. The
+// server learns of each configuration separately.
+func (s *stock) awaitWebhooks(t *testing.T) {
 	t.Helper()
 	resource := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
 	servertest.Eventually(t, "instances are judged", func() bool {
@@ -74,18 +74,20 @@ func (s *stock) judged(t *testing.T) {
 	})
 }
 
-// run runs a command that is about no one namespace.
+// run runs a command that does not depend on a namespace.
 func (s *stock) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	return run(t.Context(), append(args, "--kubeconfig", s.kubeconfig)...)
 }
 
+// run runs a command of kudo and returns what it prints.
 func run(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
 	err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append([]string{"kudo"}, args...))
 	return out.String(), err
 }
 
+// must runs a command that must succeed.
 func (s *stock) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := s.run(t, args...)
@@ -95,17 +97,17 @@ func (s *stock) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// manage starts a manager with the account that init made for it, and no other
-// rights.
+// manage starts a manager with the rights of the service account that init has created.
 func (s *stock) manage(t *testing.T) {
 	t.Helper()
 	kubeconfig := s.account(t)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	said, out := io.Pipe()
+	printed, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
 		err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: io.Discard}, []string{
-			"kudo", "manager", "--kubeconfig", kubeconfig, "--webhook-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0", "--unattended",
+			"kudo", "manager", "--kubeconfig", kubeconfig, "--unattended",
+			"--webhook-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0",
 		})
 		_ = out.CloseWithError(io.EOF)
 		ended <- err
@@ -120,18 +122,20 @@ func (s *stock) manage(t *testing.T) {
 		}
 	})
 	line := make([]byte, 256)
-	n, err := said.Read(line)
+	n, err := printed.Read(line)
 	address, found := strings.CutPrefix(string(line[:n]), "holdfast: manager answers at ")
 	if err != nil || !found {
-		t.Fatalf("manager: %v, says %q", err, line[:n])
+		t.Fatalf("manager: %v, printed %q", err, line[:n])
 	}
 	s.address = strings.TrimSpace(address)
 }
 
-// account is a kubeconfig of the manager's ServiceAccount, whose rights are in force.
+// account returns the path of a kubeconfig for the service account of the manager. It waits
+// until the rights of the account are in force.
 func (s *stock) account(t *testing.T) string {
 	t.Helper()
-	token, err := s.client.CoreV1().ServiceAccounts("kudo-system").CreateToken(t.Context(), "kudo-manager", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	accounts := s.client.CoreV1().ServiceAccounts("kudo-system")
+	token, err := accounts.CreateToken(t.Context(), "kudo-manager", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,43 +151,36 @@ func (s *stock) account(t *testing.T) string {
 		t.Fatal(err)
 	}
 	client := kubernetes.NewForConfigOrDie(servertest.Config(t, own))
-	for _, what := range []authorizationv1.SelfSubjectAccessReviewSpec{
-		{ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "kudo-system", Verb: "get", Resource: "secrets", Name: "kudo-webhook"}},
+	for _, right := range []authorizationv1.SelfSubjectAccessReviewSpec{
+		{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: "kudo-system", Verb: "get", Resource: "secrets", Name: "kudo-webhook",
+		}},
 		{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/readyz/poststarthook/operator-kinds", Verb: "get"}},
 	} {
 		servertest.Eventually(t, "the account of the manager has its rights", func() bool {
-			review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: what}, metav1.CreateOptions{})
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: right}
+			review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed
 		})
 	}
 	return own
 }
 
-// A cluster that init was run for holds what our own server holds.
+// TestStock checks that a cluster for which init was run enforces the same rules as our own
+// server.
 func TestStock(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	s := startStock(t)
-	for name, test := range map[string]func(*testing.T, world){
-		"install":       testInstall,
-		"update":        testUpdate,
-		"upgrade":       testUpgrade,
-		"rollback":      testRollback,
-		"plans":         testPlans,
-		"get-uninstall": testGetAndUninstall,
-		"zookeeper":     testZooKeeper,
-		"left-behind":   testNothingIsLeftBehind,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, s.enter(t, name)) })
-	}
+	runTests(t, s.cluster, anyServer)
 	for name, test := range map[string]func(*testing.T, *stock){
 		"plain":  testPlainWrites,
 		"rights": testStockRights,
-		"meddle": testMeddling,
+		"policy": testMutatingPolicy,
 		"again":  testInitAgain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := *s
-			own.world = s.enter(t, name)
+			own.cluster = s.enter(t, name)
 			test(t, &own)
 		})
 	}
@@ -191,6 +188,7 @@ func TestStock(t *testing.T) {
 	testWithoutManager(t, s)
 }
 
+// tokVersions are two versions of an operator. The second one has more immutable parameters.
 const tokVersions = `
 apiVersion: kudo.dev/v1beta1
 kind: OperatorVersion
@@ -200,7 +198,8 @@ spec:
   version: 0.1.0
   parameters: [{name: TOKENS, default: "256", immutable: true}, {name: CPUS, default: "1"}]
   templates:
-    config.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'}, data: {tokens: '{{ .Params.TOKENS }}', cpus: '{{ .Params.CPUS }}'}}"
+    config.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'},
+      data: {tokens: '{{ .Params.TOKENS }}', cpus: '{{ .Params.CPUS }}'}}"
   tasks: [{name: config, kind: Apply, spec: {resources: [config.yaml]}}, {name: wait, kind: Dummy}]
   plans:
     deploy: {phases: [{name: main, steps: [{name: config, tasks: [config]}]}]}
@@ -212,20 +211,21 @@ metadata: {name: tok-0.2.0}
 spec:
   operator: {name: tok}
   version: 0.2.0
-  parameters: [{name: TOKENS, default: "1", immutable: true}, {name: CPUS, default: "1", immutable: true}, {name: REGION, default: north, immutable: true}]
+  parameters: [{name: TOKENS, default: "1", immutable: true}, {name: CPUS, default: "1", immutable: true},
+    {name: REGION, default: north, immutable: true}]
   tasks: [{name: nothing, kind: Dummy, spec: {done: true}}]
   plans: {deploy: {phases: [{name: main, steps: [{name: nothing, tasks: [nothing]}]}]}}
 `
 
 // create creates the objects of a YAML text.
-func (w world) create(t *testing.T, text string) error {
+func (c cluster) create(t *testing.T, text string) error {
 	t.Helper()
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.resource(strings.ToLower(object.GetKind())+"s").Create(t.Context(), object, metav1.CreateOptions{})
+		_, err := c.resource(strings.ToLower(object.GetKind())+"s").Create(t.Context(), object, metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
@@ -233,11 +233,11 @@ func (w world) create(t *testing.T, text string) error {
 	return nil
 }
 
-// ended waits until the plan of an Instance has ended, and says how.
-func (w world) ended(t *testing.T, name string) metav1.Condition {
+// awaitEnd waits until the plan of an Instance has ended and returns its Ready condition.
+func (c cluster) awaitEnd(t *testing.T, name string) metav1.Condition {
 	t.Helper()
-	w.settle(t)
-	for _, condition := range w.instance(t, name).Status.Conditions {
+	c.awaitPlans(t)
+	for _, condition := range c.instance(t, name).Status.Conditions {
 		if condition.Type == api.ReadyCondition {
 			return condition
 		}
@@ -248,7 +248,7 @@ func (w world) ended(t *testing.T, name string) metav1.Condition {
 
 const tokInstance = `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`
 
-// leader is who holds the Lease of the managers, "" for nobody.
+// leader returns the holder of the Lease of the managers, "" if there is none.
 func (s *stock) leader(t *testing.T) string {
 	t.Helper()
 	lease, err := s.client.CoordinationV1().Leases("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
@@ -261,7 +261,8 @@ func (s *stock) leader(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// Without a manager nothing is written that it would judge; it hands its Lease over.
+// testWithoutManager checks that a manager releases its Lease when it ends, and that without a
+// manager Instances cannot be written but can be deleted.
 func testWithoutManager(t *testing.T, s *stock) {
 	if err := s.stop(); err != nil {
 		t.Fatalf("manager ended with %v", err)
@@ -269,13 +270,13 @@ func testWithoutManager(t *testing.T, s *stock) {
 	if leader := s.leader(t); leader != "" {
 		t.Errorf("%s still leads", leader)
 	}
-	w := s.world
-	w.namespace = "plain"
-	err := w.patch(t.Context(), "tok", `{"metadata":{"labels":{"a":"b"}}}`)
+	c := s.cluster
+	c.namespace = "plain"
+	err := c.patch(t.Context(), "tok", `{"metadata":{"labels":{"a":"b"}}}`)
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "instances.kudo.dev"`) {
-		t.Errorf("a write that nobody judges: %v", err)
+		t.Errorf("a write without a manager: %v", err)
 	}
-	if err := w.resource("instances").Delete(t.Context(), "tok", metav1.DeleteOptions{}); err != nil {
+	if err := c.resource("instances").Delete(t.Context(), "tok", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a deletion: %v", err)
 	}
 }

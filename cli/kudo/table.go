@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// table prints rows below each other, the head first.
+// table prints rows with aligned columns. The first row is the header.
 func table(out io.Writer, rows [][]string) error {
 	writer := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
@@ -19,10 +19,10 @@ func table(out io.Writer, rows [][]string) error {
 	return writer.Flush()
 }
 
-// maxCell is how much of a value a table shows.
+// maxCell is the number of runes of a value that a table shows.
 const maxCell = 48
 
-// cell is a value that fits into a table.
+// cell returns a text as one line, cut after maxCell runes.
 func cell(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " ")
 	if utf8.RuneCountInString(text) <= maxCell {
@@ -31,7 +31,7 @@ func cell(text string) string {
 	return string([]rune(text)[:maxCell-1]) + "…"
 }
 
-// valueCell is a value that may not be there.
+// valueCell returns the cell of a parameter value, "-" if there is none.
 func valueCell(text *string) string {
 	switch {
 	case text == nil:

@@ -9,7 +9,7 @@ import (
 )
 
 func newUninstallCommand() *cobra.Command {
-	var where connection
+	var conn connection
 	var wait waiting
 	cmd := &cobra.Command{
 		Use:   "uninstall INSTANCE",
@@ -18,22 +18,22 @@ func newUninstallCommand() *cobra.Command {
 one. The operator version stays, for other instances.`,
 		Example: "  holdfast kudo uninstall events --wait",
 		Args:    cobra.ExactArgs(1),
-		RunE: where.about(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
+		RunE: conn.withInstance(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if err := s.remove(cmd.Context(), instances, instance); err != nil {
 				return fmt.Errorf("delete instance %s: %w", instance.Name, err)
 			}
-			said := "is being deleted"
+			state := "is being deleted"
 			if wait.wait {
-				if err := wait.gone(cmd.Context(), s, instance); err != nil {
+				if err := wait.awaitDeletion(cmd.Context(), s, instance); err != nil {
 					return err
 				}
-				said = "is gone"
+				state = "is gone"
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s %s\n", instance.Name, said)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "instance %s %s\n", instance.Name, state)
 			return err
 		}),
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	return cmd
 }

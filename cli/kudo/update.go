@@ -10,8 +10,8 @@ import (
 )
 
 func newUpdateCommand() *cobra.Command {
-	var where connection
-	var params values
+	var conn connection
+	var params valueFlags
 	var wait waiting
 	cmd := &cobra.Command{
 		Use:   "update INSTANCE",
@@ -22,21 +22,22 @@ would change, nothing does, and every one is named.`,
 		Example: "  holdfast kudo update events -p BROKER_COUNT=5 --wait",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := params.read(cmd.InOrStdin())
+			values, err := params.read(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			if len(given) == 0 {
+			if len(values) == 0 {
 				return errors.New("update: give parameters with -p or -P")
 			}
-			s, err := where.connect()
+			s, err := conn.connect()
 			if err != nil {
 				return err
 			}
-			judged, err := s.write(cmd.Context(), args[0], change{what: "update", stores: true, edit: func(instance *api.Instance) error {
-				instance.Spec.Parameters = given.over(instance.Spec.Parameters)
+			update := change{name: "update", sendDecided: true, edit: func(instance *api.Instance) error {
+				instance.Spec.Parameters = values.applyTo(instance.Spec.Parameters)
 				return nil
-			}}, nil)
+			}}
+			judged, err := s.write(cmd.Context(), args[0], update, nil)
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ would change, nothing does, and every one is named.`,
 			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s updated", args[0]))
 		},
 	}
-	where.addFlags(cmd.Flags())
+	conn.addFlags(cmd.Flags())
 	params.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	return cmd

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// upgrade is what is asked for.
+// upgrade holds the flags of the command.
 type upgrade struct {
 	request
 	dryRun bool
@@ -42,9 +42,10 @@ exit code is 1 if the upgrade would be refused.`,
 	return cmd
 }
 
+// run judges the upgrade and makes it, or prints what it would do.
 func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
-	p, given, err := u.given(cmd, location)
+	p, values, err := u.packageAndValues(cmd, location)
 	if err != nil {
 		return err
 	}
@@ -56,11 +57,11 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sameAll(ctx, packages); err != nil {
+	if err := s.checkContent(ctx, packages); err != nil {
 		return err
 	}
 	_, target := p.Resources(s.namespace)
-	wanted := u.change(target, given)
+	wanted := u.change(target, values)
 	if u.dryRun {
 		return s.preview(ctx, u.instance, wanted, cmd.OutOrStdout())
 	}
@@ -71,12 +72,13 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	return u.report(cmd, s, written, fmt.Sprintf("instance %s upgraded to %s", u.instance, target.Name))
 }
 
-// change is the upgrade as a write, with the consent that it carries.
-func (u *upgrade) change(target *api.OperatorVersion, given given) change {
-	return change{what: "upgrade", stores: true, target: target, edit: func(instance *api.Instance) error {
+// change returns the upgrade as a change of the Instance. It carries the consent to all
+// parameters that were given or accepted.
+func (u *upgrade) change(target *api.OperatorVersion, values parameterValues) change {
+	return change{name: "upgrade", sendDecided: true, target: target, edit: func(instance *api.Instance) error {
 		instance.Spec.OperatorVersion.Name = target.Name
-		instance.Spec.Parameters = given.over(instance.Spec.Parameters)
-		names := slices.Concat(given.names(), u.accepted)
+		instance.Spec.Parameters = values.applyTo(instance.Spec.Parameters)
+		names := slices.Concat(values.names(), u.accepted)
 		slices.Sort(names)
 		if names = slices.Compact(names); len(names) == 0 {
 			return nil
@@ -85,19 +87,20 @@ func (u *upgrade) change(target *api.OperatorVersion, given given) change {
 	}}
 }
 
-// upgrade writes the packages and the Instance, or nothing.
+// upgrade creates the objects of the packages and updates the Instance. If the update fails,
+// it deletes the objects that it has created.
 func (s *server) upgrade(ctx context.Context, name string, packages []*pack.Package, wanted change) (*api.Instance, error) {
-	offered := &offer{server: s}
+	uploaded := &upload{server: s}
 	judged, err := s.write(ctx, name, wanted, func() error {
 		var err error
-		put, err := s.put(ctx, packages)
+		created, err := s.upload(ctx, packages)
 		if err == nil {
-			offered = put
+			uploaded = created
 		}
 		return err
 	})
 	if err != nil {
-		return nil, offered.settle(ctx, name, wanted.target.Name, err)
+		return nil, uploaded.cleanUp(ctx, name, wanted.target.Name, err)
 	}
 	return judged.after, nil
 }

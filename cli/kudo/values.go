@@ -12,26 +12,27 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/operator/pack"
+	"holdfast.dev/holdfast/operator/api"
 )
 
-// values are parameters given on the command line.
-type values struct {
+// valueFlags holds the flags for parameter values.
+type valueFlags struct {
 	pairs, files []string
 }
 
-func (v *values) addFlags(flags *pflag.FlagSet) {
+func (v *valueFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&v.pairs, "parameter", "p", nil, "a parameter as NAME=VALUE; may be given several times")
 	flags.StringArrayVarP(&v.files, "parameter-file", "P", nil,
 		"a YAML file of parameters, NAME: VALUE, where null takes a value away; may be given several times, - is stdin; -p goes before it")
 }
 
-// given are values by name; nil is for a value that shall go.
-type given map[string]*string
+// parameterValues holds values by parameter name. A nil value removes the parameter from the
+// Instance.
+type parameterValues map[string]*string
 
-// read reads the files in their order, then the pairs.
-func (v *values) read(stdin io.Reader) (given, error) {
-	all := given{}
+// read reads the values from the files in order, then from the pairs. Later ones win.
+func (v *valueFlags) read(stdin io.Reader) (parameterValues, error) {
+	all := parameterValues{}
 	for _, file := range v.files {
 		text, err := readFile(stdin, file)
 		if err != nil {
@@ -53,6 +54,7 @@ func (v *values) read(stdin io.Reader) (given, error) {
 	return all, nil
 }
 
+// readFile reads a file, or stdin for "-".
 func readFile(stdin io.Reader, file string) ([]byte, error) {
 	if file == "-" {
 		return io.ReadAll(stdin)
@@ -60,9 +62,8 @@ func readFile(stdin io.Reader, file string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// parse reads the values as those of the defaults in a package are read, so that
-// one text means the same in both.
-func parse(text []byte) (given, error) {
+// parse decodes a parameter file. The values are converted like the defaults in a package.
+func parse(text []byte) (parameterValues, error) {
 	document, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, err
@@ -71,24 +72,23 @@ func parse(text []byte) (given, error) {
 	if err := json.Unmarshal(document, &raw); err != nil {
 		return nil, fmt.Errorf("not an object of names and values: %w", err)
 	}
-	like := &pack.Package{}
-	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		like.Params.Parameters = append(like.Params.Parameters, pack.Param{Name: name, Default: raw[name]})
-	}
-	all := given{}
-	for _, definition := range like.Definitions().Definitions {
-		all[definition.Name] = definition.Default
+	all := parameterValues{}
+	for name, content := range raw {
+		all[name] = nil
+		if value, set := api.ParameterText(content); set {
+			all[name] = &value
+		}
 	}
 	return all, nil
 }
 
-// over is what values become with these.
-func (g given) over(stored map[string]string) map[string]string {
+// applyTo returns the stored values with these values set and removed.
+func (p parameterValues) applyTo(stored map[string]string) map[string]string {
 	wanted := maps.Clone(stored)
 	if wanted == nil {
 		wanted = map[string]string{}
 	}
-	for name, text := range g {
+	for name, text := range p {
 		if text == nil {
 			delete(wanted, name)
 			continue
@@ -98,11 +98,11 @@ func (g given) over(stored map[string]string) map[string]string {
 	return wanted
 }
 
-// names are those that were given a value.
-func (g given) names() []string {
+// names returns the sorted names of the parameters that have a value.
+func (p parameterValues) names() []string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(g)) {
-		if g[name] != nil {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if p[name] != nil {
 			names = append(names, name)
 		}
 	}

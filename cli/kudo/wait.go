@@ -18,7 +18,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// waiting says whether to wait, and for how long.
+// waiting holds the flags --wait and --timeout.
 type waiting struct {
 	wait    bool
 	timeout time.Duration
@@ -29,16 +29,17 @@ func (w *waiting) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
 }
 
-// report says what was written, and shows the run that it started, if asked to
-// wait.
-func (w *waiting) report(cmd *cobra.Command, s *server, written *api.Instance, said string) error {
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), said); err != nil {
+// report prints a message about a write. With --wait it then follows the run that the write
+// started.
+func (w *waiting) report(cmd *cobra.Command, s *server, written *api.Instance, message string) error {
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), message); err != nil {
 		return err
 	}
 	return w.follow(cmd.Context(), s, written, cmd.OutOrStdout())
 }
 
-// follow shows the run that a write started until it has ended, if asked to wait.
+// follow shows the progress of the run that a write started, until it has ended. Without
+// --wait it does nothing.
 func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, out io.Writer) error {
 	if !w.wait {
 		return nil
@@ -48,7 +49,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 		return fmt.Errorf("instance %s: the server started no plan, there is nothing to wait for", written.Name)
 	}
 	show := progress.New(out)
-	err := w.until(ctx, s, written.Name, nil, func(event watch.Event) (bool, error) {
+	err := w.watchUntil(ctx, s, written.Name, nil, func(event watch.Event) (bool, error) {
 		instance, ok := event.Object.(*api.Instance)
 		if !ok {
 			return false, nil
@@ -63,7 +64,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 				return false, err
 			}
 		case status.UID == "" && status.Status == api.Error && now.UID == run.UID:
-			// It could not even begin, and is tried again.
+			// The run could not start; the controller retries it.
 			return false, show(status)
 		case now.PlanName != "" && now.UID != run.UID:
 			return false, fmt.Errorf("plan '%s' was replaced by another run, of plan '%s'", run.PlanName, now.PlanName)
@@ -76,12 +77,13 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 		return status.Status == api.Complete, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%s: plan '%s' is not done and goes on: holdfast kudo plan status %s", w.ended(ctx), run.PlanName, written.Name)
+		return fmt.Errorf("%s: plan '%s' is not done and goes on: holdfast kudo plan status %s",
+			w.endReason(ctx), run.PlanName, written.Name)
 	}
 	return err
 }
 
-// reason is what a run that failed says, wherever in it that is.
+// reason returns the message of a failed run, which may be that of a step.
 func reason(status api.PlanStatus) string {
 	if status.Message != "" {
 		return status.Message
@@ -96,35 +98,38 @@ func reason(status api.PlanStatus) string {
 	return "no reason is given"
 }
 
-// gone waits until an Instance is no more.
-func (w *waiting) gone(ctx context.Context, s *server, instance *api.Instance) error {
+// awaitDeletion waits until an Instance no longer exists.
+func (w *waiting) awaitDeletion(ctx context.Context, s *server, instance *api.Instance) error {
 	none := func(store cache.Store) (bool, error) { return len(store.List()) == 0, nil }
-	err := w.until(ctx, s, instance.Name, none, func(event watch.Event) (bool, error) {
+	err := w.watchUntil(ctx, s, instance.Name, none, func(event watch.Event) (bool, error) {
 		now, ok := event.Object.(*api.Instance)
 		return event.Type == watch.Deleted || ok && now.UID != instance.UID, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%s: instance %s is not gone yet", w.ended(ctx), instance.Name)
+		return fmt.Errorf("%s: instance %s is not gone yet", w.endReason(ctx), instance.Name)
 	}
 	return err
 }
 
-// ended says why waiting came to an end before what it was for.
-func (w *waiting) ended(ctx context.Context) string {
+// endReason tells why waiting ended early: an interrupt or the timeout.
+func (w *waiting) endReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "interrupted"
 	}
 	return fmt.Sprintf("after %s", w.timeout)
 }
 
-// until watches one Instance.
-func (w *waiting) until(ctx context.Context, s *server, name string, already watchtools.PreconditionFunc, done watchtools.ConditionFunc) error {
+// watchUntil watches one Instance until done returns true, an error occurs or the timeout
+// ends. The precondition, if there is one, is checked once against the initial list.
+func (w *waiting) watchUntil(
+	ctx context.Context, s *server, name string, precondition watchtools.PreconditionFunc, done watchtools.ConditionFunc,
+) error {
 	if w.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.timeout)
 		defer cancel()
 	}
 	one := cache.NewListWatchFromClient(s, instances, s.namespace, fields.OneTermEqualSelector("metadata.name", name))
-	_, err := watchtools.UntilWithSync(ctx, one, &api.Instance{}, already, done)
+	_, err := watchtools.UntilWithSync(ctx, one, &api.Instance{}, precondition, done)
 	return err
 }

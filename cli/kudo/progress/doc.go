@@ -1,5 +1,5 @@
-// Package progress shows how far a plan is: as a tree that is drawn anew on a
-// terminal, as lines of what changed anywhere else.
+// Package progress shows the progress of a plan. On a terminal it draws a tree and redraws it
+// with every status; elsewhere it prints a line for each change.
 //
 //	show := progress.New(os.Stdout)
 //	err := show(status)

@@ -11,11 +11,11 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Show shows a status, again and again. It is for one run of a plan and one
-// goroutine.
+// Show shows the status of a plan. It is called with every new status of one run. It is not
+// safe for concurrent use.
 type Show func(api.PlanStatus) error
 
-// New is Live for a terminal, Lines for anything else.
+// New returns Live if out is a terminal, else Lines.
 func New(out io.Writer) Show {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -30,13 +30,13 @@ func New(out io.Writer) Show {
 	})
 }
 
-// Lines writes a line for each plan, phase and step whose state or message is
-// another than before: the path, the state and the message.
+// Lines returns a Show that prints a line for each plan, phase and step whose state or message
+// has changed: the path, the state and the message.
 func Lines(out io.Writer) Show {
 	shown := map[string]string{}
 	return func(status api.PlanStatus) error {
 		var failed error
-		say := func(path string, state api.State, message string) {
+		print := func(path string, state api.State, message string) {
 			text := line("", path, state, message)
 			if shown[path] == text || failed != nil {
 				return
@@ -46,23 +46,24 @@ func Lines(out io.Writer) Show {
 		}
 		for _, phase := range status.Phases {
 			for _, step := range phase.Steps {
-				say(strings.Join([]string{status.Name, phase.Name, step.Name}, "/"), step.Status, step.Message)
+				print(strings.Join([]string{status.Name, phase.Name, step.Name}, "/"), step.Status, step.Message)
 			}
-			say(status.Name+"/"+phase.Name, phase.Status, phase.Message)
+			print(status.Name+"/"+phase.Name, phase.Status, phase.Message)
 		}
-		say(status.Name, status.Status, status.Message)
+		print(status.Name, status.Status, status.Message)
 		return failed
 	}
 }
 
-// Live draws the tree over the one it drew before. Lines are cut to the width
-// of the terminal, 0 for any: one that wraps would leave parts of itself behind.
+// Live returns a Show that draws the tree over the previous one. Lines are cut to the width of
+// the terminal, because the rest of a wrapped line would not be overwritten. A width of 0
+// means that it is unknown; lines are then not cut.
 func Live(out io.Writer, width func() int) Show {
 	drawn := 0
 	return func(status api.PlanStatus) error {
 		text := &strings.Builder{}
 		if drawn > 0 {
-			// Up by the lines there are, and clear to the end of the screen.
+			// Move the cursor up to the first line and clear to the end of the screen.
 			fmt.Fprintf(text, "\x1b[%dA\x1b[J", drawn)
 		}
 		lines := Tree(status)
@@ -75,6 +76,7 @@ func Live(out io.Writer, width func() int) Show {
 	}
 }
 
+// cut returns a line that is shorter than the width.
 func cut(line string, width int) string {
 	runes := []rune(line)
 	if width <= 1 || len(runes) < width {

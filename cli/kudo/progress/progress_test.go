@@ -11,10 +11,13 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
+// plan returns the status of a plan with two phases, in these states.
 func plan(state, first, second api.State, message string) api.PlanStatus {
 	return api.PlanStatus{Name: "deploy", Status: state, Phases: []api.PhaseStatus{
 		{Name: "disk", Status: first, Steps: []api.StepStatus{{Name: "make", Status: first}}},
-		{Name: "app", Status: second, Steps: []api.StepStatus{{Name: "config", Status: second}, {Name: "set", Status: second, Message: message}}},
+		{Name: "app", Status: second, Steps: []api.StepStatus{
+			{Name: "config", Status: second}, {Name: "set", Status: second, Message: message},
+		}},
 	}}
 }
 
@@ -37,7 +40,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Piped, only what changed is said, and what did not is not said again.
+// TestLines checks that only changes are printed.
 func TestLines(t *testing.T) {
 	want := `deploy/disk/make [IN_PROGRESS]
 deploy/disk [IN_PROGRESS]
@@ -67,7 +70,7 @@ deploy [COMPLETE]
 	}
 }
 
-// On a terminal every drawing goes over the last one.
+// TestLive checks that each tree is drawn over the previous one.
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	show := progress.Live(&out, func() int { return 26 })

@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Tree is a plan with its phases and steps, a line each.
+// Tree returns a plan as a tree, with one line for the plan and each phase and step.
 func Tree(status api.PlanStatus) []string {
 	lines := []string{line("", status.Name, status.Status, status.Message)}
 	for i, phase := range status.Phases {
@@ -27,6 +27,7 @@ func Tree(status api.PlanStatus) []string {
 	return lines
 }
 
+// line returns a name with its state and message.
 func line(branch, name string, state api.State, message string) string {
 	text := fmt.Sprintf("%s%s [%s]", branch, name, state)
 	if message = strings.Join(strings.Fields(message), " "); message != "" {

@@ -16,35 +16,37 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// What the server refuses after all is taken back.
-func testNothingIsLeftBehind(t *testing.T, w world) {
-	w.fails(t, "Bad_Name", "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "Bad_Name")
-	if got := w.names(t, "operators") + w.names(t, "operatorversions"); got != "" {
+// testRefusedByServer checks that objects which were created for an Instance are deleted if
+// the server refuses the Instance.
+func testRefusedByServer(t *testing.T, c cluster) {
+	c.fails(t, "Bad_Name", "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "Bad_Name")
+	if got := c.names(t, "operators") + c.names(t, "operatorversions"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
-	w.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	w.deny(t)
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.deny(t)
 	size := 3
 	servertest.Eventually(t, "updates are denied", func() bool {
 		size++
-		_, err := w.kudo(t.Context(), "update", "tok", "-p", fmt.Sprintf("SIZE=%d", size))
+		_, err := c.kudo(t.Context(), "update", "tok", "-p", fmt.Sprintf("SIZE=%d", size))
 		return err != nil && strings.Contains(err.Error(), "not on Sundays")
 	})
-	w.fails(t, "not on Sundays", "upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
-	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
+	c.fails(t, "not on Sundays", "upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
+	if got := c.names(t, "operators") + " " + c.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
 	}
 }
 
-// What was created for a refused install, and is another's by now, is left to them.
-func testWithdrawsOnlyItsOwn(t *testing.T, w world) {
+// testKeepsObjectsOfOthers checks that a refused install does not delete an object that
+// another client has deleted and created again in between.
+func testKeepsObjectsOfOthers(t *testing.T, c cluster) {
 	replace := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
 			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/instances") {
 				next.ServeHTTP(out, request)
 				return
 			}
-			versions := w.resource("operatorversions")
+			versions := c.resource("operatorversions")
 			mine, err := versions.Get(t.Context(), "tok-1.0-0.1.0", metav1.GetOptions{})
 			if err == nil {
 				err = versions.Delete(t.Context(), mine.GetName(), metav1.DeleteOptions{})
@@ -60,14 +62,15 @@ func testWithdrawsOnlyItsOwn(t *testing.T, w world) {
 			http.Error(out, "not today", http.StatusForbidden)
 		})
 	}
-	w.behind(t, w.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != " tok-1.0-0.1.0" {
+	c.behind(t, c.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	if got := c.names(t, "operators") + " " + c.names(t, "operatorversions"); got != " tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
 	}
 }
 
-// An Instance that was stored keeps what it needs, though nobody heard that it was.
-func testAnswerLost(t *testing.T, w world) {
+// testResponseLost checks that the objects stay if the server has stored the Instance but the
+// response was lost.
+func testResponseLost(t *testing.T, c cluster) {
 	lose := func(method string) func(http.Handler) http.Handler {
 		return func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
@@ -75,31 +78,33 @@ func testAnswerLost(t *testing.T, w world) {
 					next.ServeHTTP(out, request)
 					return
 				}
-				answer := httptest.NewRecorder()
-				next.ServeHTTP(answer, request)
-				if answer.Code < http.StatusBadRequest {
+				response := httptest.NewRecorder()
+				next.ServeHTTP(response, request)
+				if response.Code < http.StatusBadRequest {
 					panic(http.ErrAbortHandler)
 				}
-				// A conflict with the controller, after which the command tries again.
-				maps.Copy(out.Header(), answer.Header())
-				out.WriteHeader(answer.Code)
-				_, _ = answer.Body.WriteTo(out)
+				// A conflict with the controller; the command retries.
+				maps.Copy(out.Header(), response.Header())
+				out.WriteHeader(response.Code)
+				_, _ = response.Body.WriteTo(out)
 			})
 		}
 	}
-	w.behind(t, w.server.Config(t), lose(http.MethodPost)).
-		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.1.0", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	w.settle(t)
-	w.behind(t, w.server.Config(t), lose(http.MethodPut)).
+	c.behind(t, c.server.Config(t), lose(http.MethodPost)).
+		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.1.0",
+			"install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.awaitPlans(t)
+	c.behind(t, c.server.Config(t), lose(http.MethodPut)).
 		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.2.0",
 			"upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
-	if got := w.names(t, "operatorversions"); got != "tok-1.0-0.1.0 tok-1.0-0.2.0" {
+	if got := c.names(t, "operatorversions"); got != "tok-1.0-0.1.0 tok-1.0-0.2.0" {
 		t.Errorf("there are %s", got)
 	}
 }
 
-// Where nothing was stored, and nobody said so, nothing is left either.
-func testRequestLost(t *testing.T, w world) {
+// testRequestLost checks that the objects are deleted if the request for the Instance did not
+// reach the server.
+func testRequestLost(t *testing.T, c cluster) {
 	lose := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
 			if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/instances") {
@@ -108,16 +113,16 @@ func testRequestLost(t *testing.T, w world) {
 			next.ServeHTTP(out, request)
 		})
 	}
-	w.behind(t, w.server.Config(t), lose).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	if got := w.names(t, "operators") + w.names(t, "operatorversions"); got != "" {
+	c.behind(t, c.server.Config(t), lose).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	if got := c.names(t, "operators") + c.names(t, "operatorversions"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
 }
 
-// Who may write instances and no operator versions installs what is there, and
-// leaves nothing behind of what is not.
-func testEditorInstalls(t *testing.T, w world) {
-	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+// testEditorInstalls checks that a user with the role edit, who may not write OperatorVersions,
+// can install one that exists. For any other the install fails and nothing stays.
+func testEditorInstalls(t *testing.T, c cluster) {
+	_, err := c.client.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
@@ -125,37 +130,45 @@ func testEditorInstalls(t *testing.T, w world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eve := w.behind(t, w.server.As(t, "eve"), nil)
+	eve := c.behind(t, c.server.As(t, "eve"), nil)
 	servertest.Eventually(t, "eve may read", func() bool {
 		_, err := eve.kudo(t.Context(), "get")
 		return err == nil
 	})
 	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	w.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
 	eve.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "hers", "--wait")
-	requester, _, err := api.RequestedBy(w.instance(t, "hers"))
+	requester, _, err := api.RequestedBy(c.instance(t, "hers"))
 	if err != nil || requester.Username != "eve" {
 		t.Errorf("requested by %v, %v", requester, err)
 	}
-	eve.fails(t, `User "eve" cannot create resource "operatorversions"`, "upgrade", tok(t, "0.2.0", second), "--instance", "hers", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
-	if got := w.names(t, "operators") + " " + w.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
+	eve.fails(t, `User "eve" cannot create resource "operatorversions"`,
+		"upgrade", tok(t, "0.2.0", second), "--instance", "hers", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")
+	if got := c.names(t, "operators") + " " + c.names(t, "operatorversions"); got != "tok tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
 	}
 }
 
-// deny makes a policy that refuses every change of an Instance's spec.
-func (w world) deny(t *testing.T) {
+// updatesOfInstances is the rule of admission policies for updates of Instances.
+var updatesOfInstances = []admissionregistrationv1.NamedRuleWithOperations{{
+	RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"kudo.dev"}, APIVersions: []string{"*"}, Resources: []string{"instances"},
+		},
+	},
+}}
+
+// deny creates a policy that refuses every change of version and parameters of an Instance.
+func (c cluster) deny(t *testing.T) {
 	t.Helper()
-	policies := w.client.AdmissionregistrationV1()
+	policies := c.client.AdmissionregistrationV1()
 	_, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "sunday"},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{"kudo.dev"}, APIVersions: []string{"*"}, Resources: []string{"instances"}},
-				}}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.namespace}},
+				ResourceRules:     updatesOfInstances,
 			},
 			Validations: []admissionregistrationv1.Validation{{
 				Expression: "object.spec.operatorVersion == oldObject.spec.operatorVersion && object.spec.parameters == oldObject.spec.parameters",

@@ -23,88 +23,97 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// world is a namespace of a server that serves the kinds.
-type world struct {
+// cluster is one namespace of a server, with clients for it.
+type cluster struct {
 	server                *servertest.Server
 	kubeconfig, namespace string
 	client                kubernetes.Interface
 	dynamic               dynamic.Interface
 }
 
-// start starts a server.
-func start(t *testing.T) world {
+// start starts a server of ours, which has operator packages built in.
+func start(t *testing.T) cluster {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})
-	return world{server: server, kubeconfig: server.Kubeconfig(), namespace: metav1.NamespaceDefault, client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t))}
+	return newCluster(t, server)
 }
 
-// enter makes a namespace of the world.
-func (w world) enter(t *testing.T, namespace string) world {
+// newCluster returns the namespace default of a server, for its administrator.
+func newCluster(t *testing.T, server *servertest.Server) cluster {
 	t.Helper()
-	_, err := w.client.CoreV1().Namespaces().Create(t.Context(),
+	return cluster{
+		server: server, kubeconfig: server.Kubeconfig(), namespace: metav1.NamespaceDefault,
+		client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t)),
+	}
+}
+
+// enter creates a namespace and returns the cluster for it.
+func (c cluster) enter(t *testing.T, namespace string) cluster {
+	t.Helper()
+	_, err := c.client.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.namespace = namespace
-	return w
+	c.namespace = namespace
+	return c
 }
 
-func (w world) resource(resource string) dynamic.ResourceInterface {
-	return w.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(w.namespace)
+// resource returns a client for a resource of kudo.dev.
+func (c cluster) resource(resource string) dynamic.ResourceInterface {
+	return c.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.namespace)
 }
 
-// kudo runs a command, and gives what it prints.
-func (w world) kudo(ctx context.Context, args ...string) (string, error) {
+// kudo runs a command and returns what it prints.
+func (c cluster) kudo(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
-	err := w.run(ctx, &out, args...)
+	err := c.run(ctx, &out, args...)
 	return out.String(), err
 }
 
 // run runs a command that prints to out.
-func (w world) run(ctx context.Context, out io.Writer, args ...string) error {
-	args = append([]string{"kudo"}, append(args, "--kubeconfig", w.kubeconfig, "--namespace", w.namespace)...)
+func (c cluster) run(ctx context.Context, out io.Writer, args ...string) error {
+	args = append([]string{"kudo"}, append(args, "--kubeconfig", c.kubeconfig, "--namespace", c.namespace)...)
 	return cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args)
 }
 
-// offline runs a command that has nothing to do with a server, and gives what it
-// prints.
+// offline runs a command that needs no server and returns what it prints.
 func offline(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if err := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append([]string{"kudo"}, args...)); err != nil {
-		t.Fatalf("kudo %s: %v\n%s", strings.Join(args, " "), err, out.String())
+	out, err := run(t.Context(), args...)
+	if err != nil {
+		t.Fatalf("kudo %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return strings.TrimSpace(out.String())
+	return strings.TrimSpace(out)
 }
 
-// must runs a command that succeeds, when no plan runs.
-func (w world) must(t *testing.T, args ...string) string {
+// must waits until no plan is running, then runs a command that must succeed.
+func (c cluster) must(t *testing.T, args ...string) string {
 	t.Helper()
-	w.settle(t)
-	out, err := w.kudo(t.Context(), args...)
+	c.awaitPlans(t)
+	out, err := c.kudo(t.Context(), args...)
 	if err != nil {
 		t.Fatalf("kudo %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
 }
 
-// fails runs a command that fails with an error.
-func (w world) fails(t *testing.T, want string, args ...string) string {
+// fails waits until no plan is running, then runs a command that must fail with an error.
+func (c cluster) fails(t *testing.T, want string, args ...string) string {
 	t.Helper()
-	w.settle(t)
-	out, err := w.kudo(t.Context(), args...)
+	c.awaitPlans(t)
+	out, err := c.kudo(t.Context(), args...)
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("kudo %s: %v\nwant %s", strings.Join(args, " "), err, want)
 	}
 	return out
 }
 
-// settle waits for plans to end.
-func (w world) settle(t *testing.T) {
+// awaitPlans waits until no plan in the namespace is running.
+func (c cluster) awaitPlans(t *testing.T) {
 	t.Helper()
 	servertest.Eventually(t, "no plan runs", func() bool {
-		list, err := w.resource("instances").List(t.Context(), metav1.ListOptions{})
+		list, err := c.resource("instances").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,9 +126,9 @@ func (w world) settle(t *testing.T) {
 	})
 }
 
-func (w world) instance(t *testing.T, name string) *api.Instance {
+func (c cluster) instance(t *testing.T, name string) *api.Instance {
 	t.Helper()
-	object, err := w.resource("instances").Get(t.Context(), name, metav1.GetOptions{})
+	object, err := c.resource("instances").Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,15 +144,15 @@ func typed(t *testing.T, object *unstructured.Unstructured) *api.Instance {
 	return instance
 }
 
-func (w world) patch(ctx context.Context, name, patch string, subresources ...string) error {
-	_, err := w.resource("instances").Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+func (c cluster) patch(ctx context.Context, name, patch string, subresources ...string) error {
+	_, err := c.resource("instances").Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
-// names are those of all objects of a resource.
-func (w world) names(t *testing.T, resource string) string {
+// names returns the names of all objects of a resource.
+func (c cluster) names(t *testing.T, resource string) string {
 	t.Helper()
-	list, err := w.resource(resource).List(t.Context(), metav1.ListOptions{})
+	list, err := c.resource(resource).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +163,7 @@ func (w world) names(t *testing.T, resource string) string {
 	return strings.Join(names, " ")
 }
 
-// folder writes files and gives their folder.
+// folder writes files into a new folder and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -170,7 +179,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// tok writes a version of a package and gives its folder.
+// tok writes a version of the package tok into a new folder and returns its path.
 func tok(t *testing.T, version, params string) string {
 	t.Helper()
 	return folder(t, map[string]string{
@@ -214,7 +223,7 @@ stringData: {token: "hush-{{ .OperatorVersion }}"}
 	})
 }
 
-// The parameters of two versions between which every row of the rules occurs.
+// The parameters of two versions. An upgrade between them has every case of the rules.
 const (
 	first = `
 - {name: SIZE, type: integer, default: 3}
