@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// BuiltIn says whether a server admits and runs operator packages itself, which it
-// shows by one of the checks of its readiness.
+// BuiltIn reports whether a server has operator packages built in. Such a server has a
+// readiness check for them.
 func BuiltIn(ctx context.Context, client rest.Interface) (bool, error) {
 	var status int
 	result := client.Get().AbsPath("/readyz/poststarthook/" + api.BuiltInHook).Do(ctx).StatusCode(&status)
@@ -19,7 +19,7 @@ func BuiltIn(ctx context.Context, client rest.Interface) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusOK, http.StatusInternalServerError:
-		// A check that has not passed yet is one that is there.
+		// The status is 500 while the check has not passed yet, but the check exists.
 		return true, nil
 	}
 	if err := result.Error(); err != nil {

@@ -1,14 +1,15 @@
-// Package manager runs operator packages on a cluster that does not do so itself:
-// the webhook that admits what is written, on every replica, and the controller that
-// runs the plans, on the one that leads. Package setup has what it needs there.
+// Package manager runs operator packages on a cluster that does not have them built in. Every
+// replica serves the admission webhook; the leader also runs the controller, which executes
+// the plans. Package setup installs what the manager needs on the cluster.
 //
 //	err := manager.Run(ctx, manager.Config{Client: config, Webhook: listener})
 //
-// It judges and acts with the functions of our own server (packages operator/enforcement
-// and operator/controller), and so with the same answers and the same promises:
-// what plans write is written with the rights of who asked for them. Who that is, the
-// webhook writes down, so plans are run only while the API server asks it.
+// The webhook and the controller are those of our own server, packages operator/enforcement
+// and operator/controller, with the same rules and guarantees. A plan runs with the rights of
+// the user that requested it. The webhook records this user on the Instance, so plans run only
+// while the API server sends every write of Instances to the webhook.
 //
-// Its keys are an authority and a serving certificate in one Secret, made by package
-// setup and renewed here. When Run returns, everything it started has ended.
+// A Secret holds a certificate authority and the serving certificate of the webhook. Package
+// setup creates it; the manager renews the certificate. When Run returns, all goroutines that
+// it started have ended.
 package manager

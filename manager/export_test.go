@@ -5,11 +5,11 @@ import (
 	"crypto/tls"
 )
 
-// ReadEvery is for tests.
-const ReadEvery = readEvery
+// ReadInterval is readInterval, for tests.
+const ReadInterval = readInterval
 
-// KeepFiles keeps the certificate of two files until ctx ends, and gives the way to
-// the one that is shown.
+// KeepFiles reads the certificate of two files again and again until ctx ends. The function
+// that it returns gives the current certificate.
 func KeepFiles(ctx context.Context, cert, key string) (func() (*tls.Certificate, error), error) {
 	kept, err := openFiles(cert, key)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// readEvery is how often files are read again: who renews them tells nobody.
-const readEvery = time.Minute
+// readInterval is the interval at which the files are read again.
+const readInterval = time.Minute
 
-// fileKeys are those of two files, whoever renews them.
+// fileKeys is a certificate in two files, which another program may renew.
 type fileKeys struct {
 	cert, key string
 	current   atomic.Pointer[tls.Certificate]
@@ -37,10 +37,10 @@ func (k *fileKeys) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.current.Load(), nil
 }
 
-// keep reads the files again and again. Files that are broken, such as those that
-// are being replaced, leave what was there last.
+// keep reads the files again and again until ctx ends. If they are not valid, for example
+// while they are being replaced, the last certificate stays in use.
 func (k *fileKeys) keep(ctx context.Context) {
-	ticker := time.NewTicker(readEvery)
+	ticker := time.NewTicker(readInterval)
 	defer ticker.Stop()
 	for {
 		select {

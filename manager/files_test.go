@@ -12,12 +12,13 @@ import (
 	"holdfast.dev/holdfast/manager"
 )
 
-// Files that somebody renews are shown without a restart; broken ones are not.
+// TestFilesRenewed checks that renewed files are used without a restart and that invalid ones
+// are ignored.
 func TestFilesRenewed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	bring := func() []byte {
+	renew := func() []byte {
 		t.Helper()
 		keys, err := manager.CompleteKeys(nil, []string{"127.0.0.1"}, time.Now())
 		if err != nil {
@@ -33,28 +34,28 @@ func TestFilesRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		first := bring()
+		first := renew()
 		current, err := manager.KeepFiles(ctx, cert, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shows := func(want []byte) {
+		wantCurrent := func(want []byte) {
 			t.Helper()
-			shown, err := current()
-			if err != nil || !bytes.Equal(shown.Certificate[0], want) {
-				t.Errorf("another certificate is shown, %v", err)
+			got, err := current()
+			if err != nil || !bytes.Equal(got.Certificate[0], want) {
+				t.Errorf("another certificate is in use, %v", err)
 			}
 		}
-		shows(first)
-		second := bring()
-		time.Sleep(manager.ReadEvery)
+		wantCurrent(first)
+		second := renew()
+		time.Sleep(manager.ReadInterval)
 		synctest.Wait()
-		shows(second)
+		wantCurrent(second)
 		if err := os.WriteFile(cert, []byte("?"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(manager.ReadEvery)
+		time.Sleep(manager.ReadInterval)
 		synctest.Wait()
-		shows(second)
+		wantCurrent(second)
 	})
 }

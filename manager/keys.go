@@ -21,17 +21,21 @@ import (
 	"holdfast.dev/holdfast/access"
 )
 
-// What the Secret has beside corev1.TLSCertKey and corev1.TLSPrivateKeyKey.
+// The keys of the Secret, besides corev1.TLSCertKey and corev1.TLSPrivateKeyKey.
 const (
+	// AuthorityCertKey is the key of the certificate of the authority.
 	AuthorityCertKey = "ca.crt"
-	AuthorityKeyKey  = "ca.key"
+	// AuthorityKeyKey is the key of the private key of the authority.
+	AuthorityKeyKey = "ca.key"
 )
 
-// lookEvery is how often it is seen whether a certificate is near its end.
-const lookEvery = time.Hour
+// renewalInterval is the interval at which the manager checks whether the certificate has to
+// be renewed.
+const renewalInterval = time.Hour
 
-// CompleteKeys is the content of the Secret with an authority and a certificate for
-// some hosts that are good for a while yet. What is good already stays as it is.
+// CompleteKeys returns the content of the Secret: an authority and a serving certificate for
+// hosts, both valid for some time. It keeps what is still valid of the found content and
+// replaces the rest.
 func CompleteKeys(found map[string][]byte, hosts []string, now time.Time) (map[string][]byte, error) {
 	pair := access.KeyPair{Cert: found[AuthorityCertKey], Key: found[AuthorityKeyKey]}
 	authority, err := access.ParseAuthority(pair)
@@ -53,13 +57,16 @@ func CompleteKeys(found map[string][]byte, hosts []string, now time.Time) (map[s
 	}, nil
 }
 
-// keys are what the webhook shows.
+// keys provides the serving certificate of the webhook.
 type keys interface {
+	// certificate returns the current certificate. It has the type of
+	// tls.Config.GetCertificate.
 	certificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// keep keeps them good until ctx ends.
+	// keep keeps the certificate up to date until ctx ends.
 	keep(ctx context.Context)
 }
 
+// openKeys returns the keys in the files of the config, or else those in the Secret.
 func openKeys(ctx context.Context, config Config, client kubernetes.Interface) (keys, error) {
 	if config.CertFile != "" || config.KeyFile != "" {
 		return openFiles(config.CertFile, config.KeyFile)
@@ -72,10 +79,10 @@ func openKeys(ctx context.Context, config Config, client kubernetes.Interface) (
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the webhook: %w", err)
 	}
-	return kept, kept.take(found)
+	return kept, kept.use(found)
 }
 
-// secretKeys are those of the Secret, whatever becomes of it.
+// secretKeys is the certificate in the Secret.
 type secretKeys struct {
 	client  kubernetes.Interface
 	current atomic.Pointer[tls.Certificate]
@@ -85,8 +92,8 @@ func (k *secretKeys) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return k.current.Load(), nil
 }
 
-// take shows the certificate of the Secret from now on.
-func (k *secretKeys) take(found *corev1.Secret) error {
+// use makes the certificate in the Secret the current one.
+func (k *secretKeys) use(found *corev1.Secret) error {
 	pair, err := tls.X509KeyPair(found.Data[corev1.TLSCertKey], found.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return fmt.Errorf("certificate of the webhook: secret %s/%s: %w", found.Namespace, found.Name, err)
@@ -95,15 +102,15 @@ func (k *secretKeys) take(found *corev1.Secret) error {
 	return nil
 }
 
-// keep follows the Secret, and renews its certificate. A Secret that is deleted or
-// broken leaves what was there last.
+// keep watches the Secret and renews its certificate. If the Secret is deleted or not valid,
+// the last certificate stays in use.
 func (k *secretKeys) keep(ctx context.Context) {
-	look := func(obj any) {
+	update := func(obj any) {
 		found, isSecret := obj.(*corev1.Secret)
 		if !isSecret {
 			return
 		}
-		err := k.take(found)
+		err := k.use(found)
 		if err == nil {
 			err = k.renew(ctx, found)
 		}
@@ -111,19 +118,20 @@ func (k *secretKeys) keep(ctx context.Context) {
 			klog.ErrorS(err, "certificate of the webhook is not renewed")
 		}
 	}
-	one := cache.NewListWatchFromClient(k.client.CoreV1().RESTClient(), "secrets", Namespace, fields.OneTermEqualSelector("metadata.name", Secret))
+	one := cache.NewListWatchFromClient(k.client.CoreV1().RESTClient(), "secrets", Namespace,
+		fields.OneTermEqualSelector("metadata.name", Secret))
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: one, ObjectType: &corev1.Secret{}, ResyncPeriod: lookEvery,
-		Handler: cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, obj any) { look(obj) }},
+		ListerWatcher: one, ObjectType: &corev1.Secret{}, ResyncPeriod: renewalInterval,
+		Handler: cache.ResourceEventHandlerFuncs{AddFunc: update, UpdateFunc: func(_, obj any) { update(obj) }},
 	})
 	informer.RunWithContext(ctx)
 }
 
-// renew replaces a certificate that is near its end by one for the same hosts. The
-// authority is for package setup to replace, with all who trust it.
+// renew replaces a certificate that expires soon by one for the same hosts. It does not
+// replace the authority: package setup does that, and updates the webhook configurations.
 func (k *secretKeys) renew(ctx context.Context, found *corev1.Secret) error {
 	if len(found.Data[AuthorityKeyKey]) == 0 {
-		return nil // it is somebody else's to renew
+		return nil // without the key of the authority, another program renews the Secret
 	}
 	hosts, err := hostsOf(k.current.Load())
 	if err != nil {
@@ -140,11 +148,12 @@ func (k *secretKeys) renew(ctx context.Context, found *corev1.Secret) error {
 	renewed.Data = data
 	_, err = k.client.CoreV1().Secrets(Namespace).Update(ctx, renewed, metav1.UpdateOptions{FieldManager: Name})
 	if apierrors.IsConflict(err) {
-		return nil // a replica was faster
+		return nil // another replica has renewed it
 	}
 	return err
 }
 
+// hostsOf returns the host names and IP addresses of a certificate.
 func hostsOf(pair *tls.Certificate) ([]string, error) {
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 
 const day = 24 * time.Hour
 
+// certificate decodes one of the certificates in the Secret.
 func certificate(t *testing.T, keys map[string][]byte, name string) *x509.Certificate {
 	t.Helper()
 	block, _ := pem.Decode(keys[name])
 	if block == nil {
-		t.Fatalf("%s: no PEM", name)
+		t.Fatalf("%s: not PEM", name)
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -29,7 +30,7 @@ func TestCompleteKeys(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	hosts := []string{"kudo-webhook.kudo-system.svc", "10.0.0.7"}
-	made := func(t *testing.T, ago time.Duration) map[string][]byte {
+	created := func(t *testing.T, ago time.Duration) map[string][]byte {
 		t.Helper()
 		keys, err := manager.CompleteKeys(nil, hosts, now.Add(-ago))
 		if err != nil {
@@ -49,20 +50,23 @@ func TestCompleteKeys(t *testing.T) {
 		sameAuthority, sameServing bool
 	}{
 		"none":                        {hosts: hosts},
-		"good":                        {found: made(t, 0), hosts: hosts, sameAuthority: true, sameServing: true},
-		"good for one of many":        {found: made(t, 0), hosts: hosts[1:], sameAuthority: true, sameServing: true},
-		"in use":                      {found: made(t, 300*day), hosts: hosts, sameAuthority: true, sameServing: true},
-		"near its end":                {found: made(t, 320*day), hosts: hosts, sameAuthority: true},
-		"past its end":                {found: made(t, 400*day), hosts: hosts, sameAuthority: true},
-		"for another host":            {found: made(t, 0), hosts: []string{"kudo.example.com"}, sameAuthority: true},
-		"without a key":               {found: without(made(t, 0), "tls.key"), hosts: hosts, sameAuthority: true},
-		"without the authority's key": {found: without(made(t, 0), "ca.key"), hosts: hosts},
-		"the authority near its end":  {found: made(t, 9*365*day), hosts: hosts},
-		"something else altogether":   {found: map[string][]byte{"ca.crt": []byte("?"), "tls.crt": []byte("?")}, hosts: hosts},
-		"signed by another authority": {found: map[string][]byte{"ca.crt": made(t, 0)["ca.crt"], "tls.crt": made(t, 0)["tls.crt"]}, hosts: hosts},
-		"keys that have been exchanged": {found: func() map[string][]byte {
-			keys := made(t, 0)
-			keys["ca.key"] = made(t, 0)["ca.key"]
+		"valid":                       {found: created(t, 0), hosts: hosts, sameAuthority: true, sameServing: true},
+		"valid for more hosts":        {found: created(t, 0), hosts: hosts[1:], sameAuthority: true, sameServing: true},
+		"valid for two months":        {found: created(t, 300*day), hosts: hosts, sameAuthority: true, sameServing: true},
+		"expires soon":                {found: created(t, 320*day), hosts: hosts, sameAuthority: true},
+		"expired":                     {found: created(t, 400*day), hosts: hosts, sameAuthority: true},
+		"for another host":            {found: created(t, 0), hosts: []string{"kudo.example.com"}, sameAuthority: true},
+		"without a key":               {found: without(created(t, 0), "tls.key"), hosts: hosts, sameAuthority: true},
+		"without the authority's key": {found: without(created(t, 0), "ca.key"), hosts: hosts},
+		"the authority expires soon":  {found: created(t, 9*365*day), hosts: hosts},
+		"not certificates":            {found: map[string][]byte{"ca.crt": []byte("?"), "tls.crt": []byte("?")}, hosts: hosts},
+		"signed by another authority": {
+			found: map[string][]byte{"ca.crt": created(t, 0)["ca.crt"], "tls.crt": created(t, 0)["tls.crt"]},
+			hosts: hosts,
+		},
+		"another key of the authority": {found: func() map[string][]byte {
+			keys := created(t, 0)
+			keys["ca.key"] = created(t, 0)["ca.key"]
 			return keys
 		}(), hosts: hosts},
 	} {
@@ -82,7 +86,8 @@ func TestCompleteKeys(t *testing.T) {
 			roots.AddCert(certificate(t, got, "ca.crt"))
 			for _, host := range test.hosts {
 				serving := certificate(t, got, "tls.crt")
-				if _, err := serving.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now.Add(50 * day)}); err != nil {
+				options := x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now.Add(50 * day)}
+				if _, err := serving.Verify(options); err != nil {
 					t.Errorf("%s: %v", host, err)
 				}
 			}

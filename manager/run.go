@@ -20,44 +20,44 @@ import (
 )
 
 const (
-	// Namespace has everything of the manager that lives in one.
+	// Namespace is the namespace of the manager's namespaced objects.
 	Namespace = "kudo-system"
-	// Name is that of the manager: of its Lease, its account and its workload.
+	// Name is the name of the manager's Lease, ServiceAccount and Deployment.
 	Name = "kudo-manager"
-	// Secret has the keys of the webhook.
+	// Secret is the name of the Secret with the keys of the webhook.
 	Secret = "kudo-webhook"
 )
 
-// ErrBuiltIn says that a server admits and runs operator packages itself. A second
-// controller would run every plan twice.
+// ErrBuiltIn is returned for a server that has operator packages built in. A second controller
+// would run every plan twice.
 var ErrBuiltIn = errors.New("this server admits and runs operator packages itself")
 
-// Config says which cluster, and where the manager is reached.
+// Config is the configuration of a manager.
 type Config struct {
-	// Client is the way to the API server, with the rights that package setup gives
-	// the manager. It is copied; its rate limit is not used.
+	// Client is the config of the API server, with the rights that package setup grants the
+	// manager. It is copied; its rate limit is not used.
 	Client *rest.Config
-	// Webhook is where reviews come in, over TLS. It is closed by Run.
+	// Webhook is the listener for reviews, over TLS. Run closes it.
 	Webhook net.Listener
-	// Health is where /healthz, /readyz and /metrics are, in plain HTTP; nil is
-	// nowhere. It is closed by Run.
+	// Health is the listener for /healthz, /readyz and /metrics, over plain HTTP. It may be
+	// nil. Run closes it.
 	Health net.Listener
-	// CertFile and KeyFile are the certificate of the webhook; empty is that of the
-	// Secret.
+	// CertFile and KeyFile hold the certificate of the webhook. If they are empty, the
+	// certificate in the Secret is used.
 	CertFile, KeyFile string
-	// Unattended means that nobody may be there who runs workloads: an object
-	// whose status nobody ever set is not waited for.
+	// Unattended is for a cluster without workload controllers. Plans then do not wait for
+	// objects whose status no controller has set.
 	Unattended bool
-	// Identity tells this process from its replicas; empty is the host's name with
-	// a random part.
+	// Identity is the identity of this replica in the Lease. It defaults to the name of the
+	// host and a random suffix.
 	Identity string
-	// Ready is called once, when reviews are answered; nil is for nobody.
+	// Ready is called once, when the webhook accepts reviews. It may be nil.
 	Ready func()
 }
 
-// Run answers reviews and, while this process leads and a webhook guards Instances,
-// runs plans. It blocks until ctx ends. Its errors are those of a config that cannot
-// work, and of a listener that broke.
+// Run serves the webhook. It also runs plans, while this process is the leader and the API
+// server sends every write of Instances to the webhook. It blocks until ctx ends. It returns
+// an error if the config cannot work or a listener fails.
 func Run(ctx context.Context, config Config) error {
 	defer closeAll(config.Webhook, config.Health)
 	if config.Client == nil || config.Webhook == nil {
@@ -97,7 +97,7 @@ func Run(ctx context.Context, config Config) error {
 	return run(ctx, parts{config: config, client: typed, keys: keys, reviews: reviews, health: healthServer()})
 }
 
-// parts are what runs.
+// parts are the parts of a running manager.
 type parts struct {
 	config          Config
 	client          kubernetes.Interface
@@ -105,8 +105,8 @@ type parts struct {
 	reviews, health *http.Server
 }
 
-// run stops in an order that refuses nothing: plans are put down and the Lease is
-// handed over while reviews are still answered.
+// run starts all parts. At the end it first stops the controller and releases the Lease, and
+// then the servers. The webhook therefore still answers reviews while the controller stops.
 func run(ctx context.Context, p parts) error {
 	leading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -130,7 +130,7 @@ func run(ctx context.Context, p parts) error {
 		p.config.Ready()
 	}
 
-	err := whileGuarded(leading, p.client, p.lead)
+	err := whileCovered(leading, p.client, p.lead)
 	end()
 	servers.Wait()
 	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {
@@ -139,7 +139,7 @@ func run(ctx context.Context, p parts) error {
 	return err
 }
 
-// lead runs plans whenever this process leads.
+// lead runs the controller whenever this process is the leader.
 func (p parts) lead(ctx context.Context) error {
 	election := lifecycle.Election{Client: p.config.Client, Namespace: Namespace, Name: Name, Identity: p.config.Identity}
 	return lifecycle.Lead(ctx, election, func(ctx context.Context) error {

@@ -23,7 +23,7 @@ import (
 	"holdfast.dev/holdfast/manager/setup"
 )
 
-// cluster is one that is set up for a manager on this host.
+// cluster starts a server that is set up for a manager on this host.
 func cluster(t *testing.T) *servertest.Server {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{WithoutOperators: true})
@@ -38,8 +38,8 @@ func cluster(t *testing.T) *servertest.Server {
 	return server
 }
 
-// run runs a manager until the test ends, and gives the addresses of its webhook
-// and its health.
+// run runs a manager until the test ends. It returns the addresses of its webhook and of its
+// health checks.
 func run(t *testing.T, config manager.Config) (webhook, health string) {
 	t.Helper()
 	var err error
@@ -68,8 +68,9 @@ func run(t *testing.T, config manager.Config) (webhook, health string) {
 	return config.Webhook.Addr().String(), config.Health.Addr().String()
 }
 
-// shown is the certificate that an address shows, if an authority vouches for it.
-func shown(t *testing.T, address string, authority []byte) *x509.Certificate {
+// served returns the certificate that an address serves, nil if the authority has not signed
+// it.
+func served(t *testing.T, address string, authority []byte) *x509.Certificate {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
@@ -82,13 +83,13 @@ func shown(t *testing.T, address string, authority []byte) *x509.Certificate {
 	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0]
 }
 
-// A certificate near its end is renewed, by the authority that it has, and shown
-// without a restart. One that somebody else brings is shown too.
+// TestRenewal checks that the manager renews a certificate that expires soon, with the same
+// authority, and uses it without a restart. It also uses keys that another client stores.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	server := cluster(t)
 	secrets := server.Client(t).CoreV1().Secrets(manager.Namespace)
-	bring := func(keys map[string][]byte) {
+	store := func(keys map[string][]byte) {
 		t.Helper()
 		servertest.Eventually(t, "the secret has other keys", func() bool {
 			secret, err := secrets.Get(t.Context(), manager.Secret, metav1.GetOptions{})
@@ -102,17 +103,17 @@ func TestRenewal(t *testing.T) {
 	}
 	keys := func(ago time.Duration) map[string][]byte {
 		t.Helper()
-		made, err := manager.CompleteKeys(nil, []string{"127.0.0.1"}, time.Now().Add(-ago))
+		created, err := manager.CompleteKeys(nil, []string{"127.0.0.1"}, time.Now().Add(-ago))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return made
+		return created
 	}
 	old := keys(320 * day)
-	bring(old)
+	store(old)
 	webhook, health := run(t, manager.Config{Client: server.Config(t)})
-	servertest.Eventually(t, "a certificate for another year is shown", func() bool {
-		cert := shown(t, webhook, old["ca.crt"])
+	servertest.Eventually(t, "a certificate for another year", func() bool {
+		cert := served(t, webhook, old["ca.crt"])
 		return cert != nil && time.Until(cert.NotAfter) > 300*day
 	})
 	secret, err := secrets.Get(t.Context(), manager.Secret, metav1.GetOptions{})
@@ -120,15 +121,17 @@ func TestRenewal(t *testing.T) {
 		t.Errorf("the secret is not renewed by its authority: %v", err)
 	}
 	other := keys(0)
-	bring(other)
-	servertest.Eventually(t, "the certificate of another is shown", func() bool { return shown(t, webhook, other["ca.crt"]) != nil })
-	// What cannot be used is not.
-	bring(map[string][]byte{"tls.crt": []byte("?"), "tls.key": []byte("?")})
-	if shown(t, webhook, other["ca.crt"]) == nil {
-		t.Error("the last good certificate is gone")
+	store(other)
+	servertest.Eventually(t, "the other certificate", func() bool { return served(t, webhook, other["ca.crt"]) != nil })
+	// Invalid keys are ignored.
+	store(map[string][]byte{"tls.crt": []byte("?"), "tls.key": []byte("?")})
+	if served(t, webhook, other["ca.crt"]) == nil {
+		t.Error("the last valid certificate is not used")
 	}
 
-	for path, want := range map[string]string{"/healthz": "ok", "/livez": "ok", "/readyz": "ok", "/metrics": "go_goroutines"} {
+	for path, want := range map[string]string{
+		"/healthz": "ok", "/livez": "ok", "/readyz": "ok", "/metrics": "go_goroutines",
+	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+health+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +148,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// A certificate may come from files.
+// TestFiles checks that the manager uses a certificate from files.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	server := cluster(t)
@@ -162,14 +165,15 @@ func TestFiles(t *testing.T) {
 	webhook, _ := run(t, manager.Config{
 		Client: server.Config(t), CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
 	})
-	if shown(t, webhook, keys["ca.crt"]) == nil {
-		t.Error("another certificate is shown")
+	if served(t, webhook, keys["ca.crt"]) == nil {
+		t.Error("another certificate is used")
 	}
 }
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	if err := manager.Run(t.Context(), manager.Config{}); err == nil || err.Error() != "manager: a client and a listener are required" {
+	err := manager.Run(t.Context(), manager.Config{})
+	if err == nil || err.Error() != "manager: a client and a listener are required" {
 		t.Errorf("no client: %v", err)
 	}
 }

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// A review is small and its answer quick; who is slower than this is stuck.
+	// readTimeout and writeTimeout bound one review, which is small.
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	// drainTimeout is how long a shutdown waits for reviews under way.
+	// drainTimeout is the time that a shutdown waits for open requests.
 	drainTimeout = 4 * time.Second
 )
 
-// serve serves until ctx ends and what is under way is answered.
+// serve serves until ctx ends, and then waits for open requests.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	server.ReadTimeout, server.WriteTimeout = readTimeout, writeTimeout
-	drained := make(chan error, 1)
+	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {
-		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
-		drained <- server.Shutdown(draining)
+		stopped <- server.Shutdown(limited)
 	})()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve at %s: %w", listener.Addr(), err)
 	}
-	return <-drained
+	return <-stopped
 }
 
-// healthServer tells whether the process is there, and what it counts. It has a
-// certificate before it listens, so to be there is to be ready.
+// healthServer serves the health checks and the metrics. The checks always succeed: Run starts
+// the server only after it has the certificate of the webhook, so the process is ready.
 func healthServer() *http.Server {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {

@@ -1,12 +1,11 @@
-// Package setup makes a cluster that does not run operator packages itself one that
-// does: the kinds, the webhook that admits what is written, and package manager with
-// the rights it needs.
+// Package setup installs operator packages on a cluster that does not have them built in: the
+// three kinds, the webhook configurations, and the manager with the rights that it needs.
 //
 //	installer, err := setup.New(config)
 //	err = installer.Install(ctx, setup.Config{Image: image}, report)
 //	err = installer.Wait(ctx)
 //
-// Install is idempotent: what is as it should be stays as it is, keys too. The
-// webhook comes before the kinds, and refuses what it cannot be asked about, so that
-// no Instance is ever written that nobody judged.
+// Install is idempotent: it changes only objects that differ, and keeps valid keys. It creates
+// the webhook configurations before the kinds, with failure policy Fail. No Instance can
+// therefore be written without the webhook.
 package setup

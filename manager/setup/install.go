@@ -18,25 +18,26 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// fieldManager owns what is installed.
+// fieldManager is the field manager of all installed objects.
 const fieldManager = "holdfast-kudo-init"
 
-// Installer installs on one cluster.
+// Installer installs operator packages on one cluster.
 type Installer struct {
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
 }
 
-// Outcome is what became of an object: "created", "configured", "unchanged" or
-// "deleted".
+// Outcome tells what Install did with an object.
 type Outcome struct {
 	Object *unstructured.Unstructured
-	What   string
+	// What is "created", "configured", "unchanged" or "deleted".
+	What string
 }
 
-// New speaks to the cluster of an administrator's config, which is copied.
+// New returns an Installer for the cluster of a config, which needs the rights of an
+// administrator. The config is copied.
 func New(config *rest.Config) (*Installer, error) {
-	// A few requests, one after the other: client-go's limit would only add delay.
+	// The installer makes few requests, which need no rate limit.
 	config = rest.CopyConfig(config)
 	config.QPS, config.RateLimiter = -1, nil
 	typed, err := kubernetes.NewForConfig(config)
@@ -50,8 +51,8 @@ func New(config *rest.Config) (*Installer, error) {
 	return &Installer{typed: typed, dynamic: untyped}, nil
 }
 
-// Install makes the cluster what config says and reports each object. On a cluster
-// that runs operator packages itself it does nothing: manager.ErrBuiltIn.
+// Install applies all objects and reports the outcome of each. On a cluster that has operator
+// packages built in it does nothing and returns manager.ErrBuiltIn.
 func (i *Installer) Install(ctx context.Context, config Config, report func(Outcome)) error {
 	builtIn, err := manager.BuiltIn(ctx, i.typed.Discovery().RESTClient())
 	if err != nil {
@@ -60,7 +61,7 @@ func (i *Installer) Install(ctx context.Context, config Config, report func(Outc
 	if builtIn {
 		return manager.ErrBuiltIn
 	}
-	if err := i.withoutKUDO(ctx); err != nil {
+	if err := i.checkNoKUDO(ctx); err != nil {
 		return err
 	}
 	if config.Keys, err = i.keys(ctx, config); err != nil {
@@ -70,7 +71,7 @@ func (i *Installer) Install(ctx context.Context, config Config, report func(Outc
 	if err != nil {
 		return err
 	}
-	if err := i.unforged(ctx); err != nil {
+	if err := i.checkRequesters(ctx); err != nil {
 		return err
 	}
 	for _, object := range objects {
@@ -83,8 +84,9 @@ func (i *Installer) Install(ctx context.Context, config Config, report func(Outc
 	return i.removeWorkload(ctx, config, report)
 }
 
-// withoutKUDO refuses a cluster where KUDO itself runs: both would run each plan.
-func (i *Installer) withoutKUDO(ctx context.Context) error {
+// checkNoKUDO returns an error if KUDO runs on the cluster, because it would also run each
+// plan.
+func (i *Installer) checkNoKUDO(ctx context.Context) error {
 	const name = "kudo-controller-manager"
 	_, err := i.typed.AppsV1().StatefulSets(manager.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -93,10 +95,11 @@ func (i *Installer) withoutKUDO(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("KUDO runs on this cluster, and would run every plan as well: delete the StatefulSet %s/%s and KUDO's webhook first", manager.Namespace, name)
+	return fmt.Errorf("KUDO runs on this cluster, and would run every plan as well: "+
+		"delete the StatefulSet %s/%s and KUDO's webhook first", manager.Namespace, name)
 }
 
-// keys are those of the Secret, made good where they are not.
+// keys returns the keys in the Secret, completed by manager.CompleteKeys.
 func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte, error) {
 	found, err := i.typed.CoreV1().Secrets(manager.Namespace).Get(ctx, manager.Secret, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -109,26 +112,28 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 	return keys, nil
 }
 
-// unforged refuses Instances that say with whose rights their plans run, where
-// there is no webhook that made sure of it.
-func (i *Installer) unforged(ctx context.Context) error {
-	configuration, err := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, manager.Webhooks, metav1.GetOptions{})
+// checkRequesters returns an error if there are Instances with a requester although no webhook
+// has covered their writes. A client may have forged the requester, with whose rights the
+// plans of the Instance would run.
+func (i *Installer) checkRequesters(ctx context.Context) error {
+	configurations := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	configuration, err := configurations.Get(ctx, manager.Webhooks, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	if err == nil && manager.Guards(configuration) == nil {
+	if err == nil && manager.CheckCoverage(configuration) == nil {
 		return nil
 	}
 	list, err := i.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // the kind is not there yet
+		return nil // the kind does not exist yet
 	}
 	if err != nil {
 		return err
 	}
 	var found []string
 	for _, item := range list.Items {
-		if _, says := item.GetAnnotations()[api.RequesterAnnotation]; says {
+		if _, exists := item.GetAnnotations()[api.RequesterAnnotation]; exists {
 			found = append(found, item.GetNamespace()+"/"+item.GetName())
 		}
 	}
@@ -140,8 +145,8 @@ func (i *Installer) unforged(ctx context.Context) error {
 		api.RequesterAnnotation, strings.Join(found, ", "), api.RequesterAnnotation)
 }
 
-// removeWorkload removes a manager of an earlier installation, if it is to run
-// elsewhere now.
+// removeWorkload deletes the Deployment and Service of an earlier installation if the manager
+// now runs outside the cluster.
 func (i *Installer) removeWorkload(ctx context.Context, config Config, report func(Outcome)) error {
 	if config.WebhookURL == nil {
 		return nil
@@ -162,6 +167,7 @@ func (i *Installer) removeWorkload(ctx context.Context, config Config, report fu
 	return nil
 }
 
+// apply applies an object and returns what it did.
 func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured) (string, error) {
 	resource := i.resource(object)
 	before, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
@@ -169,8 +175,10 @@ func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured
 		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	existed := err == nil
-	// What is installed is ours; somebody who scaled the Deployment scales it again.
-	applied, err := resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	// With force, changes by other managers, such as another number of replicas, are
+	// overwritten.
+	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	applied, err := resource.Apply(ctx, object.GetName(), object, options)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
@@ -182,7 +190,8 @@ func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured
 	return "configured", nil
 }
 
-// resource is where an object is; all our kinds have regular plurals.
+// resource returns the client for the resource of an object. The plurals of all installed
+// kinds are regular, so they can be guessed.
 func (i *Installer) resource(object *unstructured.Unstructured) dynamic.ResourceInterface {
 	plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 	if object.GetNamespace() == "" {

@@ -20,19 +20,19 @@ import (
 //go:embed objects/*.yaml
 var files embed.FS
 
-// Config says what is to be there.
+// Config is the configuration of an installation.
 type Config struct {
-	// Image of the manager. Its entry point is the program holdfast.
+	// Image is the image of the manager. Its entry point is the program holdfast.
 	Image string
-	// WebhookURL is where a manager outside of the cluster answers; nil is for one
-	// that runs as a Deployment, behind a Service.
+	// WebhookURL is the URL of a manager outside the cluster. If it is nil, the manager runs
+	// as a Deployment, behind a Service.
 	WebhookURL *url.URL
-	// Keys of the webhook, by manager.CompleteKeys for Hosts. Install finds those
-	// that are there, or makes them.
+	// Keys is the content of the Secret, from manager.CompleteKeys for Hosts. Install sets it
+	// from the existing Secret.
 	Keys map[string][]byte
 }
 
-// Hosts are what the certificate of the webhook is for.
+// Hosts returns the hosts of the webhook's certificate.
 func (c Config) Hosts() []string {
 	if c.WebhookURL != nil {
 		return []string{c.WebhookURL.Hostname()}
@@ -41,7 +41,7 @@ func (c Config) Hosts() []string {
 	return []string{service, service + ".cluster.local"}
 }
 
-// Objects are everything, in the order in which it is to be applied.
+// Objects returns all objects of an installation, in the order in which they are applied.
 func Objects(config Config) ([]*unstructured.Unstructured, error) {
 	all, err := read("cluster")
 	if err != nil {
@@ -79,7 +79,7 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// encoded are keys as a Secret has them in JSON.
+// encoded returns the keys as the data of a Secret in JSON.
 func encoded(keys map[string][]byte) map[string]any {
 	data := make(map[string]any, len(keys))
 	for name, text := range keys {
@@ -88,7 +88,7 @@ func encoded(keys map[string][]byte) map[string]any {
 	return data
 }
 
-// webhooks are those that the API server asks, with how it reaches them.
+// webhooks returns the webhook configurations, with the address of the manager.
 func webhooks(config Config) ([]*unstructured.Unstructured, error) {
 	all, err := read("webhooks")
 	if err != nil {
@@ -103,21 +103,21 @@ func webhooks(config Config) ([]*unstructured.Unstructured, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
 			}
-			reached := map[string]any{"caBundle": bundle}
+			client := map[string]any{"caBundle": bundle}
 			if config.WebhookURL != nil {
-				reached["url"] = config.WebhookURL.JoinPath(path).String()
+				client["url"] = config.WebhookURL.JoinPath(path).String()
 			} else {
-				reached["service"] = map[string]any{
+				client["service"] = map[string]any{
 					"namespace": manager.Namespace, "name": manager.Secret, "path": path, "port": int64(443),
 				}
 			}
-			hook["clientConfig"] = reached
+			hook["clientConfig"] = client
 		}
 	}
 	return all, nil
 }
 
-// workload is what runs the manager in the cluster.
+// workload returns the Deployment of the manager and its Service.
 func workload(config Config) ([]*unstructured.Unstructured, error) {
 	all, err := read("workload")
 	if err != nil {
@@ -140,8 +140,8 @@ func workload(config Config) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// definitions are those of the kinds, without the keywords that are ours: another
-// server refuses to apply what it does not know. What they say, the webhook holds.
+// definitions returns the definitions of the three kinds without our schema keywords, which
+// other servers refuse. The webhook enforces what these keywords say.
 func definitions() ([]*unstructured.Unstructured, error) {
 	texts, err := api.CustomResourceDefinitions()
 	if err != nil {
@@ -153,14 +153,14 @@ func definitions() ([]*unstructured.Unstructured, error) {
 		if err := yaml.Unmarshal(text, &object.Object); err != nil {
 			return nil, fmt.Errorf("definition of a kind: %w", err)
 		}
-		dropOurs(object.Object["spec"])
+		dropKeywords(object.Object["spec"])
 		all = append(all, object)
 	}
 	return all, nil
 }
 
-// dropOurs drops our keywords from everything in a definition.
-func dropOurs(node any) {
+// dropKeywords removes our schema keywords from a node and everything below it.
+func dropKeywords(node any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for _, keyword := range []string{
@@ -170,16 +170,16 @@ func dropOurs(node any) {
 			delete(node, keyword)
 		}
 		for value := range maps.Values(node) {
-			dropOurs(value)
+			dropKeywords(value)
 		}
 	case []any:
 		for _, value := range node {
-			dropOurs(value)
+			dropKeywords(value)
 		}
 	}
 }
 
-// read reads the objects of a file of ours.
+// read decodes the objects of an embedded file.
 func read(name string) ([]*unstructured.Unstructured, error) {
 	text, err := files.ReadFile("objects/" + name + ".yaml")
 	if err != nil {

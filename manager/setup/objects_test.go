@@ -27,6 +27,8 @@ import (
 	"holdfast.dev/holdfast/manager/setup"
 )
 
+// objects returns the objects of an installation. With an address, the manager runs outside
+// the cluster.
 func objects(t *testing.T, address string) []*unstructured.Unstructured {
 	t.Helper()
 	config := setup.Config{Image: "holdfast:test"}
@@ -47,8 +49,7 @@ func objects(t *testing.T, address string) []*unstructured.Unstructured {
 	return all
 }
 
-// What is not there is not written before it is judged, and nothing is without its
-// namespace.
+// TestOrder checks that the namespace comes first and that the webhooks come before the kinds.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -59,7 +60,8 @@ func TestOrder(t *testing.T) {
 		"Namespace kudo-system", "ServiceAccount kudo-manager", "ClusterRole kudo-manager", "ClusterRoleBinding kudo-manager",
 		"Role kudo-manager", "RoleBinding kudo-manager", "ClusterRole kudo-edit", "ClusterRole kudo-view", "Secret kudo-webhook",
 		"MutatingWebhookConfiguration kudo-webhook", "ValidatingWebhookConfiguration kudo-webhook",
-		"CustomResourceDefinition operators.kudo.dev", "CustomResourceDefinition operatorversions.kudo.dev", "CustomResourceDefinition instances.kudo.dev",
+		"CustomResourceDefinition operators.kudo.dev", "CustomResourceDefinition operatorversions.kudo.dev",
+		"CustomResourceDefinition instances.kudo.dev",
 		"Service kudo-webhook", "Deployment kudo-manager",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -67,7 +69,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A stock server knows every field, and its rules for definitions hold.
+// TestStockTypes checks that a stock Kubernetes server knows every field of the objects, and
+// that the definitions pass its validation.
 func TestStockTypes(t *testing.T) {
 	t.Parallel()
 	scheme := runtime.NewScheme()
@@ -102,7 +105,7 @@ func TestStockTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, wrong := range apiextensionsvalidation.ValidateCustomResourceDefinition(t.Context(), internal) {
-			// The server itself fills that in.
+			// The server sets this field itself.
 			if wrong.Field != "status.storedVersions" {
 				t.Errorf("%s: %v", name, wrong)
 			}
@@ -110,8 +113,9 @@ func TestStockTypes(t *testing.T) {
 	}
 }
 
-// TestReached: the API server trusts exactly the authority of the Secret.
-func TestReached(t *testing.T) {
+// TestClientConfig checks the addresses of the webhooks, and that they trust the authority in
+// the Secret.
+func TestClientConfig(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		address string
@@ -122,8 +126,14 @@ func TestReached(t *testing.T) {
 			"map[name:kudo-webhook namespace:kudo-system path:/validate port:443]",
 			"map[name:kudo-webhook namespace:kudo-system path:/validate port:443]",
 		}},
-		"outside":          {"https://10.0.0.7:9443", []string{"https://10.0.0.7:9443/mutate", "https://10.0.0.7:9443/validate", "https://10.0.0.7:9443/validate"}},
-		"outside, by path": {"https://a.example/kudo/", []string{"https://a.example/kudo/mutate", "https://a.example/kudo/validate", "https://a.example/kudo/validate"}},
+		"outside": {
+			"https://10.0.0.7:9443",
+			[]string{"https://10.0.0.7:9443/mutate", "https://10.0.0.7:9443/validate", "https://10.0.0.7:9443/validate"},
+		},
+		"outside, by path": {
+			"https://a.example/kudo/",
+			[]string{"https://a.example/kudo/mutate", "https://a.example/kudo/validate", "https://a.example/kudo/validate"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,22 +145,22 @@ func TestReached(t *testing.T) {
 				}
 				hooks, _ := object.Object["webhooks"].([]any)
 				for _, each := range hooks {
-					reached, _, err := unstructured.NestedMap(each.(map[string]any), "clientConfig")
+					client, _, err := unstructured.NestedMap(each.(map[string]any), "clientConfig")
 					if err != nil {
 						t.Fatal(err)
 					}
-					if reached["caBundle"] != authority || authority == "" {
-						t.Errorf("trusts %v", reached["caBundle"])
+					if client["caBundle"] != authority || authority == "" {
+						t.Errorf("trusts %v", client["caBundle"])
 					}
-					if reached["url"] != nil {
-						got = append(got, fmt.Sprint(reached["url"]))
+					if client["url"] != nil {
+						got = append(got, fmt.Sprint(client["url"]))
 					} else {
-						got = append(got, fmt.Sprint(reached["service"]))
+						got = append(got, fmt.Sprint(client["service"]))
 					}
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("reached by (-want +got):\n%s", diff)
+				t.Errorf("addresses (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -164,7 +174,7 @@ func TestPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "x-kubernetes-immutable") {
-		t.Error("a keyword that other servers do not know is printed")
+		t.Error("the output has a keyword that other servers do not know")
 	}
 	decoder := utilyaml.NewYAMLOrJSONDecoder(&text, 4096)
 	for _, want := range all {

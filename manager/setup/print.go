@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Print writes objects so that kubectl takes them: as YAML, a document each, or as
-// one List in JSON.
+// Print writes objects in a format for kubectl apply: yaml, one document per object, or json,
+// one List.
 func Print(out io.Writer, objects []*unstructured.Unstructured, format string) error {
 	switch format {
 	case "yaml":

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// probe is the name of an Instance, and of a version that there never is.
+	// probe is the name of an Instance, and of an OperatorVersion that does not exist.
 	probe = "kudo-init-probe"
-	// probeEvery is how often the webhook is tried.
-	probeEvery = 500 * time.Millisecond
+	// probeInterval is the interval at which the webhook is tried.
+	probeInterval = 500 * time.Millisecond
 )
 
-// Wait waits until Instances are judged: it tries to create one of a version that
-// does not exist, as a dry run, until it is refused for that very reason. Then the
-// kinds are served, the webhook is known to the server, and the manager answers.
+// Wait waits until the webhook is in force. It sends a dry run that creates an Instance of an
+// OperatorVersion which does not exist, until the server refuses it for that reason. Then the
+// server serves the kinds and calls the webhook, and the manager answers.
 func (i *Installer) Wait(ctx context.Context) error {
 	var last error
-	err := wait.PollUntilContextCancel(ctx, probeEvery, true, func(ctx context.Context) (bool, error) {
-		last = i.judged(ctx)
+	err := wait.PollUntilContextCancel(ctx, probeInterval, true, func(ctx context.Context) (bool, error) {
+		last = i.probe(ctx)
 		return last == nil, nil
 	})
 	if err != nil && last != nil {
@@ -38,7 +38,8 @@ func (i *Installer) Wait(ctx context.Context) error {
 	return err
 }
 
-func (i *Installer) judged(ctx context.Context) error {
+// probe returns nil if the webhook refuses the Instance.
+func (i *Installer) probe(ctx context.Context) error {
 	instance := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": api.GroupVersion.String(), "kind": "Instance",
 		"metadata": map[string]any{"name": probe},

@@ -19,28 +19,29 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Webhooks are the names of both configurations by which the API server asks.
+// Webhooks is the name of both webhook configurations.
 const Webhooks = "kudo-webhook"
 
-// whileGuarded runs something while the API server asks about Instances, and never
-// while it does not: whoever may write one could then have its plan run with the
-// rights of anybody.
-func whileGuarded(ctx context.Context, client kubernetes.Interface, run func(context.Context) error) error {
+// whileCovered calls run while the API server sends every write of an Instance to the
+// webhook, and cancels it while it does not. Otherwise a user that may write Instances could
+// set the requester of one and have its plan run with the rights of any other user.
+func whileCovered(ctx context.Context, client kubernetes.Interface, run func(context.Context) error) error {
 	states := make(chan bool, 1)
-	tell := func(why error) {
-		if why != nil {
-			klog.InfoS("plans are not run: instances can be written past the webhook", "configuration", Webhooks, "reason", why.Error())
+	publish := func(gap error) {
+		if gap != nil {
+			klog.InfoS("plans are not run: instances can be written past the webhook",
+				"configuration", Webhooks, "reason", gap.Error())
 		}
-		// Only the last state counts.
+		// Only the latest state counts, so an unread one is dropped.
 		select {
 		case <-states:
 		default:
 		}
-		states <- why == nil
+		states <- gap == nil
 	}
-	look := func(obj any) {
+	check := func(obj any) {
 		if configuration, is := obj.(*admissionregistrationv1.MutatingWebhookConfiguration); is {
-			tell(Guards(configuration))
+			publish(CheckCoverage(configuration))
 		}
 	}
 	one := cache.NewListWatchFromClient(client.AdmissionregistrationV1().RESTClient(), "mutatingwebhookconfigurations", "",
@@ -48,34 +49,34 @@ func whileGuarded(ctx context.Context, client kubernetes.Interface, run func(con
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: one, ObjectType: &admissionregistrationv1.MutatingWebhookConfiguration{},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    look,
-			UpdateFunc: func(_, obj any) { look(obj) },
-			DeleteFunc: func(any) { tell(errors.New("it is not there")) },
+			AddFunc:    check,
+			UpdateFunc: func(_, obj any) { check(obj) },
+			DeleteFunc: func(any) { publish(errors.New("it is not there")) },
 		},
 	})
-	var watching sync.WaitGroup
-	defer watching.Wait()
+	var watch sync.WaitGroup
+	defer watch.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watching.Go(func() { informer.RunWithContext(ctx) })
+	watch.Go(func() { informer.RunWithContext(ctx) })
 
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case guarded := <-states:
-			if !guarded {
+		case covered := <-states:
+			if !covered {
 				continue
 			}
 		}
-		if err := untilUnguarded(ctx, states, run); err != nil {
+		if err := untilUncovered(ctx, states, run); err != nil {
 			return err
 		}
 	}
 }
 
-// untilUnguarded runs something until it ends, or the guard does.
-func untilUnguarded(ctx context.Context, states <-chan bool, run func(context.Context) error) error {
+// untilUncovered calls run and waits until it returns. It cancels run when a state is false.
+func untilUncovered(ctx context.Context, states <-chan bool, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -84,8 +85,8 @@ func untilUnguarded(ctx context.Context, states <-chan bool, run func(context.Co
 		select {
 		case err := <-ended:
 			return err
-		case guarded := <-states:
-			if !guarded {
+		case covered := <-states:
+			if !covered {
 				cancel()
 				return <-ended
 			}
@@ -93,9 +94,9 @@ func untilUnguarded(ctx context.Context, states <-chan bool, run func(context.Co
 	}
 }
 
-// Guards says why a configuration lets Instances be written that the webhook has not
-// seen; nil if it does not.
-func Guards(configuration *admissionregistrationv1.MutatingWebhookConfiguration) error {
+// CheckCoverage returns an error if a webhook configuration lets any create or update of an
+// Instance bypass the webhook. The error tells how.
+func CheckCoverage(configuration *admissionregistrationv1.MutatingWebhookConfiguration) error {
 	i := slices.IndexFunc(configuration.Webhooks, func(webhook admissionregistrationv1.MutatingWebhook) bool {
 		return webhook.Name == "instances."+api.GroupVersion.Group
 	})
@@ -126,6 +127,7 @@ func Guards(configuration *admissionregistrationv1.MutatingWebhookConfiguration)
 	return nil
 }
 
+// selects reports whether a selector excludes anything.
 func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }
