@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# verify.sh checks what no compiler checks: the generated files are what `make generate` writes, every go.mod is tidy, and no
-# file contains a path that exists on one machine only. It reports everything that it finds. Run it at the root of the checkout.
+# verify.sh checks what no compiler checks:
+#
+# - the generated files are what `make generate` writes;
+# - every go.mod is tidy, and the root module and the test module use the same versions of their shared dependencies;
+# - no file contains a path that exists on one machine only.
+#
+# It reports everything that it finds. Run it at the root of the checkout.
 set -euo pipefail
 
 failed=0
@@ -27,6 +32,14 @@ for gomod in go.mod */go.mod; do
 	[ -e "$gomod" ] || continue
 	go -C "$(dirname "$gomod")" mod tidy -diff || complain "$gomod is not tidy: run go mod tidy in its directory"
 done
+
+# With another version of one dependency, Go compiles everything that depends on it twice.
+dependencies() {
+	go -C "$1" list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... | LC_ALL=C sort -u
+}
+while read -r module root_version test_version _; do
+	complain "$module is $root_version in go.mod and $test_version in test/go.mod: go get the newer version in both"
+done < <(LC_ALL=C join <(dependencies .) <(dependencies test) | awk '$2 != $3')
 
 here=$(printf '%s' "$PWD" | sed 's/[][\.*^$+?(){}|]/\\&/g')
 paths="(^|[^A-Za-z0-9_.-])($here|/home/[a-z][a-z0-9_-]*|/Users/[A-Za-z][A-Za-z0-9_-]*|/root)/|/go/pkg/[m]od/"
