@@ -1,6 +1,6 @@
-# The targets and what they promise; `make help` lists them.
+# `make help` lists the targets.
 #
-# Only Go, make, bash and git are needed: every other tool is built into bin/ from the versions that tools/go.mod pins,
+# You need Go, make, bash and git. Make builds every other tool into bin/, from the versions in tools/go.mod. It builds them
 # once, and again only when that file changes.
 
 SHELL := /usr/bin/env bash
@@ -13,20 +13,22 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 FUZZ      ?= .
 FUZZTIME  ?= 60s
-FUZZDIRS  ?= .
 SOAKTIME  ?= 5m
 HOLLOW    ?= 1000x10
 
-# Without C the binary is static, runs wherever Linux does, and is a quarter smaller: with it, a library that can load plugins
-# keeps the linker from leaving out what nobody calls.
+# Without C the binary is static, runs on any Linux, and is a quarter smaller: with C, a library that can load plugins keeps the
+# linker from removing unused code.
 export CGO_ENABLED := 0
 
-# The race detector does need C, and a compiler for it; Go reports CGO_ENABLED=0 where there is none.
+# The race detector needs C and a C compiler. Without a compiler, `go env` reports CGO_ENABLED=0.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 
-# Modules with Go code of ours: the root and, where it exists, the one with the end-to-end tests.
-MODULES := . $(patsubst %/go.mod,%,$(wildcard test/go.mod))
+# The modules with our Go code: the root, and the end-to-end tests.
+MODULES := . test
 SUBMAKE := $(MAKE) --no-print-directory
+
+# gotestsum prints one line per package and the output of failed tests.
+GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --
 
 .PHONY: build
 build: ## build bin/holdfast
@@ -36,12 +38,27 @@ build: ## build bin/holdfast
 run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
 	bin/holdfast serve $(ARGS)
 
-# What a change must pass. The steps stop at the first failure, the ones that answer soonest first.
+# For every save: under three minutes with warm caches. The tests that start a server are left out. tools/without-server.sh finds
+# them by their dependencies. Without the race detector these tests share their build with the linters, and Go caches their
+# results.
+.PHONY: check
+check: ## for every save: format, lint, the tests that start no server
+	@tools/step.sh format     $(SUBMAKE) check-format
+	@tools/step.sh lint       $(SUBMAKE) lint
+	@tools/step.sh unit       $(SUBMAKE) test-without-server
+	@echo "make check: every step passed"
+
+# For every commit: everything that a change must pass. It stops at the first step that fails, and the fast steps come first.
 #
-# Everything is compiled twice and no more: lint, the end-to-end tests and the benchmarks share plain builds, the tests of the
-# root module are built with the race detector. Fuzzing would be a third time, so its short form is for three engines, whose
-# imports are few; everywhere the seeds of a fuzz target are part of the tests. The short form of the soak tests is among the
-# tests as well, and the linters include go vet.
+# The steps are in this form to save time, above all with cold caches, where compiling and linking take most of it:
+#
+# - All code is compiled twice: once plain, for lint, the end-to-end tests and the benchmarks, and once with the race detector,
+#   for the tests of the root module. tools/verify.sh keeps the versions of shared dependencies equal in all modules, because one
+#   different version makes Go compile everything that depends on it again.
+# - Fuzzing would compile a third time, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
+#   its short form, and it keeps the target working. `make fuzz` does the fuzzing.
+# - Each benchmark runs once. The soak tests are among the tests, in a form that takes seconds; `make soak` runs them longer.
+# - go vet is one of the linters, so `go test` does not run it again.
 .PHONY: test
 test: ## everything a change must pass
 	@tools/step.sh tools      $(SUBMAKE) bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
@@ -51,19 +68,21 @@ test: ## everything a change must pass
 	@tools/step.sh lint       $(SUBMAKE) lint
 	@tools/step.sh unit       $(SUBMAKE) test-unit
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
-	@tools/step.sh fuzz       $(SUBMAKE) fuzz FUZZTIME=3s FUZZDIRS="schema immutability parameters"
 	@tools/step.sh bench      $(SUBMAKE) bench BENCHTIME=1x
 	@echo "make test: every step passed"
 
 .PHONY: test-unit
 test-unit: bin/gotestsum ## the root module's tests, with the race detector
 	@$(if $(RACE),true,echo "no C compiler: the tests run without the race detector")
-	CGO_ENABLED=$(if $(RACE),1,0) bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- $(RACE) -vet=off -shuffle=on -timeout 15m ./...
+	CGO_ENABLED=$(if $(RACE),1,0) $(GOTESTSUM) $(RACE) -vet=off -shuffle=on -timeout 15m ./...
+
+.PHONY: test-without-server
+test-without-server: bin/gotestsum ## the root module's tests that start no server
+	$(GOTESTSUM) -vet=off $$(tools/without-server.sh)
 
 .PHONY: test-end-to-end
 test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers, Helm
-	@if [ ! -d test ]; then echo "there is no directory test: nothing to run"; exit 0; fi; \
-	cd test && ../bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- -vet=off -timeout 15m ./...
+	cd test && $(GOTESTSUM) -vet=off -timeout 15m ./...
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
@@ -78,7 +97,7 @@ lint: bin/golangci-lint ## golangci-lint, every module
 	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: fmt
-fmt: bin/golangci-lint ## format the tree
+fmt: bin/golangci-lint ## format all Go files
 	bin/golangci-lint fmt
 
 .PHONY: check-format
@@ -86,37 +105,37 @@ check-format: bin/golangci-lint
 	@bin/golangci-lint fmt --diff || { echo "not formatted: run make fmt"; exit 1; }
 
 .PHONY: generate
-generate: bin/openapi-gen bin/controller-gen ## write the generated files anew
+generate: bin/openapi-gen bin/controller-gen ## write every generated file (zz_*, the definition of the controller tests)
 	tools/generate.sh .
 
 .PHONY: verify
-verify: bin/openapi-gen bin/controller-gen ## generated files and go.mod files are up to date, no machine's paths in the tree
+verify: bin/openapi-gen bin/controller-gen ## check generated files, go.mod files, and paths of one machine
 	tools/verify.sh
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (FUZZ=regexp chooses)
-	tools/fuzz.sh '$(FUZZTIME)' '$(FUZZ)' $(FUZZDIRS)
+	tools/fuzz.sh '$(FUZZTIME)' '$(FUZZ)'
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
-	@packages=$$({ grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=test --exclude-dir=bench . || true; } | xargs -r -n1 dirname | sort -u); \
-	if [ -z "$$packages" ]; then echo "there are no benchmarks: nothing to run"; exit 0; fi; \
-	go test -vet=off -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem $$packages
+	go test -vet=off -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem \
+		$$(grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
 
 .PHONY: hollow
-hollow: ## many node agents without files against one server (HOLLOW=NODESxPODS)
+hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS)
 	HOLDFAST_HOLLOW=$(HOLLOW) go test -vet=off -run '^$$' -bench HollowNodes -benchtime 1x -timeout 120m ./node
 
 .PHONY: soak
-soak: ## the tests that take long, for SOAKTIME (make test runs them for seconds)
-	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m ./apiserver ./apiserver/custom ./projection ./node
+soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
+	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m \
+		$$(grep -rlE '^func TestSoak' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
 
 .PHONY: figures
-figures: build ## the figures of the README
+figures: build ## measure the figures of the README
 	@tools/figures.sh
 
 .PHONY: vuln
-vuln: bin/govulncheck ## known vulnerabilities in what we call (asks the Go vulnerability database)
+vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database
 	bin/govulncheck ./...
 
 .PHONY: clean
@@ -125,14 +144,17 @@ clean: ## remove bin/
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The tools, at the versions of tools/go.mod.
-bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-bin/govulncheck:   TOOL := golang.org/x/vuln/cmd/govulncheck
-bin/gotestsum:     TOOL := gotest.tools/gotestsum
-bin/openapi-gen:   TOOL := k8s.io/kube-openapi/cmd/openapi-gen
-bin/controller-gen: TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
-bin/golangci-lint bin/govulncheck bin/gotestsum bin/openapi-gen bin/controller-gen: tools/go.mod tools/go.sum
-	go -C tools build -o ../bin/ $(TOOL)
+# The tools, at the versions of tools/go.mod. One command builds those that make test needs, so that Go compiles their shared
+# dependencies once and links one tool while it compiles the next.
+bin/golangci-lint bin/gotestsum bin/openapi-gen bin/controller-gen: bin/.tools
+bin/.tools: tools/go.mod tools/go.sum
+	go -C tools build -ldflags '-s -w' -o ../bin/ \
+		github.com/golangci/golangci-lint/v2/cmd/golangci-lint gotest.tools/gotestsum \
+		k8s.io/kube-openapi/cmd/openapi-gen sigs.k8s.io/controller-tools/cmd/controller-gen
+	@touch $@
+
+bin/govulncheck: tools/go.mod tools/go.sum
+	go -C tools build -o ../bin/ golang.org/x/vuln/cmd/govulncheck
 	@touch $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# figures.sh prints the figures of the README: time until a new server is ready, its memory at rest and the binary's size.
-# Run at the root of the checkout after make build, on a machine that does little else.
+# figures.sh prints the figures of the README: the time until a new server is ready, its memory at rest and the size of the
+# binary. Run it at the root of the checkout after make build, on a machine that is otherwise idle.
 set -euo pipefail
 
 dir=$(mktemp -d)

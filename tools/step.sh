@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# step.sh NAME COMMAND... runs one step of a longer job and says how it ended and how long it took.
+# step.sh NAME COMMAND... runs one step of a longer job, and prints whether it succeeded and how long it took.
 set -uo pipefail
 
 name=$1
