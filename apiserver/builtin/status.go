@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/apiserver/subresource"
+	"holdfast.dev/holdfast/apiserver/update"
 	"holdfast.dev/holdfast/native/rules"
 )
 
@@ -32,7 +33,11 @@ func (s statusStrategy) PrepareForUpdate(_ context.Context, newObj, oldObj runti
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
-func (statusStrategy) ValidateUpdate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+func (statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, validateStatus)
+}
+
+func validateStatus(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return rules.ValidateStatus(newObj, oldObj)
 }
 

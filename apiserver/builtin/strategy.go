@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/subresource"
+	"holdfast.dev/holdfast/apiserver/update"
 	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/frozen"
 	"holdfast.dev/holdfast/native/rules"
@@ -103,16 +104,28 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 		}
 		objectMeta(newObj).SetGeneration(generation)
 	}
-	s.ownership.Prepare(ctx, s.update(newObj, oldObj))
+	s.ownership.Prepare(ctx, s.owned(newObj, oldObj))
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	errs := append(rules.ValidateUpdate(newObj, oldObj), frozen.Check(newObj, oldObj)...)
-	return append(errs, s.ownership.Check(ctx, s.update(newObj, oldObj))...)
+	return update.Judge(ctx, newObj, oldObj, validate, checkFrozen, s.checkOwnership)
 }
 
-func (s strategy) update(newObj, oldObj runtime.Object) fieldownership.Update {
+func validate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return rules.ValidateUpdate(newObj, oldObj)
+}
+
+func checkFrozen(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return frozen.Check(newObj, oldObj)
+}
+
+func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return s.ownership.Check(ctx, s.owned(newObj, oldObj))
+}
+
+// owned describes an update to the checker of field ownership.
+func (s strategy) owned(newObj, oldObj runtime.Object) fieldownership.Update {
 	kind := s.kind.GroupVersionKind()
 	return fieldownership.Update{Kind: kind, Type: s.ownership.Type(kind.GroupKind()), Live: oldObj, New: newObj}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/apiserver/subresource"
+	"holdfast.dev/holdfast/apiserver/update"
 )
 
 // statusStrategy lets a write change the status and nothing else.
@@ -15,6 +17,11 @@ type statusStrategy struct{ strategy }
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (statusStrategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
 	keepAllButStatus(content(newObj), content(oldObj))
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, s.version.validateStatus)
 }
 
 // keepAllButStatus puts back what a write to the status leaves alone.
@@ -48,6 +55,6 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 // newStatus serves the status of objects on the store of the objects.
 func newStatus(v *version) *subresource.Status {
 	store := *v.store
-	store.BeginUpdate = v.beginStatusUpdate
+	store.BeginUpdate = v.compareStatusUpdate
 	return subresource.NewStatus(&store, statusStrategy{newStrategy(v)})
 }

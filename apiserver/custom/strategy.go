@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/apiserver/subresource"
+	"holdfast.dev/holdfast/apiserver/update"
 )
 
-// strategy is what a store asks about the objects of one version. Updates are
-// judged by beginUpdate, after the versions of the object were compared.
+// strategy prepares and validates the objects of one version.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -77,7 +77,7 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the resource
 // leaves the status alone where that has an endpoint of its own.
-func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
+func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	updated, old := content(newObj), content(oldObj)
 	s.version.keepStatus(updated, old)
 	generation := old.GetGeneration()
@@ -85,6 +85,7 @@ func (s strategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Obj
 		generation++
 	}
 	updated.SetGeneration(generation)
+	s.version.served.server.config.Ownership.Prepare(ctx, s.version.ownedUpdate(updated, old))
 }
 
 // keepStatus puts back what a write to the resource leaves alone.
@@ -113,6 +114,7 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	return append(errs, s.version.validator.Validate(ctx, u.Object, nil)...)
 }
 
+// validateKind says whether a new object is of the kind that its URL names.
 func (v *version) validateKind(u *object) field.ErrorList {
 	var errs field.ErrorList
 	if want := v.served.kind.Kind; u.GetKind() != want {
@@ -124,10 +126,9 @@ func (v *version) validateKind(u *object) field.ErrorList {
 	return errs
 }
 
-// ValidateUpdate implements rest.RESTUpdateStrategy. What it returned would be
-// 422, and before marked fields were looked at; beginUpdate has its place.
-func (strategy) ValidateUpdate(context.Context, runtime.Object, runtime.Object) field.ErrorList {
-	return nil
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, s.version.checkOwnership, s.version.validateUpdate)
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.

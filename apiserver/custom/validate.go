@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,47 +22,54 @@ type validator interface {
 	ValidateStatus(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
 }
 
-// beginUpdate judges an update of the resource or its scale. The store calls it
-// when it has compared UID and resourceVersion, before it prepares the object and
-// before validating admission: so what the endpoint leaves alone is put back
-// here already.
-func (v *version) beginUpdate(ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
+// compareUpdate is step 2 of package update for the resource and its scale. The store
+// calls it before PrepareForUpdate, so the fields that the endpoint does not write are
+// restored here already.
+func (v *version) compareUpdate(
+	ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions,
+) (genericregistry.FinishFunc, error) {
 	updated, old := content(newObj), content(oldObj)
 	v.keepStatus(updated, old)
-	owned, update := v.served.server.config.Ownership, fieldownership.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: old, New: updated}
-	owned.Prepare(ctx, update)
-	return doNothing, v.judgeUpdate(ctx, updated, old, func(ctx context.Context, newValues, oldValues map[string]any) field.ErrorList {
-		return append(owned.Check(ctx, update), v.validator.Validate(ctx, newValues, oldValues)...)
-	})
+	return doNothing, v.compare(ctx, updated, old)
 }
 
-// beginStatusUpdate is beginUpdate for the status.
-func (v *version) beginStatusUpdate(ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
+// compareStatusUpdate is compareUpdate for the status.
+func (v *version) compareStatusUpdate(
+	ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions,
+) (genericregistry.FinishFunc, error) {
 	updated, old := content(newObj), content(oldObj)
 	keepAllButStatus(updated, old)
-	return doNothing, v.judgeUpdate(ctx, updated, old, v.validator.ValidateStatus)
+	return doNothing, v.compare(ctx, updated, old)
 }
-
-// judge is one of the methods of a validator.
-type judge func(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
 
 func doNothing(context.Context, bool) {}
 
-// judgeUpdate leaves metadata to the store, which judges it next, unless there is
-// something else to refuse: all that is wrong is said at once.
-func (v *version) judgeUpdate(ctx context.Context, updated, old *object, values judge) error {
+// compare refuses an update of another object, and one that changes immutable fields.
+// The kind and the apiVersion of every object are immutable.
+func (v *version) compare(ctx context.Context, updated, old *object) error {
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
-		// The store compares it for PUT alone, and a patch may name it as well.
+		// The store compares the UID of a PUT only; a patch may name one too.
 		return apierrors.NewConflict(v.served.resource(), old.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
 	}
-	if err := v.checkImmutable(ctx, updated, old); err != nil {
-		return err
-	}
-	errs := append(v.validateKind(updated), values(ctx, updated.Object, old.Object)...)
-	if len(errs) == 0 {
-		return nil
-	}
-	metadata := validation.ValidateObjectMetaAccessorUpdate(updated, old, field.NewPath("metadata"))
-	return apierrors.NewInvalid(v.served.kind, updated.GetName(), append(metadata, errs...))
+	return v.checkImmutable(ctx, updated, old)
+}
+
+// validateUpdate and validateStatus are rules: the objects must fit the schema.
+func (v *version) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return v.validator.Validate(ctx, content(newObj).Object, content(oldObj).Object)
+}
+
+func (v *version) validateStatus(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return v.validator.ValidateStatus(ctx, content(newObj).Object, content(oldObj).Object)
+}
+
+// checkOwnership is a rule: an edit must not change fields that apply owns.
+func (v *version) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return v.served.server.config.Ownership.Check(ctx, v.ownedUpdate(newObj, oldObj))
+}
+
+// ownedUpdate describes an update to the checker of field ownership.
+func (v *version) ownedUpdate(newObj, oldObj runtime.Object) fieldownership.Update {
+	return fieldownership.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: oldObj, New: newObj}
 }

@@ -111,7 +111,7 @@ func (v *version) openStore() error {
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
 		TableConvertor:            table,
-		BeginUpdate:               v.beginUpdate,
+		BeginUpdate:               v.compareUpdate,
 		AfterDelete:               v.served.server.config.Ownership.AfterDelete,
 	}
 	options := &generic.StoreOptions{RESTOptions: withCodec{v.served.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}

@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/subresource"
+	"holdfast.dev/holdfast/apiserver/update"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -65,11 +66,11 @@ func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	prepare(ctx, s.write(ctx, oldObj), newObj)
-	s.ownership.Prepare(ctx, s.update(newObj, oldObj))
+	s.ownership.Prepare(ctx, s.owned(newObj, oldObj))
 }
 
-// update describes an update to the checker of field ownership.
-func (s strategy) update(newObj, oldObj runtime.Object) fieldownership.Update {
+// owned describes an update to the checker of field ownership.
+func (s strategy) owned(newObj, oldObj runtime.Object) fieldownership.Update {
 	return fieldownership.Update{Kind: definition.Kind, Type: s.ownership.DefinitionType(), Live: oldObj, New: newObj}
 }
 
@@ -93,7 +94,15 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return append(validate(ctx, s.write(ctx, oldObj), newObj), s.ownership.Check(ctx, s.update(newObj, oldObj))...)
+	return update.Judge(ctx, newObj, oldObj, s.validateUpdate, s.checkOwnership)
+}
+
+func (s strategy) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return validate(ctx, s.write(ctx, oldObj), newObj)
+}
+
+func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return s.ownership.Check(ctx, s.owned(newObj, oldObj))
 }
 
 func validate(ctx context.Context, w definition.Write, obj runtime.Object) field.ErrorList {
@@ -137,6 +146,10 @@ func (s statusStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj run
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, s.validateStatus)
+}
+
+func (s statusStrategy) validateStatus(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	if crd, ok := newObj.(*definition.CustomResourceDefinition); ok {
 		return s.write(ctx, oldObj).ValidateStatus(ctx, crd)
 	}

@@ -8,34 +8,33 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// keeper keeps what a person edited, as it is before admission changes it: nobody
-// is refused for what a webhook did.
-type keeper struct{ admission.Interface }
+// editRecorder records the object of an edit before the plugins of admission change
+// it: an edit is not refused for what a webhook changed.
+type editRecorder struct{ admission.Interface }
 
 var (
-	_ admission.MutationInterface   = keeper{}
-	_ admission.ValidationInterface = keeper{}
+	_ admission.MutationInterface   = editRecorder{}
+	_ admission.ValidationInterface = editRecorder{}
 )
 
-// Admission stands around the server's admission.
+// Admission wraps the admission of the server.
 func (c *Checker) Admission(next admission.Interface) admission.Interface {
 	if c == nil {
 		return next
 	}
-	return keeper{next}
+	return editRecorder{next}
 }
 
-// Handles implements admission.Interface: mutation is always passed through
-// here.
-func (keeper) Handles(admission.Operation) bool { return true }
+// Handles implements admission.Interface: every operation passes through here.
+func (editRecorder) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
-func (k keeper) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	try := attemptOf(ctx)
-	if try != nil && try.writer.Act == ownership.Edit && a.GetSubresource() == "" && a.GetOperation() == admission.Update {
-		try.person = a.GetObject().DeepCopyObject()
+func (e editRecorder) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	r := requestFrom(ctx)
+	if r != nil && r.writer.Act == ownership.Edit && a.GetSubresource() == "" && a.GetOperation() == admission.Update {
+		r.recordEdited(a.GetObject().DeepCopyObject())
 	}
-	next, ok := k.Interface.(admission.MutationInterface)
+	next, ok := e.Interface.(admission.MutationInterface)
 	if !ok || !next.Handles(a.GetOperation()) {
 		return nil
 	}
@@ -43,8 +42,8 @@ func (k keeper) Admit(ctx context.Context, a admission.Attributes, o admission.O
 }
 
 // Validate implements admission.ValidationInterface.
-func (k keeper) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	next, ok := k.Interface.(admission.ValidationInterface)
+func (e editRecorder) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	next, ok := e.Interface.(admission.ValidationInterface)
 	if !ok || !next.Handles(a.GetOperation()) {
 		return nil
 	}

@@ -5,23 +5,23 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/ownership"
 )
 
-// explainTimeout is how long an answer waits at most for what is remembered.
+// explainTimeout is how long an answer waits at most for the remembered commands.
 const explainTimeout = time.Second
 
-// answer adds what is to be said to the answer to a write, when the write has been
-// stored: handlers answer with success only then.
+// answer adds warnings to the answer to a write that has been stored. Handlers answer
+// with success only after that.
 type answer struct {
 	http.ResponseWriter
 	checker *Checker
-	attempt *attempt
-	request *http.Request
-	begun   bool
+	request *request
+	// ctx is the context of the HTTP request, which collects warnings.
+	ctx   context.Context
+	begun bool
 }
 
 // Unwrap implements responsewriter.UserProvidedDecorator.
@@ -44,32 +44,33 @@ func (w *answer) begin(code int) {
 		return
 	}
 	w.begun = true
-	// A request that timed out may still be under way, and its attempt with it.
 	if code >= 200 && code < 300 {
-		w.checker.stored(w.request.Context(), w.attempt)
+		w.checker.stored(w.ctx, w.request)
 	}
 }
 
-// stored says what there is to say about a write that was stored, or would have
-// been, and remembers its command.
-func (c *Checker) stored(ctx context.Context, a *attempt) {
-	if a.verdict == nil {
+// stored adds the warnings about a write that was stored, or would have been stored
+// without dryRun, and remembers its command.
+func (c *Checker) stored(ctx context.Context, r *request) {
+	judged := r.lastJudgement()
+	if judged.verdict == nil {
 		return
 	}
-	if a.verdict.NeedsCommands() {
+	if judged.verdict.NeedsCommands() {
 		ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 		defer cancel()
-		// Without it, the managed fields name the writer.
-		if commands, err := c.memory.Read(ctx, types.UID(a.uid)); err == nil {
-			a.verdict.Explain(commands)
+		// Without the commands, the warnings name the manager of the field.
+		if commands, err := c.memory.Read(ctx, judged.uid); err == nil {
+			judged.verdict.Explain(commands)
 		}
 	}
-	for _, line := range a.verdict.Warnings() {
+	for _, line := range judged.verdict.Warnings() {
 		warning.AddWarning(ctx, "", line)
 	}
-	if len(a.changed) > 0 && !a.dryRun {
-		c.memory.Remember(Object{UID: types.UID(a.uid), Path: a.path}, ownership.Command{
-			Command: a.writer.Command, Manager: a.writer.Manager, Time: time.Now().UTC().Truncate(time.Second), Fields: a.changed,
+	if len(judged.changed) > 0 && !r.dryRun {
+		c.memory.Remember(Object{UID: judged.uid, Path: r.path}, ownership.Command{
+			Command: r.writer.Command, Manager: r.writer.Manager,
+			Time: time.Now().UTC().Truncate(time.Second), Fields: judged.changed,
 		})
 	}
 }

@@ -18,46 +18,56 @@ type Update struct {
 	Live, New runtime.Object
 }
 
-// Check judges an update. What is to be said is said when it has been stored; what
-// an edit is refused for is returned.
+// Check judges an update. It returns the reasons to refuse an edit. The warnings are
+// kept, and sent when the write has been stored.
 func (c *Checker) Check(ctx context.Context, u Update) field.ErrorList {
-	a := attemptOf(ctx)
-	if c == nil || a == nil || a.writer.Act == ownership.Controller {
+	r := requestFrom(ctx)
+	if c == nil || r == nil || r.writer.Act == ownership.Controller {
 		return nil
 	}
-	a.begin()
-	if !a.writer.Exact && !isOwned(u, a.writer) {
-		return nil
-	}
-	write, err := newWrite(u, a.writer)
-	if err != nil {
-		a.verdict = &ownership.Verdict{Note: err.Error()}
-		return nil
-	}
-	verdict := c.judge(write, u)
-	if verdict.Replaced = a.replaced; a.tooLarge {
-		verdict.Note = ownership.NoteTooLarge
-	}
-	a.verdict, a.uid = &verdict, uidOf(u.Live)
-	a.remember(write, &verdict)
-	if c.mode != EnforceEdit || a.writer.Act != ownership.Edit || a.writer.Force {
-		return nil
-	}
-	if a.person != nil {
-		edited := u
-		edited.New = a.person
-		if write, err = newWrite(edited, a.writer); err != nil {
-			return nil
-		}
-		verdict = c.judge(write, edited)
-	}
-	var errs field.ErrorList
-	for _, refusal := range verdict.Refusals() {
-		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
-	}
+	judged, errs := c.check(r, u)
+	r.recordJudgement(judged)
 	return errs
 }
 
+func (c *Checker) check(r *request, u Update) (judgement, field.ErrorList) {
+	if !r.writer.Exact && !isOwned(u, r.writer) {
+		return judgement{}, nil
+	}
+	write, err := newWrite(u, r.writer)
+	if err != nil {
+		return judgement{verdict: &ownership.Verdict{Note: err.Error()}}, nil
+	}
+	verdict := c.judge(write, u)
+	switch r.replacementOutcome() {
+	case replaced:
+		verdict.Replaced = true
+	case tooLarge:
+		verdict.Note = ownership.NoteTooLarge
+	}
+	judged := judgement{verdict: &verdict, uid: uidOf(u.Live), changed: r.changedFields(write, &verdict)}
+	if c.mode != EnforceEdit || r.writer.Act != ownership.Edit || r.writer.Force {
+		return judged, nil
+	}
+	if edited := r.editedObject(); edited != nil {
+		// Refusals and warnings are about what the person changed, not about what
+		// admission changed after that.
+		u.New = edited
+		if write, err = newWrite(u, r.writer); err != nil {
+			return judged, nil
+		}
+		ofEdit := c.judge(write, u)
+		judged.verdict = &ofEdit
+	}
+	var errs field.ErrorList
+	for _, refusal := range judged.verdict.Refusals() {
+		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
+	}
+	return judged, errs
+}
+
+// judge judges a write. A write to a built-in kind is judged by the parts of the
+// objects that differ; if a finding needs more than that, by the whole objects.
 func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	verdict := Judge(write, c.cache)
 	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !showsParts(&verdict) || complete(&write, u) != nil {
@@ -66,17 +76,19 @@ func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	return Judge(write, c.cache)
 }
 
-// remember keeps, until the write is stored, what it changes: of imperative
-// commands, and of an apply that took something back from one.
-func (a *attempt) remember(write ownership.Write, verdict *ownership.Verdict) {
-	if !a.writer.Exact || write.Type == nil || a.dryRun {
-		return
+// changedFields returns the fields to remember if the write is stored: those that an
+// imperative command changes, or an apply that takes fields back from a command.
+func (r *request) changedFields(write ownership.Write, verdict *ownership.Verdict) []string {
+	if !r.writer.Exact || write.Type == nil || r.dryRun {
+		return nil
 	}
-	isApply := a.writer.Act == ownership.Apply || a.writer.Act == ownership.ServerSideApply
+	isApply := r.writer.Act == ownership.Apply || r.writer.Act == ownership.ServerSideApply
 	if isApply && !verdict.NeedsCommands() {
-		return
+		return nil
 	}
+	var changed []string
 	for _, path := range write.Type.Changed(write.Live, write.New, ownership.MaxFields) {
-		a.changed = append(a.changed, path.String())
+		changed = append(changed, path.String())
 	}
+	return changed
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"
@@ -128,10 +129,10 @@ func withAnnotation(annotations map[string]string, text string) map[string]strin
 	return out
 }
 
-func uidOf(obj any) string {
+func uidOf(obj any) types.UID {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		return ""
 	}
-	return string(accessor.GetUID())
+	return accessor.GetUID()
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// Header is on every answer of a server that judges writes, with its mode.
-	// A client that finds it need not judge them itself.
+	// Header is in every answer of a server that judges writes, with its mode. A client
+	// that finds it need not judge writes itself.
 	Header = "Holdfast-Ownership"
 	// ForceHeader forces an edit: Holdfast-Force: true.
 	ForceHeader = "Holdfast-Force"
@@ -28,7 +28,8 @@ const (
 	CommandHeader = "Kubectl-Command"
 )
 
-// Filter stands around the handlers of resources, inside of authorization.
+// Filter wraps the handlers of resources. It runs after authorization. Bodies are read
+// up to maxBody bytes; zero means no limit.
 func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 	if c == nil {
 		return next
@@ -42,27 +43,29 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 			c.serveCommands(next, w, req)
 			return
 		case (info.Verb == "update" || info.Verb == "patch") && (info.Subresource == "" || info.Subresource == "scale"):
-			a, request := c.attempt(req, info)
-			if a.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
-				a.body = readBody(request, maxBody)
+			r, judged := newRequest(req, info)
+			if r.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
+				r.body = readBody(judged, maxBody)
 			}
-			req = request.WithContext(withAttempt(request.Context(), a))
-			w = responsewriter.WrapForHTTP1Or2(&answer{ResponseWriter: w, checker: c, attempt: a, request: req})
+			req = judged.WithContext(withRequest(judged.Context(), r))
+			w = responsewriter.WrapForHTTP1Or2(&answer{ResponseWriter: w, checker: c, request: r, ctx: req.Context()})
 		}
 		next.ServeHTTP(w, req)
 	})
 }
 
-// IsForced says that a query forces a server-side apply, as the server reads it.
+// IsForced says whether a query forces a server-side apply. It reads the parameter as
+// the server does.
 func IsForced(query url.Values) bool {
 	values, forced := query["force"], false
-	// It has no error to return.
+	// The conversion returns no errors.
 	_ = runtime.Convert_Slice_string_To_bool(&values, &forced, nil)
 	return forced
 }
 
-// attempt learns who writes.
-func (c *Checker) attempt(req *http.Request, info *genericapirequest.RequestInfo) (*attempt, *http.Request) {
+// newRequest reads from an HTTP request which client writes, and how. It returns the
+// HTTP request to go on with.
+func newRequest(req *http.Request, info *genericapirequest.RequestInfo) (*request, *http.Request) {
 	query := req.URL.Query()
 	serverSide := info.Verb == "patch" && strings.HasPrefix(requestbody.MediaType(req), applyPatch)
 	who := ownership.Request{
@@ -73,17 +76,18 @@ func (c *Checker) attempt(req *http.Request, info *genericapirequest.RequestInfo
 	if user, ok := genericapirequest.UserFrom(req.Context()); ok {
 		who.User = user.GetName()
 	}
-	a := &attempt{writer: ownership.ParseWriter(who), dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info)}
-	if a.writer.Act == ownership.Edit && who.FieldManager == ownership.ForceManager {
-		// The word means what it says here and is nobody's name.
+	r := &request{writer: ownership.ParseWriter(who), dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info)}
+	if r.writer.Act == ownership.Edit && who.FieldManager == ownership.ForceManager {
+		// This field manager only asks to force the edit. The edit gets the manager that
+		// kubectl edit has.
 		query.Set("fieldManager", ownership.EditManager)
 		req = req.Clone(req.Context())
 		req.URL = withQuery(req.URL, query)
 	}
-	return a, req
+	return r, req
 }
 
-// applyPatch begins the media types of server-side apply.
+// applyPatch is the prefix of the media types of server-side apply.
 var applyPatch = strings.TrimSuffix(string(types.ApplyYAMLPatchType), "+yaml")
 
 func withQuery(u *url.URL, query url.Values) *url.URL {
@@ -92,7 +96,7 @@ func withQuery(u *url.URL, query url.Values) *url.URL {
 	return &out
 }
 
-// objectPath is the path of the object without its subresource.
+// objectPath returns the path of the object without its subresource.
 func objectPath(path string, info *genericapirequest.RequestInfo) string {
 	path = strings.TrimSuffix(path, "/")
 	if info.Subresource != "" {

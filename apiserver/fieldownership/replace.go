@@ -9,41 +9,44 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Prepare lets the last-applied configuration of a replaced object follow the
-// replacement, so that the next apply starts from what is there.
+// Prepare makes the last-applied configuration of a replaced object follow the
+// replacement, so that the next apply starts from the object as it is.
 func (c *Checker) Prepare(ctx context.Context, u Update) {
-	a := attemptOf(ctx)
-	if c == nil || a == nil || a.body == nil || u.Type == nil {
+	r := requestFrom(ctx)
+	if c == nil || r == nil || r.body == nil || u.Type == nil {
 		return
 	}
-	a.replaced, a.tooLarge = false, false
+	r.recordReplacement(r.replaceLastApplied(u))
+}
+
+// replaceLastApplied changes the annotation of the new object.
+func (r *request) replaceLastApplied(u Update) replacement {
 	live, errLive := meta.Accessor(u.Live)
 	updated, err := meta.Accessor(u.New)
 	if errLive != nil || err != nil {
-		return
+		return notReplaced
 	}
 	applied := live.GetAnnotations()[ownership.LastApplied]
 	if applied == "" || live.GetAnnotations()[ownership.Ignore] == ownership.Ignored {
-		return
+		return notReplaced
 	}
-	write, err := newWrite(u, a.writer)
+	write, err := newWrite(u, r.writer)
 	if err != nil {
-		return
+		return notReplaced
 	}
 	if ownership.SameBesides(u.Type, write.Live, write.New) {
 		updated.SetAnnotations(withAnnotation(updated.GetAnnotations(), applied))
-		return
+		return notReplaced
 	}
-	text, err := ownership.Replacement(a.body)
+	text, err := ownership.Replacement(r.body)
 	if err != nil {
-		return
+		return notReplaced
 	}
 	annotations := withAnnotation(updated.GetAnnotations(), text)
 	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
-		// Too much to be applied; the replacement itself is not.
-		a.tooLarge = true
-		return
+		// The annotation would be too large; the object itself is not.
+		return tooLarge
 	}
 	updated.SetAnnotations(annotations)
-	a.replaced = true
+	return replaced
 }
