@@ -1,0 +1,23 @@
+// Package value compares, hashes, orders, names and prints JSON values: what
+// JSON decoding gives (map[string]any, []any, string, bool, nil and numbers).
+// The other engines use it, so that they all agree on when two values are equal.
+//
+//	value.Strict.Equal(int64(1), 1.0)                  // true
+//	value.Applied.Equal(obj["a"], value.Absent{})      // true for null
+//	path, err := value.ParsePath(`spec.ports[name="http"].port`)
+//	text := value.Printer{Limit: 64}.Print(obj["spec"])
+//
+// Numbers are equal when they are the same number, whatever Go type holds them:
+// int64, float64, json.Number and every other number type of Go. No digit is
+// lost: 2^53+1 differs from the float64 2^53.
+//
+// A [Mode] says how absent, null and empty values compare. A [Comparison]
+// additionally knows, through a [Shape], which lists are sets and which values
+// are compared in a canonical form or not at all.
+//
+// A [Path] names one place in an object. A [Notation] says how its text looks.
+//
+// Nothing here changes its arguments. Paths hold references into the objects
+// that they name, and are valid as long as these do not change. Everything is
+// safe for concurrent use, except [Hasher].
+package value
