@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // schemaPath returns the path of the schema of the version at an index.
@@ -16,11 +17,11 @@ func schemaPath(version int) *field.Path {
 }
 
 // below returns the path of a node in the schema whose path is root.
-func below(root *field.Path, path *schema.Path) *field.Path {
+func below(root *field.Path, path *value.Path) *field.Path {
 	if path == nil {
 		return root
 	}
-	return root.Child(path.String())
+	return root.Child(value.Notation{Kubernetes: true}.Path(path))
 }
 
 // HasSchema reports whether the version has a schema.
@@ -36,15 +37,15 @@ func isNull(raw json.RawMessage) bool {
 // DecodeSchema decodes the schema of the version. It also returns the paths of
 // keys that are not schema keywords. s is nil if the version has no schema. The
 // error is a schema.Errors, or a JSON error.
-func (v *CustomResourceDefinitionVersion) DecodeSchema() (s *schema.Schema, unknown []*schema.Path, err error) {
+func (v *CustomResourceDefinitionVersion) DecodeSchema() (s *schema.Schema, unknown []*value.Path, err error) {
 	if !v.HasSchema() {
 		return nil, nil, nil
 	}
-	var value any
-	if err := utiljson.Unmarshal(v.Schema.OpenAPIV3Schema, &value); err != nil {
+	var decoded any
+	if err := utiljson.Unmarshal(v.Schema.OpenAPIV3Schema, &decoded); err != nil {
 		return nil, nil, err
 	}
-	return schema.Decode(value)
+	return schema.Decode(decoded)
 }
 
 // canonicalize encodes the schema with sorted keys and without spaces, so that
@@ -57,11 +58,11 @@ func (in *CustomResourceValidation) canonicalize() {
 		in.OpenAPIV3Schema = nil
 		return
 	}
-	var value any
-	if err := utiljson.Unmarshal(in.OpenAPIV3Schema, &value); err != nil {
+	var decoded any
+	if err := utiljson.Unmarshal(in.OpenAPIV3Schema, &decoded); err != nil {
 		return
 	}
-	if out, err := json.Marshal(value); err == nil {
+	if out, err := json.Marshal(decoded); err == nil {
 		in.OpenAPIV3Schema = out
 	}
 }

@@ -27,7 +27,7 @@ func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 		Type:                   s.Type,
 		Nullable:               s.Nullable,
 		Format:                 s.Format,
-		Default:                value(s.Default),
+		Default:                jsonOf(s.Default),
 		Maximum:                number(s.Maximum),
 		ExclusiveMaximum:       s.ExclusiveMaximum,
 		Minimum:                number(s.Minimum),
@@ -72,7 +72,7 @@ func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 		out.Dependencies[name] = apiextensions.JSONSchemaPropsOrStringArray{Schema: t.of(d.Schema), Property: d.Property}
 	}
 	if !t.omitDocs {
-		out.Description, out.Title, out.Example = s.Description, s.Title, value(s.Example)
+		out.Description, out.Title, out.Example = s.Description, s.Title, jsonOf(s.Example)
 		if s.ExternalDocs != nil {
 			out.ExternalDocs = &apiextensions.ExternalDocumentation{Description: s.ExternalDocs.Description, URL: s.ExternalDocs.URL}
 		}
@@ -124,7 +124,7 @@ func rules(in []*schema.ValidationRule) apiextensions.ValidationRules {
 	return out
 }
 
-func value(v any) *apiextensions.JSON {
+func jsonOf(v any) *apiextensions.JSON {
 	if v == nil {
 		return nil
 	}

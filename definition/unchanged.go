@@ -8,6 +8,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // valueValidator validates values against a schema with upstream's validator. It
@@ -18,8 +20,8 @@ type valueValidator struct{ schema *spec.Schema }
 var _ apiservervalidation.SchemaValidator = valueValidator{}
 
 // Validate implements apiservervalidation.SchemaValidator.
-func (v valueValidator) Validate(value any, _ ...apiservervalidation.ValidationOption) *validate.Result {
-	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default).Validate(value)
+func (v valueValidator) Validate(newValue any, _ ...apiservervalidation.ValidationOption) *validate.Result {
+	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default).Validate(newValue)
 }
 
 // ValidateUpdate implements apiservervalidation.SchemaValidator. It finds the old
@@ -84,7 +86,7 @@ func (p updateValidator) validator() validate.ValueValidator {
 	switch {
 	case p.pair == nil:
 		return validate.NewSchemaValidator(p.schema, p.root, p.path, p.formats, p.options...)
-	case equal(p.pair.OldValue, p.pair.Value):
+	case value.Strict.Equal(p.pair.OldValue, p.pair.Value):
 		return unchanged{}
 	}
 	return p
@@ -108,34 +110,3 @@ func (unchanged) SetPath(string) {}
 
 // Applies implements validate.ValueValidator.
 func (unchanged) Applies(any, reflect.Kind) bool { return true }
-
-// equal says whether two JSON values are one, strictly.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for key, value := range a {
-			if other, ok := b[key]; !ok || !equal(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !equal(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case nil, string, bool, int64, float64:
-		return a == b
-	}
-	return reflect.DeepEqual(a, b)
-}

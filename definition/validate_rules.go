@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // validateRulePlaces reports CEL rules that would never run. CEL can only read a
@@ -20,7 +21,7 @@ type rulePlaces struct{ found schema.Errors }
 
 // visit validates a node outside of logic and its children. typed is false below
 // a node that has no type and keeps no unknown fields.
-func (f *rulePlaces) visit(s, shape *schema.Schema, path *schema.Path, typed bool) {
+func (f *rulePlaces) visit(s, shape *schema.Schema, path *value.Path, typed bool) {
 	if s == nil || shape == nil {
 		return
 	}
@@ -55,20 +56,16 @@ func (f *rulePlaces) visit(s, shape *schema.Schema, path *schema.Path, typed boo
 }
 
 // refuseBelow reports every rule at and below a node that has no CEL type.
-func (f *rulePlaces) refuseBelow(s *schema.Schema, path *schema.Path, below string) {
+func (f *rulePlaces) refuseBelow(s *schema.Schema, path *value.Path, below string) {
 	schema.Walk(s, func(v *schema.Visit) bool {
 		if !v.InLogic && len(v.Schema.Validations) > 0 {
-			at := path
-			if v.Path != nil {
-				at = path.Child(v.Path.String())
-			}
-			f.refuse(at, "must not be used below %s, which CEL has no type for", below)
+			f.refuse(path.Join(v.Path), "must not be used below %s, which CEL has no type for", below)
 		}
 		return true
 	})
 }
 
-func (f *rulePlaces) refuse(path *schema.Path, format string, args ...any) {
+func (f *rulePlaces) refuse(path *value.Path, format string, args ...any) {
 	at := path.Child(schema.ValidationsKeyword)
 	f.found = append(f.found, &schema.Error{Path: at, Detail: fmt.Sprintf(format, args...)})
 }

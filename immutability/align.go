@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // alignment is one place in several schemas: nodes[i] is what the i-th has
 // there, nil for nothing, and covered[i] whether an immutable node around it
 // holds it.
 type alignment struct {
-	path    *schema.Path
+	path    *value.Path
 	nodes   []*schema.Schema
 	covered []bool
 }

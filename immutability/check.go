@@ -1,5 +1,7 @@
 package immutability
 
+import "holdfast.dev/holdfast/value"
+
 // Check finds every change from oldObj to newObj that the policy forbids, in the
 // order of the schema: properties and keys by name, items by their place in the
 // old list, then new ones by theirs. Both objects are as they are persisted, and
@@ -71,16 +73,16 @@ func (w *walker) check(n *node, oldValue, newValue any) {
 // one side is absent or of another type there is nothing to judge: a parent may
 // be set or removed as a whole.
 func (w *walker) contents(n *node, oldValue, newValue any) {
-	if w.policy.loose {
+	if w.policy.isLoose() {
 		oldValue, newValue = leveled(oldValue, newValue)
 	}
 	switch oldValue := oldValue.(type) {
 	case map[string]any:
-		if newValue, ok := newValue.(map[string]any); ok && !sameMap(oldValue, newValue) {
+		if newValue, ok := newValue.(map[string]any); ok && !value.SameObject(oldValue, newValue) {
 			w.object(n, oldValue, newValue)
 		}
 	case []any:
-		if newValue, ok := newValue.([]any); ok && !sameList(oldValue, newValue) {
+		if newValue, ok := newValue.([]any); ok && !value.SameList(oldValue, newValue) {
 			w.items(n, oldValue, newValue)
 		}
 	}
@@ -93,10 +95,10 @@ func (w *walker) keyed(n *node, oldValue, newValue any) {
 	newMap, _ := newValue.(map[string]any)
 	oldList, _ := oldValue.([]any)
 	newList, _ := newValue.([]any)
-	if n.isMap && !sameMap(oldMap, newMap) {
+	if n.isMap && !value.SameObject(oldMap, newMap) {
 		w.object(n, oldMap, newMap)
 	}
-	if n.list != atomicList && !sameList(oldList, newList) {
+	if n.list != atomicList && !value.SameList(oldList, newList) {
 		w.items(n, oldList, newList)
 	}
 }
@@ -122,18 +124,18 @@ func (w *walker) except(n *node, from int, change Change) {
 
 // leveled makes an absent object one without keys beside one that has some.
 func leveled(a, b any) (any, any) {
-	a, b = emptied(a), emptied(b)
-	if _, isObject := a.(map[string]any); isObject && b == (absent{}) {
+	a, b = value.BuiltIn.Reduce(a), value.BuiltIn.Reduce(b)
+	if _, isObject := a.(map[string]any); isObject && b == (value.Absent{}) {
 		return a, map[string]any(nil)
 	}
-	if _, isObject := b.(map[string]any); isObject && a == (absent{}) {
+	if _, isObject := b.(map[string]any); isObject && a == (value.Absent{}) {
 		return map[string]any(nil), b
 	}
 	return a, b
 }
 
 func present(v any) any {
-	if _, isAbsent := v.(absent); isAbsent {
+	if _, isAbsent := v.(value.Absent); isAbsent {
 		return nil
 	}
 	return v

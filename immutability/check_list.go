@@ -1,5 +1,7 @@
 package immutability
 
+import "holdfast.dev/holdfast/value"
+
 // items judges a list: matched items by the node of the items, others by the
 // marker of n.
 func (w *walker) items(n *node, oldList, newList []any) {
@@ -21,9 +23,9 @@ func (w *walker) items(n *node, oldList, newList []any) {
 }
 
 func (w *walker) mapItems(n *node, oldList, newList []any) {
-	m := w.policy.matchKeys(n.keys, oldList, newList)
+	pairs := w.policy.comparison.PairKeys(n.keys, oldList, newList)
 	for i, oldItem := range oldList {
-		j := m.partner(i)
+		j := pairs.Partner(i)
 		if j < 0 && !n.marker.forbidsRemoving() {
 			continue
 		}
@@ -36,14 +38,14 @@ func (w *walker) mapItems(n *node, oldList, newList []any) {
 		w.pop()
 	}
 	if n.marker.forbidsAdding() {
-		w.addedItems(n, n.keys, newList, m)
+		w.addedItems(n, n.keys, newList, pairs)
 	}
 }
 
 // addedItems reports the items of a list of type map that are new.
-func (w *walker) addedItems(rule *node, keys []string, newList []any, m matching) {
-	for j := m.inOrder; j < len(newList); j++ {
-		if m.isNew(j) {
+func (w *walker) addedItems(rule *node, keys []string, newList []any, pairs value.Pairs) {
+	for j := pairs.InOrder(); j < len(newList); j++ {
+		if pairs.IsNew(j) {
 			w.pushItem(keys, newList, j)
 			w.report(rule, Added, nil, newList[j])
 			w.pop()
@@ -53,10 +55,10 @@ func (w *walker) addedItems(rule *node, keys []string, newList []any, m matching
 
 // setItems reports the items of a set, known as n, that rule forbids to go or come.
 func (w *walker) setItems(n, rule *node, oldList, newList []any) {
-	m := w.policy.matchValues(n, oldList, newList)
+	pairs := w.policy.comparison.PairValues(n.shape(), oldList, newList)
 	if rule.marker.forbidsRemoving() {
-		for i := m.inOrder; i < len(oldList); i++ {
-			if m.partner(i) < 0 {
+		for i := pairs.InOrder(); i < len(oldList); i++ {
+			if pairs.Partner(i) < 0 {
 				w.pushMember(oldList, i)
 				w.report(rule, Removed, oldList[i], nil)
 				w.pop()
@@ -64,8 +66,8 @@ func (w *walker) setItems(n, rule *node, oldList, newList []any) {
 		}
 	}
 	if rule.marker.forbidsAdding() {
-		for j := m.inOrder; j < len(newList); j++ {
-			if m.isNew(j) {
+		for j := pairs.InOrder(); j < len(newList); j++ {
+			if pairs.IsNew(j) {
 				w.pushMember(newList, j)
 				w.report(rule, Added, nil, newList[j])
 				w.pop()

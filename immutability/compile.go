@@ -2,12 +2,12 @@ package immutability
 
 import (
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"regexp"
 	"slices"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Compile makes the policy of a schema, once for all checks. It is nil for a
@@ -33,7 +33,7 @@ func Compile(s *schema.Schema) (*Policy, error) {
 	}
 	root.isRoot = true
 	c.fixType(root)
-	return &Policy{root: root, seed: maphash.MakeSeed()}, nil
+	return &Policy{root: root, comparison: value.NewComparison(value.Strict)}, nil
 }
 
 type compiler struct {
@@ -45,7 +45,7 @@ type compiler struct {
 
 // node is what the policy has to know of the schema that a node at parent holds,
 // nil for nothing.
-func (c *compiler) node(at schema.Child, parent *schema.Path) *node {
+func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	s := at.Schema
 	if isLeaf(s) && MarkerOf(s) == Free {
 		return nil
@@ -92,7 +92,7 @@ func effective(s *schema.Schema) Marker {
 }
 
 // children compiles what lies below n and says whether anything of it is needed.
-func (c *compiler) children(n *node, at schema.Child, path *schema.Path) (needed bool) {
+func (c *compiler) children(n *node, at schema.Child, path *value.Path) (needed bool) {
 	for child := range at.Schema.Children() {
 		if at.Edge == schema.Root && child.Edge == schema.Property && isReserved(child.Name) {
 			continue
@@ -129,7 +129,7 @@ func (c *compiler) children(n *node, at schema.Child, path *schema.Path) (needed
 
 // patterns compiles the expressions of a node that is kept. Children yields them
 // in the order of their text.
-func (c *compiler) patterns(n *node, at schema.Child, path *schema.Path) {
+func (c *compiler) patterns(n *node, at schema.Child, path *value.Path) {
 	if len(n.patterns) == 0 {
 		return
 	}
@@ -163,6 +163,9 @@ func (n *node) finish() {
 			delete(n.props, name)
 		}
 	}
+	n.isPlain = n.canonical == nil && n.list == atomicList && (n.live || !n.owns) &&
+		len(n.props) == 0 && len(n.patterns) == 0 && n.rest == nil &&
+		n.items == nil && n.tuple == nil && n.moreItems == nil
 }
 
 // fixType makes apiVersion and kind immutable, which every object's are.
@@ -171,7 +174,7 @@ func (c *compiler) fixType(root *node) {
 		root.props = map[string]*node{}
 	}
 	for _, name := range []string{"kind", "apiVersion"} {
-		fixed := &node{marker: Immutable, live: true, declared: (*schema.Path)(nil).Child("properties").Key(name)}
+		fixed := &node{marker: Immutable, live: true, declared: (*value.Path)(nil).Child("properties").Key(name)}
 		root.props[name] = fixed
 		root.walk = slices.Insert(root.walk, 0, property{name, fixed})
 	}

@@ -3,11 +3,10 @@ package immutability
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 
-	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Rule is one line of a declaration.
@@ -54,27 +53,27 @@ func Declare(rules []Rule) (*Policy, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	return &Policy{root: root, loose: true, seed: maphash.MakeSeed()}, nil
+	return &Policy{root: root, comparison: value.NewComparison(value.BuiltIn)}, nil
 }
 
 // declare puts a rule at its place below the root.
 func (n *node) declare(rule Rule) error {
-	segments, err := parsePath(rule.Path)
+	path, err := parseRulePath(rule.Path)
 	if err != nil {
 		return err
 	}
 	if err := rule.judge(); err != nil {
 		return err
 	}
-	for _, s := range segments {
-		n = n.descend(s)
+	for _, step := range path.Steps() {
+		n = n.descend(step)
 	}
 	if n.owns {
 		return errors.New("there is another rule for this path")
 	}
 	n.owns = true
 	n.marker = rule.Marker
-	n.declared = (*schema.Path)(nil).Child(rule.Path)
+	n.declared = path
 	n.canonical = rule.Canonical
 	n.exception = rule.Exception
 	switch {
@@ -104,20 +103,42 @@ func (r Rule) judge() error {
 	return nil
 }
 
-// descend is the node of a segment, made if need be.
-func (n *node) descend(s segment) *node {
+// parseRulePath reads the path of a rule.
+func parseRulePath(text string) (*value.Path, error) {
+	switch {
+	case text == "":
+		return nil, errors.New("the path is empty")
+	case text[0] == '.':
+		return nil, fmt.Errorf("at %q: want names with one dot between them", text)
+	}
+	path, err := value.ParsePattern(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range path.Steps() {
+		switch step.Kind {
+		case value.Name, value.AnyName, value.AnyItem:
+		default:
+			return nil, fmt.Errorf("at %q: want [*] or a quoted name", value.NewPath(step))
+		}
+	}
+	return path, nil
+}
+
+// descend returns the node of a step, which it makes if there is none.
+func (n *node) descend(step value.Step) *node {
 	below := &n.rest
-	switch s.kind {
-	case itemSegment:
+	switch step.Kind {
+	case value.AnyItem:
 		below = &n.items
-	case nameSegment:
+	case value.Name:
 		if n.props == nil {
 			n.props = map[string]*node{}
 		}
-		if n.props[s.name] == nil {
-			n.props[s.name] = &node{}
+		if n.props[step.Name] == nil {
+			n.props[step.Name] = &node{}
 		}
-		return n.props[s.name]
+		return n.props[step.Name]
 	}
 	if *below == nil {
 		*below = &node{}

@@ -186,11 +186,11 @@ func TestDeclareRefuses(t *testing.T) {
 		want  string
 	}{
 		"empty path":         {[]immutability.Rule{{Marker: immutability.Immutable}}, `rule "": the path is empty`},
-		"dot at the end":     {[]immutability.Rule{{Path: "a.", Marker: immutability.Immutable}}, `rule "a.": at ".": want a name`},
+		"dot at the end":     {[]immutability.Rule{{Path: "a.", Marker: immutability.Immutable}}, `rule "a.": at ".": a name must follow the dot`},
 		"dot at the start":   {[]immutability.Rule{{Path: ".a", Marker: immutability.Immutable}}, `rule ".a": at ".a": want names with one dot between them`},
-		"no dot":             {[]immutability.Rule{{Path: "a[*]b", Marker: immutability.Immutable}}, `rule "a[*]b": at "b": want names with one dot between them`},
+		"no dot":             {[]immutability.Rule{{Path: "a[*]b", Marker: immutability.Immutable}}, `rule "a[*]b": at "b": must go on with a dot or a bracket`},
 		"index":              {[]immutability.Rule{{Path: "a[0]", Marker: immutability.Immutable}}, `rule "a[0]": at "[0]": want [*] or a quoted name`},
-		"open bracket":       {[]immutability.Rule{{Path: `a["b"`, Marker: immutability.Immutable}}, `rule "a[\"b\"": at "[\"b\"": want a closing bracket`},
+		"open bracket":       {[]immutability.Rule{{Path: `a["b"`, Marker: immutability.Immutable}}, `rule "a[\"b\"": at "[\"b\"": the bracket is not closed`},
 		"twice":              {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable}, {Path: "a", Marker: immutability.AdditionOnly}}, `rule "a": there is another rule for this path`},
 		"free":               {[]immutability.Rule{{Path: "a"}}, `rule "a": frees what no rule around it holds`},
 		"free in a free one": {[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly}, {Path: "a.b"}}, `rule "a.b": frees what no rule around it holds`},

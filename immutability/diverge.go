@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Version is one served version of a definition.
@@ -17,7 +18,7 @@ type Version struct {
 // differently. All of them are checked on every write, so the promise of one
 // holds in all, and users of the others do not see why.
 type Divergence struct {
-	Path *schema.Path
+	Path *value.Path
 	// Markers are what each version says, in the order they were given in.
 	Markers []VersionMarker
 }

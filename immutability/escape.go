@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Hole is what a user does first to get around a promise; to set things anew is
@@ -29,14 +30,14 @@ const (
 type Escape struct {
 	// Field is what is meant to stay, and Promise how: the marker, or the one
 	// that a rule amounts to.
-	Field   *schema.Path
+	Field   *value.Path
 	Promise Marker
 	// Rule is the CEL rule that promises it, empty for a marker.
 	Rule string
 	// Parent is what is removed and set again: a node around Field or, for a
 	// rule, which is not asked about what is absent, Field itself. For a MapKey
 	// or ListItem it is the map or list that the key or item is removed from.
-	Parent *schema.Path
+	Parent *value.Path
 	Hole   Hole
 	// Close is the marker on Parent that closes the hole.
 	Close Marker
@@ -95,7 +96,7 @@ func Escapes(s *schema.Schema) []Escape {
 // frame is a node on the way from the root to where the finder is.
 type frame struct {
 	schema.Child
-	path   *schema.Path
+	path   *value.Path
 	parent *frame
 	rules  []rule
 }

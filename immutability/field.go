@@ -1,42 +1,35 @@
 package immutability
 
-import (
-	"strings"
-
-	"holdfast.dev/holdfast/schema"
-)
+import "holdfast.dev/holdfast/value"
 
 // Field is a path in a schema as the path of the values it is about:
 // spec.ports[*].port for properties[spec].properties[ports].items.properties[port],
 // with * for every key of a map. Paths inside of logic are left as they are.
-func Field(path *schema.Path) string {
-	var steps []string
-	for p := path; p != nil; p = p.Parent() {
-		steps = append(steps, p.Last())
-	}
-	var b strings.Builder
-	for i := len(steps) - 1; i >= 0; i-- {
-		switch steps[i] {
+func Field(path *value.Path) string {
+	steps := path.Steps()
+	var field []value.Step
+	for i := 0; i < len(steps); i++ {
+		switch steps[i].Name {
 		case "properties":
-			if i--; i >= 0 {
-				b.WriteString(step{name: steps[i]}.text(b.Len() == 0))
+			if i++; i < len(steps) {
+				field = append(field, value.Step{Name: steps[i].Name})
 			}
 		case "patternProperties":
-			i--
-			b.WriteString(".*")
+			i++
+			field = append(field, value.Step{Kind: value.AnyName})
 		case "additionalProperties":
-			b.WriteString(".*")
+			field = append(field, value.Step{Kind: value.AnyName})
 		case "items":
-			b.WriteString("[*]")
-			// By position, an index follows; it has no name.
-			if i > 0 && steps[i-1] == "" {
-				i--
+			field = append(field, value.Step{Kind: value.AnyItem})
+			// Items by position have an index.
+			if i+1 < len(steps) && steps[i+1].Kind == value.Index {
+				i++
 			}
 		case "additionalItems":
-			b.WriteString("[*]")
+			field = append(field, value.Step{Kind: value.AnyItem})
 		default:
 			return path.String()
 		}
 	}
-	return b.String()
+	return value.Notation{}.Steps(field)
 }

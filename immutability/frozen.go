@@ -3,6 +3,8 @@ package immutability
 import (
 	"maps"
 	"slices"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // maxBelow is how far below a marked node differences are told apart. What
@@ -14,7 +16,7 @@ const maxBelow = 64
 // policy knows of them, nil for nothing.
 func (w *walker) frozen(n, rule *node, oldValue, newValue any) {
 	f := frost{walker: w, rule: rule, floor: len(w.steps) + maxBelow}
-	f.hasher = hasher{w.policy, map[listKey][]uint64{}}
+	f.hasher = w.policy.comparison.NewHasher()
 	f.differ(n, oldValue, newValue)
 }
 
@@ -23,7 +25,7 @@ type frost struct {
 	*walker
 	rule   *node
 	floor  int // steps at which the walk ends
-	hasher hasher
+	hasher value.Hasher
 }
 
 // differ reports the differences of two values. No difference, no report: it
@@ -33,7 +35,7 @@ func (f *frost) differ(n *node, oldValue, newValue any) {
 		f.check(n, oldValue, newValue)
 		return
 	}
-	if f.policy.loose && n != nil && n.carved {
+	if f.policy.isLoose() && n != nil && n.carved {
 		oldValue, newValue = leveled(oldValue, newValue)
 	}
 	switch oldValue := oldValue.(type) {
@@ -57,17 +59,17 @@ func (f *frost) differ(n *node, oldValue, newValue any) {
 }
 
 func operation(oldValue, newValue any) Operation {
-	if _, isAbsent := oldValue.(absent); isAbsent {
+	if _, isAbsent := oldValue.(value.Absent); isAbsent {
 		return Added
 	}
-	if _, isAbsent := newValue.(absent); isAbsent {
+	if _, isAbsent := newValue.(value.Absent); isAbsent {
 		return Removed
 	}
 	return Changed
 }
 
 func (f *frost) objects(n *node, oldMap, newMap map[string]any) {
-	if sameMap(oldMap, newMap) {
+	if value.SameObject(oldMap, newMap) {
 		return
 	}
 	keys := slices.AppendSeq(make([]string, 0, len(oldMap)), maps.Keys(oldMap))
@@ -85,7 +87,7 @@ func (f *frost) objects(n *node, oldMap, newMap map[string]any) {
 }
 
 func (f *frost) lists(n *node, oldList, newList []any) {
-	if sameList(oldList, newList) {
+	if value.SameList(oldList, newList) {
 		return
 	}
 	switch kind, keys := n.listType(); kind {
@@ -101,10 +103,10 @@ func (f *frost) lists(n *node, oldList, newList []any) {
 // keyedItems reports the differences of two lists of type map: by key, because
 // that is how people name their items, and then the order, because it counts.
 func (f *frost) keyedItems(n *node, keys []string, oldList, newList []any) {
-	m := f.policy.matchKeys(keys, oldList, newList)
+	pairs := f.policy.comparison.PairKeys(keys, oldList, newList)
 	last, inOrder := -1, true
 	for i, oldItem := range oldList {
-		j := m.partner(i)
+		j := pairs.Partner(i)
 		f.pushItem(keys, oldList, i)
 		if j < 0 {
 			f.report(f.rule, Removed, oldItem, nil)
@@ -115,7 +117,7 @@ func (f *frost) keyedItems(n *node, keys []string, oldList, newList []any) {
 		}
 		f.pop()
 	}
-	f.addedItems(f.rule, keys, newList, m)
+	f.addedItems(f.rule, keys, newList, pairs)
 	if !inOrder {
 		f.report(f.rule, Reordered, oldList, newList)
 	}
@@ -152,7 +154,7 @@ func (f *frost) isReordering(n *node, oldList, newList []any) bool {
 	if len(oldList) != len(newList) || len(oldList) < 2 || n != nil && n.tuple != nil {
 		return false
 	}
-	oldHashes, newHashes := f.hasher.items(n, oldList), f.hasher.items(n, newList)
+	oldHashes, newHashes := f.hasher.Items(n.shape(), oldList), f.hasher.Items(n.shape(), newList)
 	if slices.Equal(oldHashes, newHashes) {
 		return false
 	}

@@ -1,10 +1,9 @@
 package immutability
 
 import (
-	"hash/maphash"
 	"regexp"
 
-	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Policy is the table of markers of one schema or declaration. Nil is the
@@ -12,10 +11,8 @@ import (
 // concurrent use.
 type Policy struct {
 	root *node
-	// loose makes absent, null and empty one value.
-	loose bool
-	// seed is random, so that nobody can write items that collide.
-	seed maphash.Seed
+	// comparison compares the values of the objects.
+	comparison value.Comparison
 }
 
 // node is what a policy knows of one node of the schema: its rule, and the shape
@@ -23,7 +20,7 @@ type Policy struct {
 // an immutable node values there are compared strictly, elsewhere not at all.
 type node struct {
 	marker    Marker
-	declared  *schema.Path
+	declared  *value.Path
 	exception *Exception
 	canonical func(any) any
 
@@ -35,6 +32,9 @@ type node struct {
 	live bool
 	// carved means that a node below owns a rule.
 	carved bool
+	// isPlain means that values here are compared as they are, with everything
+	// in them.
+	isPlain bool
 
 	isMap    bool // the keys are data, not properties
 	isRoot   bool

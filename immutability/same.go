@@ -10,7 +10,7 @@ import (
 // is meant for the versions of one definition. Policies that were declared are
 // equal only to themselves, because functions cannot be compared.
 func (p *Policy) Equal(other *Policy) bool {
-	if p == nil || other == nil || p.loose || other.loose {
+	if p == nil || other == nil || p.isLoose() || other.isLoose() {
 		return p == other
 	}
 	return sameNode(p.root, other.root)

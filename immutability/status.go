@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // StatusTrap is a field under .status that cannot be set later than the status
 // as a whole: the status is empty when an object is created, and once it is
 // there, the marker keeps the field as it is, unset if it was left out.
 type StatusTrap struct {
-	Path   *schema.Path
+	Path   *value.Path
 	Marker Marker
 }
 

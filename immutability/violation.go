@@ -1,6 +1,6 @@
 package immutability
 
-import "holdfast.dev/holdfast/schema"
+import "holdfast.dev/holdfast/value"
 
 // Operation is what an update did at a path.
 type Operation uint8
@@ -33,7 +33,7 @@ func (o Operation) String() string {
 // and is valid as long as they stay unchanged.
 type Violation struct {
 	// Path is where the objects differ.
-	Path *Path
+	Path *value.Path
 	// Operation is what the update did there.
 	Operation Operation
 	// Old and New are the values at Path; Old is nil when Added, New is nil
@@ -42,7 +42,7 @@ type Violation struct {
 	// Marker is the one that forbids it, and SchemaPath the node that carries
 	// it: a path in the schema, or the path of the rule given to Declare.
 	Marker     Marker
-	SchemaPath *schema.Path
+	SchemaPath *value.Path
 	// Exception names the exception of the rule that did not apply, if it has one.
 	Exception string
 

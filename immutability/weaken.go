@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Weakening is a marker that an update of a definition drops, or replaces by one
 // that promises less, on a node that stays. Typed clients that do not know the
 // markers do this without knowing.
 type Weakening struct {
-	Path     *schema.Path
+	Path     *value.Path
 	Old, New Marker // New is Free when the marker is gone
 }
 

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Limits bound what Decode takes. A zero field means its default.
@@ -25,8 +27,8 @@ const (
 
 // Decode reads a schema from a value as JSON decoding gives it, within the
 // default limits. See [Limits.Decode].
-func Decode(value any) (s *Schema, unknown []*Path, err error) {
-	return Limits{}.Decode(value)
+func Decode(v any) (s *Schema, unknown []*value.Path, err error) {
+	return Limits{}.Decode(v)
 }
 
 // Decode reads a schema from a value as JSON decoding gives it: maps, slices,
@@ -34,7 +36,7 @@ func Decode(value any) (s *Schema, unknown []*Path, err error) {
 // no keyword, by name at each node, and leaves them out of the schema; a
 // keyword whose value is null is absent. The error is nil or [Errors], of which
 // there are at most a hundred; no schema is returned beside it.
-func (l Limits) Decode(value any) (s *Schema, unknown []*Path, err error) {
+func (l Limits) Decode(v any) (s *Schema, unknown []*value.Path, err error) {
 	if l.Depth <= 0 {
 		l.Depth = defaultDepth
 	}
@@ -42,7 +44,7 @@ func (l Limits) Decode(value any) (s *Schema, unknown []*Path, err error) {
 		l.Nodes = defaultNodes
 	}
 	d := &decoder{limits: l}
-	s = d.schema(nil, value)
+	s = d.schema(nil, v)
 	if len(d.errors) > 0 {
 		d.errors.Sort()
 		return nil, d.unknown, d.errors
@@ -55,10 +57,10 @@ type decoder struct {
 	depth   int
 	nodes   int
 	errors  Errors
-	unknown []*Path
+	unknown []*value.Path
 }
 
-func (d *decoder) fail(path *Path, format string, args ...any) {
+func (d *decoder) fail(path *value.Path, format string, args ...any) {
 	if !d.full() {
 		d.errors = append(d.errors, &Error{path, fmt.Sprintf(format, args...)})
 	}
@@ -66,10 +68,10 @@ func (d *decoder) fail(path *Path, format string, args ...any) {
 
 func (d *decoder) full() bool { return len(d.errors) >= maxErrors }
 
-func (d *decoder) schema(path *Path, value any) *Schema {
-	m, ok := value.(map[string]any)
+func (d *decoder) schema(path *value.Path, v any) *Schema {
+	m, ok := v.(map[string]any)
 	if !ok {
-		d.fail(path, "must be a schema (an object), not %s", kindOf(value))
+		d.fail(path, "must be a schema (an object), not %s", kindOf(v))
 		return nil
 	}
 	if d.depth >= d.limits.Depth {
@@ -89,7 +91,7 @@ func (d *decoder) schema(path *Path, value any) *Schema {
 }
 
 // decode reads the keys of m into a new T.
-func (o object[T]) decode(d *decoder, path *Path, m map[string]any) *T {
+func (o object[T]) decode(d *decoder, path *value.Path, m map[string]any) *T {
 	out := new(T)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if d.full() {
@@ -112,44 +114,44 @@ func (o object[T]) decode(d *decoder, path *Path, m map[string]any) *T {
 
 // field reads value into the field at target and says whether the keyword was
 // given with its zero value.
-func (d *decoder) field(path *Path, value, target any) (blank bool) {
+func (d *decoder) field(path *value.Path, v, target any) (blank bool) {
 	switch t := target.(type) {
 	case *string:
-		*t = take[string](d, path, value, "a string")
+		*t = take[string](d, path, v, "a string")
 		return *t == ""
 	case *bool:
-		*t = take[bool](d, path, value, "a boolean")
+		*t = take[bool](d, path, v, "a boolean")
 		return !*t
 	case **string:
-		v := take[string](d, path, value, "a string")
-		*t = &v
+		text := take[string](d, path, v, "a string")
+		*t = &text
 	case **bool:
-		v := take[bool](d, path, value, "a boolean")
-		*t = &v
+		flag := take[bool](d, path, v, "a boolean")
+		*t = &flag
 	case **int64:
-		*t = d.integer(path, value)
+		*t = d.integer(path, v)
 	case *json.Number:
-		*t = d.number(path, value)
+		*t = d.number(path, v)
 	case *any:
-		*t = value
+		*t = v
 	case *[]any:
-		*t = take[[]any](d, path, value, "a list")
+		*t = take[[]any](d, path, v, "a list")
 	case *[]string:
-		*t = d.names(path, value)
+		*t = d.names(path, v)
 	case items:
-		if _, isList := value.([]any); isList {
-			t.of.Tuple = d.list(path, value)
+		if _, isList := v.([]any); isList {
+			t.of.Tuple = d.list(path, v)
 		} else {
-			t.of.Items = d.schema(path, value)
+			t.of.Items = d.schema(path, v)
 		}
 	default:
-		d.holder(path, value, target)
+		d.holder(path, v, target)
 	}
 	return false
 }
 
-func (d *decoder) integer(path *Path, value any) *int64 {
-	switch v := value.(type) {
+func (d *decoder) integer(path *value.Path, v any) *int64 {
+	switch v := v.(type) {
 	case int64:
 		return &v
 	case float64:
@@ -158,12 +160,12 @@ func (d *decoder) integer(path *Path, value any) *int64 {
 			return &i
 		}
 	}
-	d.fail(path, "must be an integer, not %s", kindOf(value))
+	d.fail(path, "must be an integer, not %s", kindOf(v))
 	return nil
 }
 
-func (d *decoder) number(path *Path, value any) json.Number {
-	switch v := value.(type) {
+func (d *decoder) number(path *value.Path, v any) json.Number {
+	switch v := v.(type) {
 	case int64:
 		return json.Number(strconv.FormatInt(v, 10))
 	case float64:
@@ -171,12 +173,12 @@ func (d *decoder) number(path *Path, value any) json.Number {
 			return json.Number(text)
 		}
 	}
-	d.fail(path, "must be a number, not %s", kindOf(value))
+	d.fail(path, "must be a number, not %s", kindOf(v))
 	return ""
 }
 
-func (d *decoder) names(path *Path, value any) []string {
-	list := take[[]any](d, path, value, "a list of strings")
+func (d *decoder) names(path *value.Path, v any) []string {
+	list := take[[]any](d, path, v, "a list of strings")
 	if list == nil {
 		return nil
 	}
@@ -188,16 +190,16 @@ func (d *decoder) names(path *Path, value any) []string {
 }
 
 // take is value as a T, or an error and the zero T.
-func take[T any](d *decoder, path *Path, value any, want string) T {
-	v, ok := value.(T)
+func take[T any](d *decoder, path *value.Path, v any, want string) T {
+	typed, ok := v.(T)
 	if !ok {
-		d.fail(path, "must be %s, not %s", want, kindOf(value))
+		d.fail(path, "must be %s, not %s", want, kindOf(v))
 	}
-	return v
+	return typed
 }
 
-func kindOf(value any) string {
-	switch value.(type) {
+func kindOf(v any) string {
+	switch v.(type) {
 	case nil:
 		return "null"
 	case map[string]any:
@@ -209,7 +211,7 @@ func kindOf(value any) string {
 	case bool:
 		return "a boolean"
 	case int64, float64:
-		return fmt.Sprintf("the number %v", value)
+		return fmt.Sprintf("the number %v", v)
 	}
-	return fmt.Sprintf("a Go %T", value)
+	return fmt.Sprintf("a Go %T", v)
 }

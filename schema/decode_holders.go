@@ -3,32 +3,34 @@ package schema
 import (
 	"maps"
 	"slices"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // holder reads a keyword whose value holds schemas or objects of its own.
-func (d *decoder) holder(path *Path, value, target any) {
+func (d *decoder) holder(path *value.Path, v, target any) {
 	switch t := target.(type) {
 	case **Schema:
-		*t = d.schema(path, value)
+		*t = d.schema(path, v)
 	case *[]*Schema:
-		*t = d.list(path, value)
+		*t = d.list(path, v)
 	case *map[string]*Schema:
-		*t = entries(d, path, value, d.schema)
+		*t = entries(d, path, v, d.schema)
 	case **SchemaOrBool:
-		*t = d.schemaOrBool(path, value)
+		*t = d.schemaOrBool(path, v)
 	case *map[string]*Dependency:
-		*t = entries(d, path, value, d.dependency)
+		*t = entries(d, path, v, d.dependency)
 	case **ExternalDocs:
-		if m := take[map[string]any](d, path, value, "an object"); m != nil {
+		if m := take[map[string]any](d, path, v, "an object"); m != nil {
 			*t = externalDocsKeywords.decode(d, path, m)
 		}
 	case *[]*ValidationRule:
-		*t = d.rules(path, value)
+		*t = d.rules(path, v)
 	}
 }
 
-func (d *decoder) list(path *Path, value any) []*Schema {
-	list := take[[]any](d, path, value, "a list of schemas")
+func (d *decoder) list(path *value.Path, v any) []*Schema {
+	list := take[[]any](d, path, v, "a list of schemas")
 	if list == nil {
 		return nil
 	}
@@ -40,8 +42,8 @@ func (d *decoder) list(path *Path, value any) []*Schema {
 }
 
 // entries reads an object whose values are read by one.
-func entries[T any](d *decoder, path *Path, value any, one func(*Path, any) *T) map[string]*T {
-	m := take[map[string]any](d, path, value, "an object")
+func entries[T any](d *decoder, path *value.Path, v any, one func(*value.Path, any) *T) map[string]*T {
+	m := take[map[string]any](d, path, v, "an object")
 	if m == nil {
 		return nil
 	}
@@ -55,30 +57,30 @@ func entries[T any](d *decoder, path *Path, value any, one func(*Path, any) *T) 
 	return out
 }
 
-func (d *decoder) schemaOrBool(path *Path, value any) *SchemaOrBool {
-	switch v := value.(type) {
+func (d *decoder) schemaOrBool(path *value.Path, v any) *SchemaOrBool {
+	switch v := v.(type) {
 	case bool:
 		return &SchemaOrBool{Allows: v}
 	case map[string]any:
 		return &SchemaOrBool{Schema: d.schema(path, v), Allows: true}
 	}
-	d.fail(path, "must be a schema or a boolean, not %s", kindOf(value))
+	d.fail(path, "must be a schema or a boolean, not %s", kindOf(v))
 	return nil
 }
 
-func (d *decoder) dependency(path *Path, value any) *Dependency {
-	switch v := value.(type) {
+func (d *decoder) dependency(path *value.Path, v any) *Dependency {
+	switch v := v.(type) {
 	case []any:
 		return &Dependency{Property: d.names(path, v)}
 	case map[string]any:
 		return &Dependency{Schema: d.schema(path, v)}
 	}
-	d.fail(path, "must be a schema or a list of strings, not %s", kindOf(value))
+	d.fail(path, "must be a schema or a list of strings, not %s", kindOf(v))
 	return nil
 }
 
-func (d *decoder) rules(path *Path, value any) []*ValidationRule {
-	list := take[[]any](d, path, value, "a list of rules")
+func (d *decoder) rules(path *value.Path, v any) []*ValidationRule {
+	list := take[[]any](d, path, v, "a list of rules")
 	if list == nil {
 		return nil
 	}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Error is one thing that is wrong with a schema, and where.
 type Error struct {
-	Path   *Path
+	Path   *value.Path
 	Detail string
 }
 
@@ -17,7 +19,7 @@ func (e *Error) Error() string {
 	if e.Path == nil {
 		return e.Detail
 	}
-	return e.Path.String() + ": " + e.Detail
+	return pathText(e.Path) + ": " + e.Detail
 }
 
 // Errors is every error found, sorted by path.
@@ -43,7 +45,7 @@ func (e Errors) Sort() {
 	}
 	all := make([]keyed, len(e))
 	for i, err := range e {
-		all[i] = keyed{err.Path.String(), err}
+		all[i] = keyed{pathText(err.Path), err}
 	}
 	slices.SortStableFunc(all, func(a, b keyed) int {
 		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.err.Detail, b.err.Detail))
@@ -52,3 +54,6 @@ func (e Errors) Sort() {
 		e[i] = k.err
 	}
 }
+
+// pathText is a path as Kubernetes writes it: properties[spec].items.
+func pathText(path *value.Path) string { return value.Notation{Kubernetes: true}.Path(path) }

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Edge is how a node holds a child.
@@ -38,7 +40,7 @@ type Child struct {
 }
 
 // Path is where the child stands when its parent stands at parent.
-func (c Child) Path(parent *Path) *Path {
+func (c Child) Path(parent *value.Path) *value.Path {
 	switch c.Edge {
 	case Property:
 		return parent.Child("properties").Key(c.Name)
@@ -128,7 +130,7 @@ func dependent(m map[string]*Dependency, yield func(Child) bool) bool {
 type Visit struct {
 	Child
 	// Path is where the node stands, nil for the root.
-	Path *Path
+	Path *value.Path
 	// Parent is the visit of the node that holds this one, nil for the root.
 	Parent *Visit
 	// InLogic is true at and below a branch of allOf, anyOf, oneOf or not.

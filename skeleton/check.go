@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // WrongType is a value that does not have the basic type its place demands. It
@@ -24,7 +26,7 @@ func (w WrongType) Error() string {
 // at its place, sorted by path. A null under a key counts as absent. It looks
 // at specified values only and allocates nothing when all is well.
 func (sk *Skeleton) Check(obj map[string]any) []WrongType {
-	return sk.check(obj, absent)
+	return sk.check(obj, value.Absent{})
 }
 
 // CheckUpdate is Check without what was wrong in oldObj already: a value that
@@ -42,7 +44,7 @@ func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 	wrong := make([]WrongType, len(c.found))
 	for i, f := range c.found {
 		slices.Reverse(f.steps)
-		wrong[i] = WrongType{Path: (&trail{steps: f.steps}).String(), Want: f.want.String(), Got: f.got}
+		wrong[i] = WrongType{Path: pathText(f.steps), Want: f.want.String(), Got: f.got}
 	}
 	slices.SortFunc(wrong, func(a, b WrongType) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Want, b.Want))
@@ -51,18 +53,13 @@ func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 	return slices.Compact(wrong)
 }
 
-// nowhere is the type of absent, the old value of what was not there.
-type nowhere struct{}
-
-var absent any = nowhere{}
-
-// checker collects what is wrong. Nobody keeps a path on the way down: each
-// level adds its step to what was found below it on the way up, so that an
-// object in which all is well pays nothing for paths.
+// checker collects values of the wrong type. It keeps no path on the way down:
+// on the way up each level adds its step to what was found below it, so an
+// object without errors pays nothing for paths.
 type checker struct{ found []finding }
 
 type finding struct {
-	steps []trailStep // innermost first
+	steps []value.Step // innermost first
 	want  kind
 	got   string
 }
@@ -81,7 +78,7 @@ func (c *checker) value(n *node, x, old any) {
 }
 
 func (c *checker) report(n *node, x, old any) {
-	if old != absent && reflect.DeepEqual(x, old) {
+	if value.Strict.Equal(x, old) {
 		return
 	}
 	got := kindOf(x).String()
@@ -95,7 +92,7 @@ func (c *checker) report(n *node, x, old any) {
 }
 
 // at adds a step to everything found since there were before findings.
-func (c *checker) at(step trailStep, before int) {
+func (c *checker) at(step value.Step, before int) {
 	for i := before; i < len(c.found); i++ {
 		c.found[i].steps = append(c.found[i].steps, step)
 	}
@@ -103,25 +100,22 @@ func (c *checker) at(step trailStep, before int) {
 
 func (c *checker) object(n *node, x map[string]any, old any) {
 	oldObj, _ := old.(map[string]any)
-	for key, value := range x {
-		if value == nil {
+	for key, v := range x {
+		if v == nil {
 			continue
 		}
-		was := absent
-		if v, ok := oldObj[key]; ok {
-			was = v
-		}
+		oldValue := value.Strict.Field(oldObj, key)
 		before := len(c.found)
 		if child, ok := n.properties[key]; ok {
-			c.value(child, value, was)
+			c.value(child, v, oldValue)
 		} else {
 			// Each pattern that matches must hold.
 			for child := range n.undeclaredNodes(key) {
-				c.value(child, value, was)
+				c.value(child, v, oldValue)
 			}
 		}
 		if len(c.found) > before {
-			c.at(trailStep{key: key}, before)
+			c.at(value.Step{Name: key}, before)
 		}
 	}
 }
@@ -133,14 +127,14 @@ func (c *checker) list(n *node, x []any, old any) {
 		if item == nil && child.nullFits {
 			continue
 		}
-		was := absent
+		var oldItem any = value.Absent{}
 		if i < len(oldList) {
-			was = oldList[i]
+			oldItem = oldList[i]
 		}
 		before := len(c.found)
-		c.value(child, item, was)
+		c.value(child, item, oldItem)
 		if len(c.found) > before {
-			c.at(trailStep{index: i, isIndex: true}, before)
+			c.at(value.Step{Kind: value.Index, Index: i}, before)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package skeleton
 
+import "holdfast.dev/holdfast/value"
+
 // Fitting is a copy of obj without the values that do not have the basic type
 // their place demands, for those who can work with nothing else. A list with
 // such an item is left out as a whole. What is copied are maps and lists; obj
@@ -9,10 +11,10 @@ func (sk *Skeleton) Fitting(obj map[string]any) map[string]any {
 	return out
 }
 
-// fitting is absent for a value that does not fit.
+// fitting returns value.Absent for a value that does not fit.
 func fitting(n *node, x any) any {
 	if !n.binding.accepts(x) {
-		return absent
+		return value.Absent{}
 	}
 	switch x := x.(type) {
 	case map[string]any:
@@ -23,8 +25,8 @@ func fitting(n *node, x any) any {
 			if child := n.item(i); item != nil || !child.nullFits {
 				item = fitting(child, item)
 			}
-			if item == absent {
-				return absent
+			if isAbsent(item) {
+				return value.Absent{}
 			}
 			out[i] = item
 		}
@@ -35,21 +37,23 @@ func fitting(n *node, x any) any {
 
 func fittingObject(n *node, x map[string]any) map[string]any {
 	out := make(map[string]any, len(x))
-	for key, value := range x {
-		if value != nil {
+	for key, v := range x {
+		if v != nil {
 			if child, ok := n.properties[key]; ok {
-				value = fitting(child, value)
+				v = fitting(child, v)
 			} else {
 				for child := range n.undeclaredNodes(key) {
-					if value != absent {
-						value = fitting(child, value)
+					if !isAbsent(v) {
+						v = fitting(child, v)
 					}
 				}
 			}
 		}
-		if value != absent {
-			out[key] = value
+		if !isAbsent(v) {
+			out[key] = v
 		}
 	}
 	return out
 }
+
+func isAbsent(v any) bool { return value.Strict.IsAbsent(v) }

@@ -1,6 +1,9 @@
 package skeleton
 
-import "holdfast.dev/holdfast/schema"
+import (
+	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
+)
 
 // Rules says which schemas a definition may carry. The zero value holds for
 // definitions that are pruned.
@@ -31,7 +34,7 @@ func (r Rules) Check(s *schema.Schema) schema.Errors {
 	})
 	root := derive(s)
 	if root.typ != "" && root.typ != "object" {
-		ruling.refuse((*schema.Path)(nil).Child("type"), "must be object at the root, not %s", root.typ)
+		ruling.refuse((*value.Path)(nil).Child("type"), "must be object at the root, not %s", root.typ)
 	}
 	ruling.shape(root, nil)
 	ruling.found.Sort()
@@ -39,7 +42,7 @@ func (r Rules) Check(s *schema.Schema) schema.Errors {
 }
 
 // shape looks at what only the merge of all parts can tell.
-func (r *ruling) shape(n *node, path *schema.Path) {
+func (r *ruling) shape(n *node, path *value.Path) {
 	if len(n.declared) > 0 {
 		const detail = "must not be used beside properties: an object has either known fields or free keys; " +
 			"to keep unknown fields beside known ones use " + schema.PreserveUnknownFieldsKeyword + ": true"

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // ruling is one run of the rules.
@@ -13,7 +14,7 @@ type ruling struct {
 	found schema.Errors
 }
 
-func (r *ruling) refuse(path *schema.Path, format string, args ...any) {
+func (r *ruling) refuse(path *value.Path, format string, args ...any) {
 	r.found = append(r.found, &schema.Error{Path: path, Detail: fmt.Sprintf(format, args...)})
 }
 

@@ -1,36 +1,25 @@
 package skeleton
 
-import (
-	"strconv"
-	"strings"
-)
+import "holdfast.dev/holdfast/value"
 
-// trail is where a walk through an object is. One that does not keep paths
-// records only whether anything was dropped, so a walk that nobody asks for
-// paths pays one test per step.
+// trail records what a walk through an object drops. With keeps set it also
+// records the paths; without it, each step of the walk costs one test.
 type trail struct {
 	keeps   bool
 	lossy   bool // something was dropped
-	steps   []trailStep
-	dropped []string // the paths of it
-}
-
-// trailStep is a key, or an index where key is empty and isIndex is set.
-type trailStep struct {
-	key     string
-	index   int
-	isIndex bool
+	steps   []value.Step
+	dropped []string // the paths of what was dropped
 }
 
 func (t *trail) enter(key string) {
 	if t.keeps {
-		t.steps = append(t.steps, trailStep{key: key})
+		t.steps = append(t.steps, value.Step{Name: key})
 	}
 }
 
 func (t *trail) enterIndex(i int) {
 	if t.keeps {
-		t.steps = append(t.steps, trailStep{index: i, isIndex: true})
+		t.steps = append(t.steps, value.Step{Kind: value.Index, Index: i})
 	}
 }
 
@@ -44,23 +33,10 @@ func (t *trail) drop(key string) {
 	t.lossy = true
 	if t.keeps {
 		t.enter(key)
-		t.dropped = append(t.dropped, t.String())
+		t.dropped = append(t.dropped, pathText(t.steps))
 		t.leave()
 	}
 }
 
-// String is the path as Kubernetes writes it in warnings: spec.ports[0].foo.
-func (t *trail) String() string {
-	var b strings.Builder
-	for _, s := range t.steps {
-		if s.isIndex {
-			b.WriteString("[" + strconv.Itoa(s.index) + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(s.key)
-	}
-	return b.String()
-}
+// pathText is a path as Kubernetes writes it in warnings: spec.ports[0].foo.
+func pathText(steps []value.Step) string { return value.Notation{Kubernetes: true}.Steps(steps) }
