@@ -41,7 +41,7 @@ type owned struct {
 // not fully known.
 func (o owned) fields() ([]ownership.Field, string) {
 	fields, note := ownership.Owners(o.kind, o.Object, o.GetManagedFields(), o.commands)
-	isMetadata := func(f ownership.Field) bool { return len(f.Path) == 1 && f.Path[0].Name == "metadata" }
+	isMetadata := func(f ownership.Field) bool { return f.Path.Len() == 1 && f.Path.Last().Name == "metadata" }
 	return slices.DeleteFunc(fields, isMetadata), note
 }
 

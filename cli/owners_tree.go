@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
 
 	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/value"
 )
 
 const (
@@ -38,9 +38,9 @@ func newOwnersTree(fields []ownership.Field, hidden bool) *ownersTree {
 	// parents are the labels of the lines above the current field.
 	var parents []string
 	for _, f := range fields {
-		labels := make([]string, len(f.Path))
-		for i := range f.Path {
-			labels[i] = strings.TrimPrefix(f.Path[i:i+1].String(), ".")
+		var labels []string
+		for _, step := range f.Path.Steps() {
+			labels = append(labels, strings.TrimPrefix(ownership.Path{Path: value.NewPath(step)}.String(), "."))
 		}
 		shared := 0
 		for shared < len(parents) && shared < len(labels)-1 && parents[shared] == labels[shared] {
@@ -50,29 +50,16 @@ func newOwnersTree(fields []ownership.Field, hidden bool) *ownersTree {
 			t.lines = append(t.lines, ownersLine{text: strings.Repeat("  ", i) + labels[i]})
 		}
 		parents = labels[:len(labels)-1]
-		value := redacted
+		shown := redacted
 		if !hidden {
-			value = shown(f.Value)
+			shown = value.Printer{Limit: maxShown}.Print(f.Value)
 		}
 		t.lines = append(t.lines, ownersLine{
 			owner: orDash(ownerOf(f)), setBy: orDash(f.Set.Name), at: orDash(timeText(f.Set.Time)),
-			text: strings.Repeat("  ", len(labels)-1) + labels[len(labels)-1] + ": " + value, isField: true,
+			text: strings.Repeat("  ", len(labels)-1) + labels[len(labels)-1] + ": " + shown, isField: true,
 		})
 	}
 	return t
-}
-
-// shown returns a value as compact JSON, cut after maxShown runes.
-func shown(value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprintf("%v", value)
-	}
-	text := string(data)
-	if utf8.RuneCountInString(text) > maxShown {
-		text = string([]rune(text)[:maxShown]) + "…"
-	}
-	return text
 }
 
 func orDash(text string) string {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"holdfast.dev/holdfast/value"
 )
 
 const (
@@ -66,7 +68,7 @@ func (t *Type) parse(text string) configuration {
 	}
 	config := configuration{values: judged(values)}
 	config.plan = sync.OnceValue(func() *plan {
-		p := newPlan(t.Applied.root, Step{}, config.values)
+		p := newPlan(t.Applied.root, value.Step{}, config.values)
 		return &p
 	})
 	if len(unknown) > 0 {

@@ -1,6 +1,10 @@
 package ownership
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/value"
+)
 
 // judgeApply looks at what the write applies: fields that somebody changed since
 // the last apply, and fields that were never apply's.
@@ -21,7 +25,7 @@ func (j *judgement) judgeApply() {
 		return
 	}
 	a := applying{judgement: j}
-	before := none
+	var before any = value.Absent{}
 	if j.config != nil && j.config.values != nil {
 		before, a.owns = j.config.values, true
 	}
@@ -31,7 +35,7 @@ func (j *judgement) judgeApply() {
 // applying is an apply being judged.
 type applying struct {
 	*judgement
-	path Path
+	path []value.Step
 	// owns says that the object was applied before.
 	owns bool
 }
@@ -39,9 +43,9 @@ type applying struct {
 // follow goes through the configuration that is being applied; the trio has what
 // was applied before.
 func (a *applying) follow(n *node, wanted any, t trio) {
-	if isNone(t.live) {
+	if isAbsent(t.live) {
 		// Nobody has it: it is new, or was taken away from apply.
-		if !isNone(t.updated) && touches(n, t.applied, t.updated) {
+		if !isAbsent(t.updated) && touches(n, t.applied, t.updated) {
 			a.report(Reverts, t)
 		}
 		return
@@ -73,12 +77,12 @@ func (a *applying) follow(n *node, wanted any, t trio) {
 func (a *applying) followObject(n *node, wanted, live map[string]any, t trio) {
 	before, _ := t.applied.(map[string]any)
 	updated, _ := t.updated.(map[string]any)
-	for name, value := range wanted {
-		if value == nil {
+	for name, v := range wanted {
+		if v == nil {
 			continue
 		}
-		a.path = append(a.path, Step{Name: name})
-		a.follow(n.child(name), value, trio{field(before, name), field(live, name), field(updated, name)})
+		a.path = append(a.path, nameStep(name))
+		a.follow(n.child(name), v, trio{field(before, name), field(live, name), field(updated, name)})
 		a.path = a.path[:len(a.path)-1]
 	}
 }
@@ -88,9 +92,9 @@ func (a *applying) followItems(n *node, wanted any, t trio) {
 	newItems(wanted, n.keys).each(func(item map[string]any, earlier int) {
 		place := trio{before.find(item, earlier), live.find(item, earlier), updated.find(item, earlier)}
 		known := len(a.Findings)
-		a.path = append(a.path, Step{Keys: n.keys, Item: item})
+		a.path = append(a.path, itemStep(n.keys, item))
 		a.follow(n.elem, item, place)
-		if a.owns && isNone(place.applied) && !isNone(place.live) && len(a.Findings) == known {
+		if a.owns && isAbsent(place.applied) && !isAbsent(place.live) && len(a.Findings) == known {
 			a.report(TakesOver, place)
 		}
 		a.path = a.path[:len(a.path)-1]
@@ -101,11 +105,11 @@ func (a *applying) followMembers(wanted []any, t trio) {
 	before, live, updated := newMembership(t.applied), newMembership(t.live), newMembership(t.updated)
 	for _, member := range wanted {
 		place := trio{before.find(member), live.find(member), updated.find(member)}
-		a.path = append(a.path, Step{Member: member})
+		a.path = append(a.path, memberStep(member))
 		switch {
-		case isNone(place.live) && !isNone(place.applied) && !isNone(place.updated):
+		case isAbsent(place.live) && !isAbsent(place.applied) && !isAbsent(place.updated):
 			a.report(Reverts, place)
-		case a.owns && isNone(place.applied) && !isNone(place.live):
+		case a.owns && isAbsent(place.applied) && !isAbsent(place.live):
 			a.report(TakesOver, place)
 		}
 		a.path = a.path[:len(a.path)-1]
@@ -116,7 +120,7 @@ func (a *applying) followMembers(wanted []any, t trio) {
 func (a *applying) compare(t trio) {
 	switch {
 	case equal(t.live, t.updated):
-	case isNone(t.applied):
+	case isAbsent(t.applied):
 		a.report(Seizes, t)
 	case equal(t.live, t.applied):
 	case contains(t.live, t.applied) && a.isOwn(a.path):
@@ -132,13 +136,12 @@ func (a *applying) report(kind Kind, t trio) {
 	if kind != Reverts && a.isOwn(a.path) {
 		return
 	}
-	path := append(Path(nil), a.path...)
-	f := Finding{Kind: kind, Path: path, Live: t.live, New: t.updated, Applied: t.applied}
-	f.LastSet, _ = a.managers.latest(path, func(entry *metav1.ManagedFieldsEntry) bool { return !a.isApply(entry) })
+	f := Finding{Kind: kind, Path: newPath(a.path), Live: t.live, New: t.updated, Applied: t.applied}
+	f.LastSet, _ = a.managers.latest(a.path, func(entry *metav1.ManagedFieldsEntry) bool { return !a.isApply(entry) })
 	a.Findings = append(a.Findings, f)
 }
 
-func (a *applying) isOwn(path Path) bool { return a.managers.owns(path, a.isApply) }
+func (a *applying) isOwn(path []value.Step) bool { return a.managers.owns(path, a.isApply) }
 
 // isApply says whether an entry is the apply manager's own.
 func (a *applying) isApply(entry *metav1.ManagedFieldsEntry) bool {

@@ -3,6 +3,8 @@ package ownership
 import (
 	"slices"
 	"strings"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Changed are the topmost fields that differ between two objects in the view of
@@ -23,7 +25,7 @@ func changes(n *node, live, updated any) bool {
 
 // changeWalk collects what differs.
 type changeWalk struct {
-	path  Path
+	path  []value.Step
 	paths []Path
 	limit int
 }
@@ -32,8 +34,8 @@ func (c *changeWalk) compare(n *node, live, updated any) {
 	if len(c.paths) >= c.limit {
 		return
 	}
-	if isNone(live) || isNone(updated) {
-		if isNone(live) != isNone(updated) {
+	if isAbsent(live) || isAbsent(updated) {
+		if isAbsent(live) != isAbsent(updated) {
 			c.report()
 		}
 		return
@@ -59,12 +61,12 @@ func (c *changeWalk) compare(n *node, live, updated any) {
 }
 
 func (c *changeWalk) compareObjects(n *node, oldObj, newObj map[string]any) {
-	for name, value := range oldObj {
-		c.step(Step{Name: name}, n.child(name), value, field(newObj, name))
+	for name, v := range oldObj {
+		c.step(nameStep(name), n.child(name), v, field(newObj, name))
 	}
-	for name, value := range newObj {
+	for name, v := range newObj {
 		if _, ok := oldObj[name]; !ok {
-			c.step(Step{Name: name}, n.child(name), none, value)
+			c.step(nameStep(name), n.child(name), value.Absent{}, v)
 		}
 	}
 }
@@ -72,22 +74,22 @@ func (c *changeWalk) compareObjects(n *node, oldObj, newObj map[string]any) {
 func (c *changeWalk) compareItems(n *node, live, updated any) {
 	oldItems, newItems := newItems(live, n.keys), newItems(updated, n.keys)
 	oldItems.each(func(item map[string]any, earlier int) {
-		c.step(Step{Keys: n.keys, Item: item}, n.elem, item, newItems.find(item, earlier))
+		c.step(itemStep(n.keys, item), n.elem, item, newItems.find(item, earlier))
 	})
 	newItems.each(func(item map[string]any, earlier int) {
-		if isNone(oldItems.find(item, earlier)) {
-			c.step(Step{Keys: n.keys, Item: item}, n.elem, none, item)
+		if isAbsent(oldItems.find(item, earlier)) {
+			c.step(itemStep(n.keys, item), n.elem, value.Absent{}, item)
 		}
 	})
 }
 
-func (c *changeWalk) step(step Step, n *node, live, updated any) {
+func (c *changeWalk) step(step value.Step, n *node, live, updated any) {
 	c.path = append(c.path, step)
 	c.compare(n, live, updated)
 	c.path = c.path[:len(c.path)-1]
 }
 
-func (c *changeWalk) report() { c.paths = append(c.paths, append(Path(nil), c.path...)) }
+func (c *changeWalk) report() { c.paths = append(c.paths, newPath(c.path)) }
 
 // sortFindings puts findings in the order of their paths.
 func sortFindings(findings []Finding) {

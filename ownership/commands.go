@@ -46,7 +46,7 @@ func (c *Commands) Add(command Command) {
 	size := command.size()
 	for _, old := range c.Entries {
 		old.Fields = slices.DeleteFunc(slices.Clone(old.Fields), func(field string) bool {
-			return slices.ContainsFunc(command.Fields, func(newer string) bool { return isWithin(field, newer) })
+			return slices.ContainsFunc(command.Fields, func(newer string) bool { return isTextWithin(field, newer) })
 		})
 		size += old.size()
 		if len(old.Fields) == 0 {
@@ -73,7 +73,7 @@ func (c *Command) size() int {
 func (c *Commands) Find(field string) (Command, bool) {
 	for _, command := range c.Entries {
 		for _, written := range command.Fields {
-			if isWithin(field, written) || isWithin(written, field) {
+			if isTextWithin(field, written) || isTextWithin(written, field) {
 				return command, true
 			}
 		}
@@ -81,8 +81,9 @@ func (c *Commands) Find(field string) (Command, bool) {
 	return Command{}, false
 }
 
-// isWithin says whether a path is another or a place inside of it.
-func isWithin(path, other string) bool {
+// isTextWithin reports whether a path, by its text, is another or a place inside of
+// it.
+func isTextWithin(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -50,7 +50,7 @@ func (n *node) contains(v, part any) bool {
 	case members:
 		if areLists(v, part) {
 			there, list := newMembership(v), part.([]any)
-			return !slices.ContainsFunc(list, func(member any) bool { return member != nil && isNone(there.find(member)) })
+			return !slices.ContainsFunc(list, func(member any) bool { return member != nil && isAbsent(there.find(member)) })
 		}
 	}
 	return contains(v, part)

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Kind says what a write does to a field of somebody else.
@@ -39,11 +41,11 @@ type Finding struct {
 }
 
 // Show is a value of a finding as people read it.
-func (v *Verdict) Show(value any) string {
-	if v.redacted && !isNone(value) {
+func (v *Verdict) Show(shown any) string {
+	if v.redacted && !isAbsent(shown) {
 		return "<redacted>"
 	}
-	return brief(value)
+	return printer().Print(shown)
 }
 
 // text is a finding in the words of the specification.
@@ -160,8 +162,5 @@ func printable(text string) string {
 		}
 		return ' '
 	}, text)
-	if utf8.RuneCountInString(text) > maxText {
-		text = string([]rune(text)[:maxText]) + "…"
-	}
-	return text
+	return value.Cut(text, maxText)
 }

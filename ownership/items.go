@@ -1,47 +1,89 @@
 package ownership
 
-import "strings"
+import "holdfast.dev/holdfast/value"
 
-// indexFrom is how long a list is when looking for items one by one costs more
-// than an index.
+// indexFrom is the length of a list from which an index is faster than looking
+// at the items one by one.
 const indexFrom = 12
 
-// items finds the items of a keyed list. Where several have the same keys, as the
-// ports of a Service for TCP and UDP have for client-side apply, the first of one
-// list goes with the first of the other, and so on.
+// items finds the items of a list by their keys. Several items may have the same
+// keys, as the ports of a Service for TCP and UDP have for client-side apply: then
+// the first of one list belongs to the first of the other, and so on.
 type items struct {
-	list  []any
-	keys  []string
-	index map[string][]map[string]any
+	list []any
+	keys []string
+	// index is nil for a short list.
+	index *itemIndex
 }
+
+// itemIndex finds items by the hash of their keys.
+type itemIndex struct {
+	comparison value.Comparison
+	groups     map[uint64][]*itemGroup
+	// earlier has, for each item of the list, the number of earlier items with
+	// the same keys.
+	earlier []int
+}
+
+// itemGroup is the items of a list with the same keys.
+type itemGroup struct{ items []map[string]any }
 
 func newItems(v any, keys []string) items {
 	list, _ := v.([]any)
 	i := items{list: list, keys: keys}
 	if len(list) >= indexFrom {
-		i.index = make(map[string][]map[string]any, len(list))
-		for _, item := range list {
-			if object, ok := item.(map[string]any); ok {
-				key := keyOf(object, keys)
-				i.index[key] = append(i.index[key], object)
-			}
-		}
+		i.index = newItemIndex(list, keys)
 	}
 	return i
 }
 
-// find is the item with the same keys as another, after earlier ones like it, or
-// none.
-func (i items) find(like map[string]any, earlier int) any {
-	if i.index != nil {
-		if found := i.index[keyOf(like, i.keys)]; earlier < len(found) {
-			return found[earlier]
+func newItemIndex(list []any, keys []string) *itemIndex {
+	x := &itemIndex{
+		comparison: value.NewComparison(value.Applied),
+		groups:     make(map[uint64][]*itemGroup, len(list)),
+		earlier:    make([]int, len(list)),
+	}
+	for at, item := range list {
+		object, ok := item.(map[string]any)
+		if !ok {
+			continue
 		}
-		return none
+		hash := x.comparison.HashKeys(keys, object)
+		group := x.find(hash, keys, object)
+		if group == nil {
+			group = &itemGroup{}
+			x.groups[hash] = append(x.groups[hash], group)
+		}
+		x.earlier[at] = len(group.items)
+		group.items = append(group.items, object)
+	}
+	return x
+}
+
+// find returns the group of the items with the same keys as an item, nil if there
+// is none.
+func (x *itemIndex) find(hash uint64, keys []string, like map[string]any) *itemGroup {
+	for _, group := range x.groups[hash] {
+		if value.Applied.EqualKeys(keys, group.items[0], like) {
+			return group
+		}
+	}
+	return nil
+}
+
+// find returns the item with the same keys as another, after a number of earlier
+// items with these keys; value.Absent if there is none.
+func (i items) find(like map[string]any, earlier int) any {
+	if x := i.index; x != nil {
+		group := x.find(x.comparison.HashKeys(i.keys, like), i.keys, like)
+		if group != nil && earlier < len(group.items) {
+			return group.items[earlier]
+		}
+		return value.Absent{}
 	}
 	for _, item := range i.list {
 		object, ok := item.(map[string]any)
-		if !ok || !sameKeys(i.keys, object, like) {
+		if !ok || !value.Applied.EqualKeys(i.keys, object, like) {
 			continue
 		}
 		if earlier == 0 {
@@ -49,89 +91,54 @@ func (i items) find(like map[string]any, earlier int) any {
 		}
 		earlier--
 	}
-	return none
+	return value.Absent{}
 }
 
-// each calls f for every item that is an object, with the number of earlier ones
+// each calls f for every item that is an object, with the number of earlier items
 // that have the same keys.
 func (i items) each(f func(item map[string]any, earlier int)) {
-	var seen map[string]int
-	if i.index != nil {
-		seen = make(map[string]int, len(i.list))
-	}
 	for at, item := range i.list {
-		object, ok := item.(map[string]any)
-		if !ok {
-			continue
+		if object, ok := item.(map[string]any); ok {
+			f(object, i.earlier(at, object))
 		}
-		earlier := 0
-		if seen != nil {
-			key := keyOf(object, i.keys)
-			earlier = seen[key]
-			seen[key]++
-		} else {
-			for _, before := range i.list[:at] {
-				if before, ok := before.(map[string]any); ok && sameKeys(i.keys, before, object) {
-					earlier++
-				}
-			}
-		}
-		f(object, earlier)
 	}
 }
 
-func sameKeys(keys []string, a, b map[string]any) bool {
-	for _, key := range keys {
-		if !equal(field(a, key), field(b, key)) {
-			return false
+// earlier returns the number of items before the one at an index that have the
+// same keys.
+func (i items) earlier(at int, object map[string]any) int {
+	if i.index != nil {
+		return i.index.earlier[at]
+	}
+	count := 0
+	for _, before := range i.list[:at] {
+		if before, ok := before.(map[string]any); ok && value.Applied.EqualKeys(i.keys, before, object) {
+			count++
 		}
 	}
-	return true
+	return count
 }
 
-func keyOf(item map[string]any, keys []string) string {
-	if len(keys) == 1 {
-		if text, ok := item[keys[0]].(string); ok {
-			return text
-		}
-	}
-	var b strings.Builder
-	for _, key := range keys {
-		switch v := item[key].(type) {
-		case string:
-			b.WriteString(v)
-		default:
-			w := briefWriter{}
-			w.value(v)
-			b.WriteString(w.b.String())
-		}
-		b.WriteByte(0)
-	}
-	return b.String()
-}
-
-// membership finds scalars in a list of distinct ones.
+// membership finds scalars in a list of distinct scalars.
 type membership map[any]struct{}
 
 func newMembership(v any) membership {
 	list, _ := v.([]any)
 	m := make(membership, len(list))
 	for _, item := range list {
-		switch item.(type) {
-		case string, int64, float64, bool:
-			m[item] = struct{}{}
+		if key, ok := value.MapKey(item); ok {
+			m[key] = struct{}{}
 		}
 	}
 	return m
 }
 
-// find is the scalar itself, or none.
+// find returns the scalar itself, value.Absent if the list does not have it.
 func (m membership) find(member any) any {
-	switch member.(type) {
-	case string, int64, float64, bool:
-		if _, ok := m[member]; ok {
+	if key, ok := value.MapKey(member); ok {
+		if _, found := m[key]; found {
 			return member
 		}
 	}
-	return none
+	return value.Absent{}
 }

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // judgeManaged looks at what is owned by server-side apply and not by
@@ -32,7 +34,7 @@ func (j *judgement) judgeManaged() {
 // about a whole that it is a part of.
 func (j *judgement) isKnown(path Path, first int) bool {
 	for i := range j.Findings[:first] {
-		if other := j.Findings[i].Path; path.within(other) || other.within(path) {
+		if other := j.Findings[i].Path; isWithin(path.Path, other.Path) || isWithin(other.Path, path.Path) {
 			return true
 		}
 	}
@@ -53,11 +55,12 @@ func (j *judgement) judgeForced() {
 	}
 	isOther := func(entry *metav1.ManagedFieldsEntry) bool { return !isOwn(entry) }
 	s := setWalk{found: func(f Finding) {
-		if isNone(f.Live) || j.managers.owns(f.Path, isOwn) {
+		path := f.Path.Steps()
+		if isAbsent(f.Live) || j.managers.owns(path, isOwn) {
 			return
 		}
-		last, taken := j.managers.latest(f.Path, isOther)
-		if !taken && !j.isApplied(f.Path) {
+		last, taken := j.managers.latest(path, isOther)
+		if !taken && !j.isApplied(path) {
 			return
 		}
 		f.Kind, f.LastSet = Seizes, last
@@ -67,49 +70,54 @@ func (j *judgement) judgeForced() {
 }
 
 // isApplied says whether the last-applied configuration has a field.
-func (j *judgement) isApplied(path Path) bool {
+func (j *judgement) isApplied(path []value.Step) bool {
 	if j.config == nil || j.config.values == nil {
 		return false
 	}
-	return !isNone(lookup(j.config.values, path))
+	return !isAbsent(lookup(j.config.values, path))
 }
 
 // lookup is the value at a path, found by the keys that the path names and the
 // values have.
-func lookup(value any, path Path) any {
+func lookup(v any, path []value.Step) any {
 	for _, step := range path {
-		switch at := value.(type) {
+		switch at := v.(type) {
 		case map[string]any:
-			if !step.isName() {
-				return none
+			if step.Kind != value.Name {
+				return value.Absent{}
 			}
-			value = field(at, step.Name)
+			v = field(at, step.Name)
 		case []any:
-			value = lookupItem(at, step)
+			v = lookupItem(at, step)
 		default:
-			return value
+			return v
 		}
 	}
-	return value
+	return v
 }
 
-func lookupItem(list []any, step Step) any {
+func lookupItem(list []any, step value.Step) any {
 	for _, item := range list {
-		if object, ok := item.(map[string]any); ok && step.Keys != nil && sameKnown(step.Keys, object, step.Item) {
-			return object
-		}
-		if step.Member != nil && equal(item, step.Member) {
+		if isNamed(item, step) {
 			return item
 		}
 	}
-	return none
+	return value.Absent{}
 }
 
-// sameKnown compares the keys that an item has: applied items may lack those
-// with defaults.
-func sameKnown(keys []string, item, like map[string]any) bool {
-	for _, key := range keys {
-		if v := field(item, key); !isNone(v) && !equal(v, field(like, key)) {
+// isNamed reports whether a step names an item of a list. Of the keys, those that
+// the item has are compared: applied items may lack those with defaults.
+func isNamed(item any, step value.Step) bool {
+	if step.Kind == value.Member {
+		return equal(item, step.Value)
+	}
+	object, ok := item.(map[string]any)
+	if !ok || step.Kind != value.Item {
+		return false
+	}
+	like, _ := step.Value.(map[string]any)
+	for _, key := range step.Keys {
+		if v := field(object, key); !isAbsent(v) && !equal(v, field(like, key)) {
 			return false
 		}
 	}
@@ -118,7 +126,7 @@ func sameKnown(keys []string, item, like map[string]any) bool {
 
 // setWalk follows a set of fields through the object before and after a write.
 type setWalk struct {
-	path  Path
+	path  []value.Step
 	found func(Finding)
 }
 
@@ -133,14 +141,14 @@ func (s *setWalk) root(n *node, set *fieldpath.Set, live, updated map[string]any
 		if *name == "metadata" {
 			oldValue, newValue = judged(live), judged(updated)
 		}
-		s.step(Step{Name: *name}, n.child(*name), below(set, element), pair{field(oldValue, *name), field(newValue, *name)})
+		s.step(nameStep(*name), n.child(*name), below(set, element), pair{field(oldValue, *name), field(newValue, *name)})
 	}
 }
 
 // pair is one place in both objects.
 type pair struct{ live, updated any }
 
-func (s *setWalk) step(step Step, n *node, set *fieldpath.Set, p pair) {
+func (s *setWalk) step(step value.Step, n *node, set *fieldpath.Set, p pair) {
 	s.path = append(s.path, step)
 	s.follow(n, set, p)
 	s.path = s.path[:len(s.path)-1]
@@ -149,8 +157,8 @@ func (s *setWalk) step(step Step, n *node, set *fieldpath.Set, p pair) {
 // follow reports what changes of a set. The nil set is a leaf, and so is what is one
 // value now: a schema may have become coarser since the set was written.
 func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
-	if isNone(p.live) || isNone(p.updated) {
-		if isNone(p.live) != isNone(p.updated) {
+	if isAbsent(p.live) || isAbsent(p.updated) {
+		if isAbsent(p.live) != isAbsent(p.updated) {
 			s.report(p)
 		}
 		return
@@ -177,29 +185,29 @@ func (s *setWalk) element(n *node, element fieldpath.PathElement, set *fieldpath
 		updated, okNew := p.updated.(map[string]any)
 		if ok && okNew {
 			name := *element.FieldName
-			s.step(Step{Name: name}, n.child(name), set, pair{field(live, name), field(updated, name)})
+			s.step(nameStep(name), n.child(name), set, pair{field(live, name), field(updated, name)})
 		}
 	case element.Key != nil:
 		keys, item := make([]string, 0, len(*element.Key)), map[string]any{}
 		for _, f := range *element.Key {
 			keys = append(keys, f.Name)
-			item[f.Name] = normal(f.Value.Unstructured())
+			item[f.Name] = f.Value.Unstructured()
 		}
 		elem := n.elem
 		if elem == nil {
 			elem = newLoose()
 		}
-		s.step(Step{Keys: keys, Item: item}, elem, set,
+		s.step(itemStep(keys, item), elem, set,
 			pair{newItems(p.live, keys).find(item, 0), newItems(p.updated, keys).find(item, 0)})
 	case element.Value != nil:
-		member := normal((*element.Value).Unstructured())
-		s.step(Step{Member: member}, &node{}, nil,
+		member := (*element.Value).Unstructured()
+		s.step(memberStep(member), &node{}, nil,
 			pair{newMembership(p.live).find(member), newMembership(p.updated).find(member)})
 	}
 }
 
 func (s *setWalk) report(p pair) {
-	s.found(Finding{Path: append(Path(nil), s.path...), Live: p.live, New: p.updated, Applied: none})
+	s.found(Finding{Path: newPath(s.path), Live: p.live, New: p.updated, Applied: value.Absent{}})
 }
 
 // elements are what a set has on its first level, each once. The iterators of the

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // managers are the managed fields of an object, decoded when they are asked for.
@@ -59,7 +61,7 @@ func (m *managers) applied(name string) int {
 }
 
 // owns says whether a manager has a field or a part of it.
-func (m *managers) owns(path Path, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
+func (m *managers) owns(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
 	for i := range m.entries {
 		if isManager(&m.entries[i]) && covers(m.view, m.set(i), path) {
 			return true
@@ -75,7 +77,7 @@ type Source struct {
 }
 
 // latest is who of the managers that have a field wrote last.
-func (m *managers) latest(path Path, isManager func(entry *metav1.ManagedFieldsEntry) bool) (Source, bool) {
+func (m *managers) latest(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) (Source, bool) {
 	var found Source
 	ok := false
 	for i := range m.entries {
@@ -97,7 +99,7 @@ func (m *managers) latest(path Path, isManager func(entry *metav1.ManagedFieldsE
 // covers says whether a set has a field, the whole that the field is a part of,
 // or a part of it. The path may be of another view than the set: an item is
 // found by the keys that both know.
-func covers(n *node, set *fieldpath.Set, path Path) bool {
+func covers(n *node, set *fieldpath.Set, path []value.Step) bool {
 	for i, step := range path {
 		child, ok := descend(set, step)
 		if !ok || i == len(path)-1 {
@@ -113,19 +115,19 @@ func covers(n *node, set *fieldpath.Set, path Path) bool {
 }
 
 // below is the node at a step, nil if the view sees no further.
-func (n *node) below(step Step) *node {
+func (n *node) below(step value.Step) *node {
 	switch {
 	case n == nil:
 		return nil
-	case step.isName():
+	case step.Kind == value.Name:
 		return n.child(step.Name)
 	}
 	return n.elem
 }
 
 // descend finds what a set has at a step: nil if it is a leaf.
-func descend(set *fieldpath.Set, step Step) (child *fieldpath.Set, ok bool) {
-	if step.isName() {
+func descend(set *fieldpath.Set, step value.Step) (child *fieldpath.Set, ok bool) {
+	if step.Kind == value.Name {
 		element := fieldpath.PathElement{FieldName: &step.Name}
 		if child := below(set, element); child != nil {
 			return child, true
@@ -141,28 +143,18 @@ func descend(set *fieldpath.Set, step Step) (child *fieldpath.Set, ok bool) {
 }
 
 // matches says whether an element of a set is the item that a step names.
-func matches(element fieldpath.PathElement, step Step) bool {
+func matches(element fieldpath.PathElement, step value.Step) bool {
 	switch {
 	case element.Value != nil:
-		return step.Member != nil && equal(normal((*element.Value).Unstructured()), step.Member)
-	case element.Key == nil || step.Keys == nil:
+		return step.Kind == value.Member && equal((*element.Value).Unstructured(), step.Value)
+	case element.Key == nil || step.Kind != value.Item:
 		return false
 	}
+	item, _ := step.Value.(map[string]any)
 	for _, known := range *element.Key {
-		if v, ok := step.Item[known.Name]; ok && !equal(normal(known.Value.Unstructured()), v) {
+		if v, ok := item[known.Name]; ok && !equal(known.Value.Unstructured(), v) {
 			return false
 		}
 	}
 	return true
-}
-
-// normal gives a number of a set the type that numbers of objects have.
-func normal(v any) any {
-	switch v := v.(type) {
-	case int:
-		return int64(v)
-	case float32:
-		return float64(v)
-	}
-	return v
 }

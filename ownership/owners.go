@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Field is one field of an object and who has it.
@@ -47,51 +49,50 @@ type owners struct {
 	managers *managers
 	commands Commands
 	config   map[string]any
-	path     Path
+	path     []value.Step
 	fields   []Field
 }
 
-func (o *owners) follow(n *node, value any) {
-	object, isObject := value.(map[string]any)
-	list, isList := value.([]any)
+func (o *owners) follow(n *node, v any) {
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
 	switch {
 	case isObject && len(object) > 0 && (n.shape == record || n.shape == mapping):
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			o.step(Step{Name: name}, n.child(name), object[name])
+			o.step(nameStep(name), n.child(name), object[name])
 		}
 	case isList && len(list) > 0 && n.shape == keyed:
 		for _, item := range list {
 			if object, ok := item.(map[string]any); ok {
-				o.step(Step{Keys: n.keys, Item: object}, n.elem, item)
+				o.step(itemStep(n.keys, object), n.elem, item)
 			}
 		}
 	case isList && len(list) > 0 && n.shape == members:
 		for _, member := range list {
-			o.step(Step{Member: member}, &node{}, member)
+			o.step(memberStep(member), &node{}, member)
 		}
 	default:
-		o.add(value)
+		o.add(v)
 	}
 }
 
-func (o *owners) step(step Step, n *node, value any) {
+func (o *owners) step(step value.Step, n *node, v any) {
 	o.path = append(o.path, step)
-	o.follow(n, value)
+	o.follow(n, v)
 	o.path = o.path[:len(o.path)-1]
 }
 
-func (o *owners) add(value any) {
-	path := slices.Clone(o.path)
-	f := Field{Path: path, Value: value}
-	f.Applied = o.config != nil && !isNone(lookup(o.config, path))
-	f.Set, _ = o.managers.latest(path, func(*metav1.ManagedFieldsEntry) bool { return true })
+func (o *owners) add(v any) {
+	f := Field{Path: newPath(o.path), Value: v}
+	f.Applied = o.config != nil && !isAbsent(lookup(o.config, o.path))
+	f.Set, _ = o.managers.latest(o.path, func(*metav1.ManagedFieldsEntry) bool { return true })
 	for i := range o.managers.entries {
 		entry := &o.managers.entries[i]
-		if entry.Operation == metav1.ManagedFieldsOperationApply && covers(o.managers.view, o.managers.set(i), path) {
+		if entry.Operation == metav1.ManagedFieldsOperationApply && covers(o.managers.view, o.managers.set(i), o.path) {
 			f.Managers = append(f.Managers, entry.Manager)
 		}
 	}
-	command, ok := o.commands.Find(path.String())
+	command, ok := o.commands.Find(f.Path.String())
 	if ok && (f.Set.Name == "" || f.Set.Name == command.Manager) {
 		f.Set = Source{Name: command.Command, Time: command.Time.In(time.UTC)}
 	}

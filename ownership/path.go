@@ -1,109 +1,86 @@
 package ownership
 
 import (
-	"strconv"
-	"strings"
-	"unicode/utf8"
+	"errors"
+	"fmt"
+
+	"holdfast.dev/holdfast/value"
 )
 
-// Path is where a field stands in an object, in the words of the view that found
-// it.
-type Path []Step
-
-// Step is one part of a path: a name, an item of a list by its keys, or a member
-// of a list of distinct scalars.
-type Step struct {
-	// Name of a field or a key of a map; it is only valid if the rest is unset.
-	Name string
-	// Keys and Item name an item: the values that Item has for Keys.
-	Keys []string
-	Item map[string]any
-	// Member is a scalar of a list.
-	Member any
-}
-
-// maxPath is how many runes of a path are written; the middle of a longer one is
-// left out.
-const maxPath = 512
-
-// String is the path as people read it:
+// Path names a field as the view that found it divides the object:
 // .spec.template.spec.containers[name="web"].image.
-func (p Path) String() string {
-	var b strings.Builder
-	for _, step := range p {
-		step.write(&b)
-		if b.Len() > maxPath*utf8.UTFMax*2 {
-			break
+type Path struct{ *value.Path }
+
+// newPath returns the path with these steps, which it copies.
+func newPath(steps []value.Step) Path { return Path{value.NewPath(steps...)} }
+
+// String returns the path with a leading dot.
+func (p Path) String() string { return notation().Path(p.Path) }
+
+// notation writes paths in messages.
+func notation() value.Notation { return value.Notation{LeadingDot: true, Values: printer()} }
+
+// printer prints values in messages.
+func printer() value.Printer { return value.Printer{Limit: 64, LiteralHTML: true} }
+
+// ParsePath reads a path as Path.String writes it. The first dot may be left out,
+// and so may the quotes around the keys of an item: containers[name=web].image.
+func ParsePath(written string) (Path, error) {
+	if written == "" {
+		return Path{}, errors.New("field: required")
+	}
+	path, err := value.ParsePath(written)
+	if err != nil {
+		return Path{}, fmt.Errorf("field %q: %w", written, err)
+	}
+	steps := path.Steps()
+	for i, step := range steps {
+		if step.Kind == value.Index || step.Kind == value.Item && (step.Index > 0 || len(step.Keys) == 0) {
+			return Path{}, fmt.Errorf("field %q: at %q: an item is named by its keys, as in [name=\"web\"]", written, notation().Steps(steps[i:]))
 		}
 	}
-	text := b.String()
-	if utf8.RuneCountInString(text) <= maxPath {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:maxPath-1]) + "…"
+	return Path{path}, nil
 }
 
-// within says whether p is other or a place inside of it.
-func (p Path) within(other Path) bool {
-	if len(p) < len(other) {
+// isWithin reports whether path is other or a place inside of it. The two may be
+// of different views: an item is compared by the keys of its own step.
+func isWithin(path, other *value.Path) bool {
+	for range path.Len() - other.Len() {
+		path = path.Parent()
+	}
+	for path != nil && other != nil {
+		if !isSame(path.Last(), other.Last()) {
+			return false
+		}
+		path, other = path.Parent(), other.Parent()
+	}
+	return path == nil && other == nil
+}
+
+// isSame reports whether other is the value that step names.
+func isSame(step, other value.Step) bool {
+	if step.Kind != other.Kind {
 		return false
 	}
-	for i := range other {
-		if !p[i].same(other[i]) {
-			return false
-		}
+	if step.Kind == value.Item {
+		return value.Applied.EqualKeys(step.Keys, step.Value, other.Value)
 	}
-	return true
+	return step.Equal(other)
 }
 
-func (s Step) isName() bool { return s.Keys == nil && s.Member == nil }
+func nameStep(name string) value.Step { return value.Step{Name: name} }
 
-func (s Step) same(other Step) bool {
-	switch {
-	case s.Keys != nil:
-		return other.Keys != nil && sameKeys(s.Keys, s.Item, other.Item)
-	case s.Member != nil:
-		return other.Member != nil && equal(s.Member, other.Member)
-	}
-	return other.isName() && s.Name == other.Name
+func itemStep(keys []string, item map[string]any) value.Step {
+	return value.Step{Kind: value.Item, Keys: keys, Value: item}
 }
 
-func (s Step) write(b *strings.Builder) {
-	switch {
-	case s.Keys != nil:
-		b.WriteByte('[')
-		for i, key := range s.Keys {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(key + "=" + brief(s.Item[key]))
-		}
-		b.WriteByte(']')
-	case s.Member != nil:
-		b.WriteString("[=" + brief(s.Member) + "]")
-	case isIdentifier(s.Name):
-		b.WriteString("." + s.Name)
-	default:
-		name := s.Name
-		if len(name) > maxPath {
-			name = strings.ToValidUTF8(name[:maxPath], "") + "…"
-		}
-		b.WriteString("[" + strconv.Quote(name) + "]")
-	}
-}
+func memberStep(member any) value.Step { return value.Step{Kind: value.Member, Value: member} }
 
-// isIdentifier says whether a name can follow a dot without being mistaken for
-// more than one.
-func isIdentifier(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '$':
-		case i > 0 && (c >= '0' && c <= '9' || c == '-'):
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxPath
-}
+// isAbsent reports whether a field is not set: it is not there, or null.
+func isAbsent(v any) bool { return value.Applied.IsAbsent(v) }
+
+// field returns a field of an object, value.Absent if it is not set.
+func field(object map[string]any, name string) any { return value.Applied.Field(object, name) }
+
+// equal compares two values of a field.
+func equal(a, b any) bool { return value.Applied.Equal(a, b) }

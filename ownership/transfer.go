@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Give is the last-applied configuration of an object with a field that apply did
@@ -17,14 +19,15 @@ func Give(t *Type, obj map[string]any, path Path) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	value := lookup(judged(obj), path)
-	if isNone(value) {
+	steps := path.Steps()
+	live := lookup(judged(obj), steps)
+	if isAbsent(live) {
 		return "", fmt.Errorf("field %s: the object has no such field", path)
 	}
-	if current := lookup(config, path); !isNone(current) && equal(current, value) {
+	if current := lookup(config, steps); !isAbsent(current) && equal(current, live) {
 		return "", fmt.Errorf("field %s: kubectl apply owns it already", path)
 	}
-	return write(place(config, path, value))
+	return write(place(config, steps, live))
 }
 
 // Release is the last-applied configuration of an object without a field that
@@ -34,10 +37,11 @@ func Release(t *Type, obj map[string]any, path Path) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isNone(lookup(judged(config), path)) {
+	steps := path.Steps()
+	if isAbsent(lookup(judged(config), steps)) {
 		return "", fmt.Errorf("field %s: kubectl apply does not own it", path)
 	}
-	return write(drop(config, path))
+	return write(drop(config, steps))
 }
 
 // WithLastApplied is an object with another last-applied configuration. It shares
@@ -71,19 +75,20 @@ func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, er
 		return nil, fmt.Errorf("last-applied configuration: %w", err)
 	}
 	n := t.Applied.root
-	for i, step := range path {
+	steps := path.Steps()
+	for i, step := range steps {
 		switch {
 		case !n.has(step):
-			return nil, fmt.Errorf("field %s: %s is one value for kubectl apply; transfer that", path, path[:i])
-		case step.isName():
+			return nil, fmt.Errorf("field %s: %s is one value for kubectl apply; transfer that", path, newPath(steps[:i]))
+		case step.Kind == value.Name:
 			n = n.child(step.Name)
-		case step.Member != nil:
+		case step.Kind == value.Member:
 			continue
 		default:
 			n = n.elem
 		}
 		if n == nil {
-			return nil, fmt.Errorf("field %s: the kind has no %s", path, path[:i+1])
+			return nil, fmt.Errorf("field %s: the kind has no %s", path, newPath(steps[:i+1]))
 		}
 	}
 	return config, nil
@@ -91,14 +96,14 @@ func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, er
 
 // has says whether the parts of a value are fields of their own, and named as the
 // step names one.
-func (n *node) has(step Step) bool {
+func (n *node) has(step value.Step) bool {
 	switch n.shape {
 	case record, mapping:
-		return step.isName()
+		return step.Kind == value.Name
 	case keyed:
-		return step.Keys != nil
+		return step.Kind == value.Item
 	case members:
-		return step.Member != nil
+		return step.Kind == value.Member
 	}
 	return false
 }
@@ -111,41 +116,42 @@ func write(config any) (string, error) {
 	return string(text) + "\n", nil
 }
 
-// place is a value with another one at a path; what is not there is made.
-func place(in any, path Path, value any) any {
+// place returns a copy of a value with another value at a path. It makes the
+// objects and lists on the way that are not there.
+func place(in any, path []value.Step, placed any) any {
 	if len(path) == 0 {
-		return value
+		return placed
 	}
 	step := path[0]
-	if step.isName() {
+	if step.Kind == value.Name {
 		object, _ := in.(map[string]any)
 		object = maps.Clone(object)
 		if object == nil {
 			object = map[string]any{}
 		}
-		object[step.Name] = place(object[step.Name], path[1:], value)
+		object[step.Name] = place(object[step.Name], path[1:], placed)
 		return object
 	}
 	list, _ := in.([]any)
 	list = slices.Clone(list)
 	if i := indexOf(list, step); i >= 0 {
-		list[i] = place(list[i], path[1:], value)
+		list[i] = place(list[i], path[1:], placed)
 		return list
 	}
-	if step.Member != nil {
-		return append(list, step.Member)
+	if step.Kind == value.Member {
+		return append(list, step.Value)
 	}
-	item := map[string]any{}
+	item, like := map[string]any{}, step.Value.(map[string]any)
 	for _, key := range step.Keys {
-		item[key] = step.Item[key]
+		item[key] = like[key]
 	}
-	return append(list, place(item, path[1:], value))
+	return append(list, place(item, path[1:], placed))
 }
 
-// drop is a value without what is at a path.
-func drop(in any, path Path) any {
+// drop returns a copy of a value without the value at a path.
+func drop(in any, path []value.Step) any {
 	step := path[0]
-	if step.isName() {
+	if step.Kind == value.Name {
 		object, ok := in.(map[string]any)
 		if !ok {
 			return in
@@ -172,12 +178,6 @@ func drop(in any, path Path) any {
 }
 
 // indexOf finds the item of a list that a step names.
-func indexOf(list []any, step Step) int {
-	return slices.IndexFunc(list, func(v any) bool {
-		if step.Member != nil {
-			return equal(v, step.Member)
-		}
-		item, ok := v.(map[string]any)
-		return ok && sameKnown(step.Keys, item, step.Item)
-	})
+func indexOf(list []any, step value.Step) int {
+	return slices.IndexFunc(list, func(item any) bool { return isNamed(item, step) })
 }

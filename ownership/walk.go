@@ -3,12 +3,14 @@ package ownership
 import (
 	"slices"
 	"strings"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // walk follows a last-applied configuration through the object before and after
 // a write.
 type walk struct {
-	path  Path
+	path  []value.Step
 	found func(Finding)
 }
 
@@ -18,7 +20,7 @@ type trio struct{ applied, live, updated any }
 // plan is a configuration prepared for being followed: the values with the nodes
 // of their places, in order. It is made once and followed by every write.
 type plan struct {
-	step  Step
+	step  value.Step
 	node  *node
 	value any
 	// earlier is the number of earlier items with the same keys.
@@ -26,28 +28,28 @@ type plan struct {
 	below   []plan
 }
 
-func newPlan(n *node, step Step, value any) plan {
-	p := plan{step: step, node: n, value: value}
+func newPlan(n *node, step value.Step, v any) plan {
+	p := plan{step: step, node: n, value: v}
 	switch n.shape {
 	case record, mapping:
-		object, _ := value.(map[string]any)
-		for name, v := range object {
-			if v != nil {
-				p.below = append(p.below, newPlan(n.child(name), Step{Name: name}, v))
+		object, _ := v.(map[string]any)
+		for name, child := range object {
+			if child != nil {
+				p.below = append(p.below, newPlan(n.child(name), nameStep(name), child))
 			}
 		}
 		slices.SortFunc(p.below, func(a, b plan) int { return strings.Compare(a.step.Name, b.step.Name) })
 	case keyed:
-		newItems(value, n.keys).each(func(item map[string]any, earlier int) {
-			below := newPlan(n.elem, Step{Keys: n.keys, Item: item}, item)
+		newItems(v, n.keys).each(func(item map[string]any, earlier int) {
+			below := newPlan(n.elem, itemStep(n.keys, item), item)
 			below.earlier = earlier
 			p.below = append(p.below, below)
 		})
 	case members:
-		list, _ := value.([]any)
+		list, _ := v.([]any)
 		for _, member := range list {
 			if member != nil {
-				p.below = append(p.below, plan{step: Step{Member: member}, node: &node{}, value: member})
+				p.below = append(p.below, plan{step: memberStep(member), node: &node{}, value: member})
 			}
 		}
 	}
@@ -55,7 +57,7 @@ func newPlan(n *node, step Step, value any) plan {
 }
 
 func (w *walk) report(p *plan, live, updated any) {
-	w.found(Finding{Path: append(Path(nil), w.path...), Live: live, New: updated, Applied: p.value})
+	w.found(Finding{Path: newPath(w.path), Live: live, New: updated, Applied: p.value})
 }
 
 func (w *walk) step(p *plan, live, updated any) {
@@ -66,8 +68,8 @@ func (w *walk) step(p *plan, live, updated any) {
 
 // owned reports what a write changes of the fields that are in the configuration.
 func (w *walk) owned(p *plan, live, updated any) {
-	if isNone(live) || isNone(updated) {
-		if isNone(live) != isNone(updated) && (touches(p.node, p.value, live) || touches(p.node, p.value, updated)) {
+	if isAbsent(live) || isAbsent(updated) {
+		if isAbsent(live) != isAbsent(updated) && (touches(p.node, p.value, live) || touches(p.node, p.value, updated)) {
 			w.report(p, live, updated)
 		}
 		return
@@ -89,7 +91,8 @@ func (w *walk) owned(p *plan, live, updated any) {
 			oldItems, newItems := newItems(live, p.node.keys), newItems(updated, p.node.keys)
 			for i := range p.below {
 				below := &p.below[i]
-				w.step(below, oldItems.find(below.step.Item, below.earlier), newItems.find(below.step.Item, below.earlier))
+				item, _ := below.value.(map[string]any)
+				w.step(below, oldItems.find(item, below.earlier), newItems.find(item, below.earlier))
 			}
 			return
 		}
@@ -118,20 +121,20 @@ func areLists(values ...any) bool {
 
 // touches says whether a value has anything that the configuration owns. An empty
 // map or merged list owns nothing, an empty object of named fields its presence.
-func touches(n *node, applied, value any) bool {
-	if isNone(applied) || isNone(value) {
+func touches(n *node, applied, v any) bool {
+	if isAbsent(applied) || isAbsent(v) {
 		return false
 	}
 	switch n.shape {
 	case record, mapping:
 		config, ok := applied.(map[string]any)
-		object, okValue := value.(map[string]any)
+		object, okValue := v.(map[string]any)
 		if ok && okValue {
 			if len(config) == 0 {
 				return n.shape == record
 			}
-			for name, v := range config {
-				if touches(n.child(name), v, field(object, name)) {
+			for name, child := range config {
+				if touches(n.child(name), child, field(object, name)) {
 					return true
 				}
 			}
@@ -139,17 +142,17 @@ func touches(n *node, applied, value any) bool {
 		}
 	case keyed:
 		if _, ok := applied.([]any); ok {
-			there, found := newItems(value, n.keys), false
+			there, found := newItems(v, n.keys), false
 			newItems(applied, n.keys).each(func(item map[string]any, earlier int) {
-				found = found || !isNone(there.find(item, earlier))
+				found = found || !isAbsent(there.find(item, earlier))
 			})
 			return found
 		}
 	case members:
 		if list, ok := applied.([]any); ok {
-			there := newMembership(value)
+			there := newMembership(v)
 			for _, member := range list {
-				if !isNone(there.find(member)) {
+				if !isAbsent(there.find(member)) {
 					return true
 				}
 			}
