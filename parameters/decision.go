@@ -85,7 +85,7 @@ func (d *decider) changed(name, oldText, newText string) {
 }
 
 // store keeps a value, if there is one and it is good.
-func (d *decider) store(definition *Definition, v value) {
+func (d *decider) store(definition *Definition, v setting) {
 	switch {
 	case v.set:
 		if problem := definition.Problem(v.text); problem != "" {

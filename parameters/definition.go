@@ -51,18 +51,18 @@ func (v *Version) definition(name string) *Definition {
 }
 
 // value is one that may be missing.
-type value struct {
+type setting struct {
 	text string
 	set  bool
 }
 
-func lookup(values map[string]string, name string) value {
+func lookup(values map[string]string, name string) setting {
 	text, set := values[name]
-	return value{text, set}
+	return setting{text, set}
 }
 
 // or is the value, or another if it is missing.
-func (v value) or(other value) value {
+func (v setting) or(other setting) setting {
 	if v.set {
 		return v
 	}
@@ -70,11 +70,11 @@ func (v value) or(other value) value {
 }
 
 // preset is the default.
-func (d *Definition) preset() value {
+func (d *Definition) preset() setting {
 	if d.Default == nil {
-		return value{}
+		return setting{}
 	}
-	return value{*d.Default, true}
+	return setting{*d.Default, true}
 }
 
 // Problem says why a value is not one for the parameter, "" if it is.

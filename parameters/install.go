@@ -23,9 +23,9 @@ func Install(to *Version, request Request) Decision {
 
 // pin is what to store for an immutable parameter that was given no value: its
 // effective value, which is empty if there is no default and none is required.
-func (d *Definition) pin(effective value) value {
+func (d *Definition) pin(effective setting) setting {
 	if !effective.set && !d.Required {
-		return value{set: true}
+		return setting{set: true}
 	}
 	return effective
 }

@@ -32,7 +32,7 @@ type Row struct {
 // row tells about one parameter; refusals since the given number are its own.
 func (d *decider) row(oldDefinition, newDefinition *Definition, refusalsBefore int) {
 	r := Row{Mutability: mutability(oldDefinition, newDefinition)}
-	var oldValue, newValue value
+	var oldValue, newValue setting
 	if oldDefinition != nil {
 		r.Name = oldDefinition.Name
 		oldValue = lookup(d.Stored, r.Name).or(oldDefinition.preset())
@@ -54,14 +54,14 @@ func (d *decider) row(oldDefinition, newDefinition *Definition, refusalsBefore i
 	d.Rows = append(d.Rows, r)
 }
 
-func (v value) pointer() *string {
+func (v setting) pointer() *string {
 	if !v.set {
 		return nil
 	}
 	return &v.text
 }
 
-func differs(oldDefinition *Definition, oldValue value, newDefinition *Definition, newValue value) bool {
+func differs(oldDefinition *Definition, oldValue setting, newDefinition *Definition, newValue setting) bool {
 	if oldDefinition == nil || newDefinition == nil {
 		return oldValue.set || newValue.set
 	}

@@ -50,7 +50,7 @@ func (d *decider) hold(oldDefinition, newDefinition *Definition) {
 
 // firstValue stores a value where a required one was always missing. Within one
 // version its absence is no news.
-func (d *decider) firstValue(definition *Definition, wanted value) {
+func (d *decider) firstValue(definition *Definition, wanted setting) {
 	if wanted.set || d.from != d.to {
 		d.store(definition, wanted)
 	}

@@ -2,12 +2,12 @@ package parameters
 
 import (
 	"math"
-	"reflect"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Type is the type of a parameter's value.
@@ -34,15 +34,8 @@ func (t Type) orString() Type {
 	return t
 }
 
-// maxBrief is how much of a value a message shows.
-const maxBrief = 256
-
-func brief(text string) string {
-	if len(text) <= maxBrief {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxBrief], "") + "…"
-}
+// brief returns as much of a value as a message shows.
+func brief(text string) string { return value.CutBytes(text, 256) }
 
 // holds says whether a text is a value of the type.
 func (t Type) holds(text string) bool {
@@ -106,7 +99,7 @@ func (t Type) Seen(text string) any {
 func (t Type) same(a, b string) bool { return a == b || seenAlike(t, a, t, b) }
 
 func seenAlike(aType Type, a string, bType Type, b string) bool {
-	return reflect.DeepEqual(aType.Seen(a), bType.Seen(b))
+	return value.Strict.Equal(aType.Seen(a), bType.Seen(b))
 }
 
 // Effective are the values a template sees, by name: the stored ones, else the

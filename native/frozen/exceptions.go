@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/value"
 )
 
 // The exceptions of the table, each named for the person who meets it.
@@ -33,7 +34,8 @@ var (
 		Name: "the Job is Indexed and parallelism changes to the same number",
 		Allows: func(c immutability.Change) bool {
 			return at(c.NewObject, "spec", "completionMode") == "Indexed" &&
-				at(c.OldObject, "spec", "parallelism") == c.Old && at(c.NewObject, "spec", "parallelism") == c.New
+				value.Strict.Equal(at(c.OldObject, "spec", "parallelism"), c.Old) &&
+				value.Strict.Equal(at(c.NewObject, "spec", "parallelism"), c.New)
 		},
 	}
 	whileGated = &immutability.Exception{
@@ -57,19 +59,19 @@ var (
 	}
 )
 
-func isEmpty(value any) bool { return value == nil || value == "" }
+func isEmpty(v any) bool { return v == nil || v == "" }
 
 // at is the value below obj at the names, nil if there is none.
 func at(obj map[string]any, names ...string) any {
-	var value any = obj
+	var found any = obj
 	for _, name := range names {
-		below, ok := value.(map[string]any)
+		below, ok := found.(map[string]any)
 		if !ok {
 			return nil
 		}
-		value = below[name]
+		found = below[name]
 	}
-	return value
+	return found
 }
 
 func grows(oldValue, newValue any) bool {
@@ -83,18 +85,15 @@ func grows(oldValue, newValue any) bool {
 	return oldErr == nil && newErr == nil && newQuantity.Cmp(oldQuantity) > 0
 }
 
-func atMost(value, limit any) bool {
-	a, aOK := value.(int64)
-	b, bOK := limit.(int64)
-	return aOK && bOK && a <= b
-}
+// atMost reports whether a value is set and no larger than a limit.
+func atMost(v, limit any) bool { return v != nil && value.Strict.Compare(v, limit) <= 0 }
 
-// contains says that a map has every entry of another.
+// contains reports whether a map has every entry of another.
 func contains(outer, inner any) bool {
 	all, _ := outer.(map[string]any)
 	some, _ := inner.(map[string]any)
-	for key, value := range some {
-		if all[key] != value {
+	for key, entry := range some {
+		if !value.Strict.Equal(value.Strict.Field(all, key), entry) {
 			return false
 		}
 	}
