@@ -15,30 +15,30 @@ import (
 
 func accessRules() []rule {
 	return []rule{
-		need[rbacv1.PolicyRule]("verbs", "verbs must contain at least one value"),
-		each(policyRule),
-		on[rbacv1.Role]("rules", func(r *report, rules []rbacv1.PolicyRule) {
+		require[rbacv1.PolicyRule]("verbs", "verbs must contain at least one value"),
+		onStruct(policyRule),
+		onField[rbacv1.Role]("rules", func(r *report, rules []rbacv1.PolicyRule) {
 			for i, rule := range rules {
 				if len(rule.NonResourceURLs) > 0 {
 					r.invalid(rule.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs", i, "nonResourceURLs")
 				}
 			}
 		}),
-		need[rbacv1.AggregationRule]("clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil"),
+		require[rbacv1.AggregationRule]("clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil"),
 
-		free[rbacv1.RoleRef]("kind"),
-		on[rbacv1.RoleRef]("apiGroup", func(r *report, group string) {
+		notRequired[rbacv1.RoleRef]("kind"),
+		onField[rbacv1.RoleRef]("apiGroup", func(r *report, group string) {
 			if group != rbacv1.GroupName {
 				r.unsupported(group, []string{rbacv1.GroupName})
 			}
 		}),
-		on[rbacv1.RoleRef]("name", text[string](content.IsPathSegmentName)),
-		each(func(r *report, b *rbacv1.RoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole", "Role") }),
-		each(func(r *report, b *rbacv1.ClusterRoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole") }),
+		onField[rbacv1.RoleRef]("name", validString[string](content.IsPathSegmentName)),
+		onStruct(func(r *report, b *rbacv1.RoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole", "Role") }),
+		onStruct(func(r *report, b *rbacv1.ClusterRoleBinding) { roleKind(r, b.RoleRef.Kind, "ClusterRole") }),
 
-		free[rbacv1.Subject]("kind"),
-		each(subject),
-		on[rbacv1.ClusterRoleBinding]("subjects", func(r *report, subjects []rbacv1.Subject) {
+		notRequired[rbacv1.Subject]("kind"),
+		onStruct(subject),
+		onField[rbacv1.ClusterRoleBinding]("subjects", func(r *report, subjects []rbacv1.Subject) {
 			for i, s := range subjects {
 				if s.Kind == rbacv1.ServiceAccountKind && s.Namespace == "" {
 					r.required("", i, "namespace")
@@ -46,12 +46,12 @@ func accessRules() []rule {
 			}
 		}),
 
-		need[certificatesv1.CertificateSigningRequestSpec]("usages", "usages"),
-		on[certificatesv1.CertificateSigningRequestSpec]("signerName", func(r *report, s string) {
+		require[certificatesv1.CertificateSigningRequestSpec]("usages", "usages"),
+		onField[certificatesv1.CertificateSigningRequestSpec]("signerName", func(r *report, s string) {
 			r.add(validation.IsDomainPrefixedPath(r.path(), s))
 		}),
-		on[certificatesv1.CertificateSigningRequestSpec]("request", certificateRequest),
-		on[certificatesv1.CertificateSigningRequestSpec]("expirationSeconds", func(r *report, n int32) {
+		onField[certificatesv1.CertificateSigningRequestSpec]("request", certificateRequest),
+		onField[certificatesv1.CertificateSigningRequestSpec]("expirationSeconds", func(r *report, n int32) {
 			if n < 600 {
 				r.invalid(n, "may not specify a duration less than 600 seconds (10 minutes)")
 			}
@@ -59,7 +59,7 @@ func accessRules() []rule {
 	}
 }
 
-// policyRule is about resources or about URLs, never both.
+// policyRule checks that a rule is either for resources or for non-resource URLs.
 func policyRule(r *report, p *rbacv1.PolicyRule) {
 	if len(p.NonResourceURLs) > 0 {
 		if len(p.APIGroups)+len(p.Resources)+len(p.ResourceNames) > 0 {
@@ -90,7 +90,7 @@ func subject(r *report, s *rbacv1.Subject) {
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
 		if s.Name != "" {
-			r.says(s.Name, apivalidation.ValidateServiceAccountName(s.Name, false), "name")
+			r.invalidAll(s.Name, apivalidation.ValidateServiceAccountName(s.Name, false), "name")
 		}
 		group("")
 	case rbacv1.UserKind, rbacv1.GroupKind:

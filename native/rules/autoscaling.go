@@ -10,44 +10,44 @@ import (
 
 func autoscalingRules() []rule {
 	return []rule{
-		on[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas", func(r *report, n int32) {
+		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas", func(r *report, n int32) {
 			if n < 1 {
 				r.invalid(n, "must be greater than or equal to 1")
 			}
 		}),
-		on[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas", positive[int32]),
-		each(func(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
+		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas", positive[int32]),
+		onStruct(func(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
 			if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
 				r.invalid(s.MaxReplicas, "must be greater than or equal to `minReplicas`", "maxReplicas")
 			}
 		}),
-		on[autoscalingv1.ScaleSpec]("replicas", nonNegative[int32]),
-		on[autoscalingv2.CrossVersionObjectReference]("kind", text[string](content.IsPathSegmentName)),
-		on[autoscalingv2.CrossVersionObjectReference]("name", text[string](content.IsPathSegmentName)),
+		onField[autoscalingv1.ScaleSpec]("replicas", nonNegative[int32]),
+		onField[autoscalingv2.CrossVersionObjectReference]("kind", validString[string](content.IsPathSegmentName)),
+		onField[autoscalingv2.CrossVersionObjectReference]("name", validString[string](content.IsPathSegmentName)),
 
-		need[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
+		require[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
 		oneOf[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
-		each(metricSource),
-		need[autoscalingv2.ResourceMetricSource]("name", "must specify a resource name"),
-		need[autoscalingv2.ContainerResourceMetricSource]("name", "must specify a resource name"),
-		need[autoscalingv2.ContainerResourceMetricSource]("container", "must specify a container"),
-		need[autoscalingv2.MetricIdentifier]("name", "must specify a metric name"),
-		on[autoscalingv2.MetricIdentifier]("name", text[string](content.IsPathSegmentName)),
+		onStruct(metricSource),
+		require[autoscalingv2.ResourceMetricSource]("name", "must specify a resource name"),
+		require[autoscalingv2.ContainerResourceMetricSource]("name", "must specify a resource name"),
+		require[autoscalingv2.ContainerResourceMetricSource]("container", "must specify a container"),
+		require[autoscalingv2.MetricIdentifier]("name", "must specify a metric name"),
+		onField[autoscalingv2.MetricIdentifier]("name", validString[string](content.IsPathSegmentName)),
 
-		need[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
+		require[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
 		oneOf[autoscalingv2.MetricTarget]("type", "AverageValue", "Utilization", "Value"),
-		each(metricTarget),
-		each(func(r *report, s *autoscalingv2.ResourceMetricSource) { resourceTarget(r, &s.Target) }),
-		each(func(r *report, s *autoscalingv2.ContainerResourceMetricSource) { resourceTarget(r, &s.Target) }),
-		each(func(r *report, s *autoscalingv2.PodsMetricSource) {
+		onStruct(metricTarget),
+		onStruct(func(r *report, s *autoscalingv2.ResourceMetricSource) { resourceTarget(r, &s.Target) }),
+		onStruct(func(r *report, s *autoscalingv2.ContainerResourceMetricSource) { resourceTarget(r, &s.Target) }),
+		onStruct(func(r *report, s *autoscalingv2.PodsMetricSource) {
 			if s.Target.AverageValue == nil || s.Target.AverageValue.Sign() != 1 {
 				r.required("must specify a positive target averageValue", "target", "averageValue")
 			}
 		}),
-		each(func(r *report, s *autoscalingv2.ObjectMetricSource) { valueTarget(r, &s.Target) }),
-		each(func(r *report, s *autoscalingv2.ExternalMetricSource) { valueTarget(r, &s.Target) }),
+		onStruct(func(r *report, s *autoscalingv2.ObjectMetricSource) { valueTarget(r, &s.Target) }),
+		onStruct(func(r *report, s *autoscalingv2.ExternalMetricSource) { valueTarget(r, &s.Target) }),
 
-		on[autoscalingv2.HPAScalingRules]("stabilizationWindowSeconds", func(r *report, n int32) {
+		onField[autoscalingv2.HPAScalingRules]("stabilizationWindowSeconds", func(r *report, n int32) {
 			switch {
 			case n < 0:
 				r.invalid(n, "must be greater than or equal to zero")
@@ -56,10 +56,10 @@ func autoscalingRules() []rule {
 			}
 		}),
 		oneOf[autoscalingv2.HPAScalingRules]("selectPolicy", "Disabled", "Max", "Min"),
-		need[autoscalingv2.HPAScalingRules]("policies", "must specify at least one Policy"),
+		require[autoscalingv2.HPAScalingRules]("policies", "must specify at least one Policy"),
 		oneOf[autoscalingv2.HPAScalingPolicy]("type", "Percent", "Pods"),
-		on[autoscalingv2.HPAScalingPolicy]("value", aboveZero),
-		on[autoscalingv2.HPAScalingPolicy]("periodSeconds", aboveZero, func(r *report, n int32) {
+		onField[autoscalingv2.HPAScalingPolicy]("value", aboveZero),
+		onField[autoscalingv2.HPAScalingPolicy]("periodSeconds", aboveZero, func(r *report, n int32) {
 			if n > 1800 {
 				r.invalid(n, "must be less than or equal to 1800")
 			}
@@ -67,7 +67,7 @@ func autoscalingRules() []rule {
 	}
 }
 
-// metricSource holds a metric to the one source that its type names.
+// metricSource checks that a metric has the source for its type and no other one.
 func metricSource(r *report, m *autoscalingv2.MetricSpec) {
 	expected := map[autoscalingv2.MetricSourceType]string{
 		autoscalingv2.ObjectMetricSourceType: "object", autoscalingv2.PodsMetricSourceType: "pods",
@@ -104,7 +104,7 @@ func metricTarget(r *report, t *autoscalingv2.MetricTarget) {
 	}
 }
 
-// resourceTarget holds the target of a resource to one of its two forms; utilization is of what a pod requests.
+// resourceTarget checks that the target of a resource metric is either a utilization or an average value.
 func resourceTarget(r *report, t *autoscalingv2.MetricTarget) {
 	if t.Value != nil {
 		r.forbidden("must not set a value for a resource metric", "target", "value")
@@ -117,6 +117,7 @@ func resourceTarget(r *report, t *autoscalingv2.MetricTarget) {
 	}
 }
 
+// valueTarget checks that the target of an object or external metric is either a value or an average value.
 func valueTarget(r *report, t *autoscalingv2.MetricTarget) {
 	switch {
 	case t.Value == nil && t.AverageValue == nil:

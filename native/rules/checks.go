@@ -12,29 +12,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The checks of single fields that many rows of the table share.
+// This file holds the checks for single fields that many rules share.
 
 const (
 	notNegative = apivalidation.IsNegativeErrorMsg
 	notZero     = "must be greater than 0"
 )
 
-// text holds a string to one of Kubernetes' validators. An empty string is no value: whether it may be empty is said
-// by need and free.
-func text[S ~string](says func(string) []string) func(*report, S) {
+// validString returns a check that calls a validator for a string. It accepts the empty string; require and notRequired
+// decide whether the field may be empty.
+func validString[S ~string](validate func(string) []string) func(*report, S) {
 	return func(r *report, s S) {
 		if s != "" {
-			r.says(string(s), says(string(s)))
+			r.invalidAll(string(s), validate(string(s)))
 		}
 	}
 }
 
-func dnsLabel(r *report, s string)      { text[string](validation.IsDNS1123Label)(r, s) }
-func dnsSubdomain(r *report, s string)  { text[string](validation.IsDNS1123Subdomain)(r, s) }
-func qualifiedName(r *report, s string) { text[string](validation.IsQualifiedName)(r, s) }
+func dnsLabel(r *report, s string)      { validString[string](validation.IsDNS1123Label)(r, s) }
+func dnsSubdomain(r *report, s string)  { validString[string](validation.IsDNS1123Subdomain)(r, s) }
+func qualifiedName(r *report, s string) { validString[string](validation.IsQualifiedName)(r, s) }
 
-// items holds every element of a list to the checks of one.
-func items[E any](checks ...func(*report, E)) func(*report, []E) {
+// eachItem returns a check that runs the checks for each item of a list.
+func eachItem[E any](checks ...func(*report, E)) func(*report, []E) {
 	return func(r *report, list []E) {
 		for i, e := range list {
 			r.push(i)
@@ -60,7 +60,7 @@ func positive[N number](r *report, n N) {
 	}
 }
 
-// within holds a number to a range, both ends included.
+// within returns a check that a number is at least low and at most high.
 func within[N number](low, high int) func(*report, N) {
 	return func(r *report, n N) {
 		if int64(n) < int64(low) || int64(n) > int64(high) {
@@ -71,32 +71,32 @@ func within[N number](low, high int) func(*report, N) {
 
 func port(r *report, n int32) { within[int32](1, 65535)(r, n) }
 
-// portOrName holds a number to the range of ports and a string to the syntax of port names.
+// portOrName checks a port number or a port name.
 func portOrName(r *report, p intstr.IntOrString) {
 	if p.Type == intstr.Int {
-		r.says(p.IntVal, validation.IsValidPortNum(p.IntValue()))
+		r.invalidAll(p.IntVal, validation.IsValidPortNum(p.IntValue()))
 		return
 	}
-	r.says(p.StrVal, validation.IsValidPortName(p.StrVal))
+	r.invalidAll(p.StrVal, validation.IsValidPortName(p.StrVal))
 }
 
-// countOrPercent holds a number to not being negative and a string to being a percentage.
+// countOrPercent checks that a number is not negative and that a string is a percentage.
 func countOrPercent(r *report, v intstr.IntOrString) {
 	if v.Type == intstr.Int {
 		nonNegative(r, v.IntVal)
 		return
 	}
-	r.says(v.StrVal, validation.IsValidPercent(v.StrVal))
+	r.invalidAll(v.StrVal, validation.IsValidPercent(v.StrVal))
 }
 
-// atMostAll refuses a percentage above 100.
-func atMostAll(r *report, v intstr.IntOrString) {
+// atMost100Percent rejects a percentage above 100.
+func atMost100Percent(r *report, v intstr.IntOrString) {
 	if percent, ok := percentage(v); ok && percent > 100 {
 		r.invalid(v.StrVal, "must not be greater than 100%")
 	}
 }
 
-// percentage is the number before the percent sign; false for anything but a percentage.
+// percentage returns the number of a percentage, or false for any other value.
 func percentage(v intstr.IntOrString) (int, bool) {
 	if v.Type != intstr.String || len(validation.IsValidPercent(v.StrVal)) > 0 {
 		return 0, false
@@ -106,7 +106,7 @@ func percentage(v intstr.IntOrString) (int, bool) {
 	return n, err == nil
 }
 
-// isZero tells 0 and 0% from every other valid value.
+// isZero reports whether a value is nil, 0 or 0%.
 func isZero(v *intstr.IntOrString) bool {
 	if v == nil || v.Type == intstr.Int {
 		return v == nil || v.IntVal == 0
@@ -122,7 +122,7 @@ func labelSet(r *report, set map[string]string) {
 }
 
 func labelKey(r *report, s string) {
-	r.says(s, validation.IsQualifiedName(s))
+	r.invalidAll(s, validation.IsQualifiedName(s))
 }
 
 func ip(r *report, s string) {
@@ -139,18 +139,19 @@ func absolute(r *report, s string) {
 	}
 }
 
-// selects tells whether the selector takes the labels; true too for one that cannot be read, which has an error of its own.
-func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+// selectorMatches reports whether a selector matches the labels. It is also true for an invalid selector, for which
+// another check adds an error.
+func selectorMatches(selector *metav1.LabelSelector, set map[string]string) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err != nil || s.Empty() || s.Matches(labels.Set(set))
 }
 
-// selectorRules hold for every label selector in every kind.
+// selectorRules are the rules for label selectors, in all kinds.
 func selectorRules() []rule {
 	return []rule{
-		free[metav1.LabelSelectorRequirement]("key"),
-		free[metav1.LabelSelectorRequirement]("operator"),
-		each(func(r *report, s *metav1.LabelSelector) {
+		notRequired[metav1.LabelSelectorRequirement]("key"),
+		notRequired[metav1.LabelSelectorRequirement]("operator"),
+		onStruct(func(r *report, s *metav1.LabelSelector) {
 			if len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 				r.add(metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, r.path()))
 			}

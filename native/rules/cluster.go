@@ -13,28 +13,28 @@ import (
 
 func clusterRules() []rule {
 	return []rule{
-		on[corev1.NamespaceSpec]("finalizers", items(text[corev1.FinalizerName](finalizer))),
-		on[corev1.NodeSpec]("podCIDRs", podCIDRs),
-		on[corev1.NodeSpec]("taints", func(r *report, taints []corev1.Taint) {
+		onField[corev1.NamespaceSpec]("finalizers", eachItem(validString[corev1.FinalizerName](finalizer))),
+		onField[corev1.NodeSpec]("podCIDRs", podCIDRs),
+		onField[corev1.NodeSpec]("taints", func(r *report, taints []corev1.Taint) {
 			for i, t := range taints {
 				if slices.ContainsFunc(taints[:i], func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
 					r.duplicate(t, i)
 				}
 			}
 		}),
-		free[corev1.Taint]("key"),
-		on[corev1.Taint]("key", labelKey),
-		on[corev1.Taint]("value", text[string](validation.IsValidLabelValue)),
+		notRequired[corev1.Taint]("key"),
+		onField[corev1.Taint]("key", labelKey),
+		onField[corev1.Taint]("value", validString[string](validation.IsValidLabelValue)),
 
-		on[coordinationv1.LeaseSpec]("leaseDurationSeconds", positive[int32]),
-		on[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
-		each(func(r *report, s *coordinationv1.LeaseSpec) {
+		onField[coordinationv1.LeaseSpec]("leaseDurationSeconds", positive[int32]),
+		onField[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
+		onStruct(func(r *report, s *coordinationv1.LeaseSpec) {
 			if s.PreferredHolder != nil && *s.PreferredHolder != "" && (s.Strategy == nil || *s.Strategy == "") {
 				r.forbidden("may only be specified if `strategy` is defined", "preferredHolder")
 			}
 		}),
 
-		each(priorityClass),
+		onStruct(priorityClass),
 	}
 }
 
@@ -49,13 +49,14 @@ func finalizer(s string) []string {
 }
 
 func podCIDRs(r *report, ranges []string) {
-	items(cidr)(r, ranges)
+	eachItem(cidr)(r, ranges)
 	if len(ranges) > 2 {
 		r.invalid(ranges, "may specify no more than one CIDR for each IP family")
 	}
 }
 
-// priorityClass keeps the prefix and the values above a billion for the classes Kubernetes itself comes with.
+// priorityClass reserves names with the prefix "system-" and values above one billion for the classes that Kubernetes
+// defines itself.
 func priorityClass(r *report, c *schedulingv1.PriorityClass) {
 	const highest = 1_000_000_000
 	system := map[string]int32{"system-cluster-critical": 2 * highest, "system-node-critical": 2*highest + 1000}

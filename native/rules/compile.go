@@ -8,69 +8,69 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// node is the checks of one Go type and of all below it, shared by every place where the type appears.
+// node holds the checks of one Go type and of everything below it. All places where the type appears share one node.
 type node struct {
-	kind    reflect.Kind // Struct, Slice or Map
-	members []member     // of a struct
-	checks  []check      // of a struct as a whole
-	elem    *node        // of a slice or map
+	kind   reflect.Kind // Struct, Slice or Map
+	fields []fieldNode  // of a struct
+	checks []check      // of a struct as a whole
+	elem   *node        // of a slice or map
 }
 
-// member is one field of a struct.
-type member struct {
-	segment  any // the field's name in a path, nil if it is inlined
-	index    int
-	pointer  bool
-	required *string // the detail of the message
-	enum     []string
-	empty    bool // the empty string passes the enum: as a value, or as none
-	checks   []check
-	below    *node
+// fieldNode holds the checks of one field of a struct.
+type fieldNode struct {
+	segment    any // the name of the field in paths; nil if it is inlined
+	index      int
+	pointer    bool
+	required   *string // the detail of the error message; nil if the field is optional
+	enum       []string
+	allowEmpty bool // the enum accepts the empty string: it is one of its values, or means that the field is not set
+	checks     []check
+	child      *node // the checks below the field
 }
 
-// compiler turns types into nodes, each once.
+// compiler compiles Go types into nodes, each type once.
 type compiler struct {
-	schemas schemas
-	table   *table
-	root    func(field string) bool // which fields of a root object are walked
+	schemas  schemas
+	table    *table
+	isWalked func(field string) bool // reports whether a top-level field of an object is validated
 
 	roots sync.Map // reflect.Type to *node
 	mu    sync.Mutex
 	nodes map[reflect.Type]*node
 }
 
-// kinds compiles what creates and updates are checked for.
-var kinds = sync.OnceValue(func() *compiler {
+// writeRules compiles the checks for creates and updates. They do not include the status.
+var writeRules = sync.OnceValue(func() *compiler {
 	return &compiler{
-		schemas: publishedSchemas(),
-		table:   newTable(kindRules()...),
-		root:    func(field string) bool { return field != "status" },
-		nodes:   map[reflect.Type]*node{},
+		schemas:  publishedSchemas(),
+		table:    newTable(kindRules()...),
+		isWalked: func(field string) bool { return field != "status" },
+		nodes:    map[reflect.Type]*node{},
 	}
 })
 
-// statuses compiles what status writes are checked for: no schema, only the few rules there are.
-var statuses = sync.OnceValue(func() *compiler {
+// statusWriteRules compiles the checks for updates of the status: the table of statusRules, without the schema.
+var statusWriteRules = sync.OnceValue(func() *compiler {
 	return &compiler{
-		table: newTable(statusRules()),
-		root:  func(field string) bool { return field == "status" },
-		nodes: map[reflect.Type]*node{},
+		table:    newTable(statusRules()),
+		isWalked: func(field string) bool { return field == "status" },
+		nodes:    map[reflect.Type]*node{},
 	}
 })
 
-// of returns the node of a root object, nil if it has no checks.
-func (c *compiler) of(t reflect.Type) *node {
+// rootNode returns the node of a kind, or nil if it has no checks.
+func (c *compiler) rootNode(t reflect.Type) *node {
 	if n, ok := c.roots.Load(t); ok {
 		return n.(*node)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := prune(c.structure(t, c.root))
+	n := nilIfEmpty(c.structNode(t, c.isWalked))
 	c.roots.Store(t, n)
 	return n
 }
 
-// node compiles a type below a root; nil if there is nothing to check.
+// node returns the node of a type below a kind, or nil if it has no checks. The caller holds the lock.
 func (c *compiler) node(t reflect.Type) *node {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -78,7 +78,7 @@ func (c *compiler) node(t reflect.Type) *node {
 	case reflect.Slice, reflect.Map:
 		elem := c.node(t.Elem())
 		if elem == nil || t.Elem().Kind() == reflect.Pointer {
-			return nil // no API type has lists or maps of pointers
+			return nil // API types have no lists or maps of pointers
 		}
 		return &node{kind: t.Kind(), elem: elem}
 	case reflect.Struct:
@@ -90,62 +90,66 @@ func (c *compiler) node(t reflect.Type) *node {
 	}
 	n, ok := c.nodes[t]
 	if !ok {
-		c.nodes[t] = nil // no API type contains itself
-		n = prune(c.structure(t, func(string) bool { return true }))
+		c.nodes[t] = nil // ends the recursion if a type contains itself; API types do not
+		n = nilIfEmpty(c.structNode(t, func(string) bool { return true }))
 		c.nodes[t] = n
 	}
 	return n
 }
 
-func prune(n *node) *node {
-	if len(n.members) == 0 && len(n.checks) == 0 {
+// nilIfEmpty returns nil for a node without checks.
+func nilIfEmpty(n *node) *node {
+	if len(n.fields) == 0 && len(n.checks) == 0 {
 		return nil
 	}
 	return n
 }
 
-func (c *compiler) structure(t reflect.Type, walked func(field string) bool) *node {
+// structNode compiles a struct type. Only the fields for which walked returns true are included.
+func (c *compiler) structNode(t reflect.Type, walked func(field string) bool) *node {
 	n := &node{kind: reflect.Struct, checks: c.table.structs[t]}
-	published := c.schemas.of(t)
+	published := c.schemas.fieldsOf(t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := jsonName(f)
 		if name == "" && !(f.Anonymous && f.Type.Kind() == reflect.Struct) || name != "" && !walked(name) {
 			continue
 		}
-		m := c.member(f, published[name], c.table.field(t, name))
+		m := c.fieldNode(f, published[name], c.table.field(t, name))
 		m.index = i
-		if m.required != nil || m.enum != nil || m.checks != nil || m.below != nil {
-			n.members = append(n.members, m)
+		if m.required != nil || m.enum != nil || m.checks != nil || m.child != nil {
+			n.fields = append(n.fields, m)
 		}
 	}
 	return n
 }
 
-func (c *compiler) member(f reflect.StructField, published property, own fieldRules) member {
-	m := member{pointer: f.Type.Kind() == reflect.Pointer, checks: own.checks}
+// fieldNode combines the schema of a field with its rules of the table.
+func (c *compiler) fieldNode(f reflect.StructField, published property, own fieldRules) fieldNode {
+	m := fieldNode{pointer: f.Type.Kind() == reflect.Pointer, checks: own.checks}
 	if name := jsonName(f); name != "" {
 		m.segment = name
 	}
 	if own.skip {
 		return m
 	}
-	if emptiable(f.Type) && !own.optional {
+	if canBeMissing(f.Type) && !own.notRequired {
 		m.required = own.required
 		if published.required && m.required == nil {
 			m.required = new(string)
 		}
 	}
-	m.enum, m.empty = published.enum, published.empty || !m.pointer
-	if own.ownEnum {
-		m.enum = slices.Sorted(slices.Values(own.enum))
+	m.enum, m.allowEmpty = published.enum, published.allowEmpty || !m.pointer
+	if own.replaceEnum {
+		m.enum = slices.Sorted(slices.Values(own.values))
 	}
-	m.below = c.node(f.Type)
+	m.child = c.node(f.Type)
 	return m
 }
 
-// emptiable tells whether a value of the type can be missing: the zero of a number or bool is a value like any other.
-func emptiable(t reflect.Type) bool {
+// canBeMissing reports whether a required field of this type can be missing. The zero value of a number or bool does not
+// count as missing.
+func canBeMissing(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
 		return true

@@ -12,32 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxConfig is the size that the values of a ConfigMap or Secret may have in sum.
+// maxConfig is the largest total size of the values of a ConfigMap or Secret, in bytes.
 const maxConfig = 1 << 20
 
 func configRules() []rule {
 	return []rule{
-		each(configMap),
-		each(secret),
-		each(secretType),
+		onStruct(configMap),
+		onStruct(secret),
+		onStruct(secretType),
 	}
 }
 
 func configMap(r *report, c *corev1.ConfigMap) {
 	size := 0
 	for _, k := range sortedKeys(c.Data) {
-		r.says(k, validation.IsConfigMapKey(k), "data", key(k))
+		r.invalidAll(k, validation.IsConfigMapKey(k), "data", key(k))
 		if _, twice := c.BinaryData[k]; twice {
 			r.invalid(k, "duplicate of key present in binaryData", "data", key(k))
 		}
 		size += len(c.Data[k])
 	}
 	for _, k := range sortedKeys(c.BinaryData) {
-		r.says(k, validation.IsConfigMapKey(k), "binaryData", key(k))
+		r.invalidAll(k, validation.IsConfigMapKey(k), "binaryData", key(k))
 		size += len(c.BinaryData[k])
 	}
 	if size > maxConfig {
-		// Kubernetes gives this error no path.
+		// As in Kubernetes, this error has an empty path.
 		r.add(field.ErrorList{field.TooLong(field.NewPath(""), "", maxConfig)})
 	}
 }
@@ -45,7 +45,7 @@ func configMap(r *report, c *corev1.ConfigMap) {
 func secret(r *report, s *corev1.Secret) {
 	size := 0
 	for _, k := range sortedKeys(s.Data) {
-		r.says(k, validation.IsConfigMapKey(k), "data", key(k))
+		r.invalidAll(k, validation.IsConfigMapKey(k), "data", key(k))
 		size += len(s.Data[k])
 	}
 	if size > maxConfig {
@@ -53,9 +53,9 @@ func secret(r *report, s *corev1.Secret) {
 	}
 }
 
-// secretType asks for the keys that a type of secret promises. No message carries a value.
+// secretType checks that a Secret has the keys that its type requires. No error message contains a value of the Secret.
 func secretType(r *report, s *corev1.Secret) {
-	needs := func(names ...string) {
+	requireKeys := func(names ...string) {
 		for _, name := range names {
 			if _, ok := s.Data[name]; !ok {
 				r.required("", "data", key(name))
@@ -75,14 +75,14 @@ func secretType(r *report, s *corev1.Secret) {
 		_, user := s.Data[corev1.BasicAuthUsernameKey]
 		_, password := s.Data[corev1.BasicAuthPasswordKey]
 		if !user && !password {
-			needs(corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+			requireKeys(corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
 		}
 	case corev1.SecretTypeSSHAuth:
 		if len(s.Data[corev1.SSHAuthPrivateKey]) == 0 {
 			r.required("", "data", key(corev1.SSHAuthPrivateKey))
 		}
 	case corev1.SecretTypeTLS:
-		needs(corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+		requireKeys(corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	}
 }
 
@@ -96,14 +96,14 @@ func jsonValue(r *report, s *corev1.Secret, name string) {
 	if err := json.Unmarshal(value, &object); err != nil {
 		detail := "must be a JSON object"
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			// The error's own text quotes a character of the secret.
+			// The text of the error would quote a character of the Secret.
 			detail = fmt.Sprintf("invalid JSON at byte %d", syntax.Offset)
 		}
 		r.invalid("<secret contents redacted>", detail, "data", key(name))
 	}
 }
 
-// sortedKeys costs nothing for the usual small maps but the sorted list itself.
+// sortedKeys returns the keys of a map in order, without allocating for an empty map.
 func sortedKeys[V any](m map[string]V) []string {
 	if len(m) == 0 {
 		return nil

@@ -11,57 +11,57 @@ import (
 
 func containerRules() []rule {
 	return []rule{
-		on[corev1.Container]("name", dnsLabel),
-		need[corev1.Container]("image", ""),
-		on[corev1.Container]("image", noSpaces),
-		need[corev1.Container]("imagePullPolicy", ""),
-		need[corev1.Container]("terminationMessagePolicy", ""),
-		on[corev1.Container]("ports", containerPorts),
-		on[corev1.Container]("volumeDevices", blockDevices),
+		onField[corev1.Container]("name", dnsLabel),
+		require[corev1.Container]("image", ""),
+		onField[corev1.Container]("image", noOuterSpaces),
+		require[corev1.Container]("imagePullPolicy", ""),
+		require[corev1.Container]("terminationMessagePolicy", ""),
+		onField[corev1.Container]("ports", containerPorts),
+		onField[corev1.Container]("volumeDevices", blockDevices),
 		oneOf[corev1.Container]("restartPolicy", "Always", "Never", "OnFailure"),
-		each(func(r *report, c *corev1.Container) {
-			mounts(r, c.VolumeMounts, c.VolumeDevices)
-			propagation(r, c.VolumeMounts, c.SecurityContext)
-			aliveProbe(r, c.LivenessProbe, "livenessProbe")
-			aliveProbe(r, c.StartupProbe, "startupProbe")
-			readyProbe(r, c.ReadinessProbe)
+		onStruct(func(r *report, c *corev1.Container) {
+			mountPaths(r, c.VolumeMounts, c.VolumeDevices)
+			mountPropagation(r, c.VolumeMounts, c.SecurityContext)
+			oneSuccess(r, c.LivenessProbe, "livenessProbe")
+			oneSuccess(r, c.StartupProbe, "startupProbe")
+			noGracePeriod(r, c.ReadinessProbe)
 		}),
 
-		on[corev1.EphemeralContainerCommon]("name", dnsLabel),
-		need[corev1.EphemeralContainerCommon]("image", ""),
-		on[corev1.EphemeralContainerCommon]("image", noSpaces),
-		need[corev1.EphemeralContainerCommon]("terminationMessagePolicy", ""),
-		each(ephemeralContainer),
+		onField[corev1.EphemeralContainerCommon]("name", dnsLabel),
+		require[corev1.EphemeralContainerCommon]("image", ""),
+		onField[corev1.EphemeralContainerCommon]("image", noOuterSpaces),
+		require[corev1.EphemeralContainerCommon]("terminationMessagePolicy", ""),
+		onStruct(ephemeralContainer),
 
-		on[corev1.ContainerPort]("name", text[string](validation.IsValidPortName)),
-		need[corev1.ContainerPort]("protocol", ""),
-		on[corev1.ContainerPort]("hostPort", func(r *report, n int32) {
+		onField[corev1.ContainerPort]("name", validString[string](validation.IsValidPortName)),
+		require[corev1.ContainerPort]("protocol", ""),
+		onField[corev1.ContainerPort]("hostPort", func(r *report, n int32) {
 			if n != 0 {
 				port(r, n)
 			}
 		}),
-		on[corev1.ContainerPort]("containerPort", func(r *report, n int32) {
+		onField[corev1.ContainerPort]("containerPort", func(r *report, n int32) {
 			if n == 0 {
 				r.required("")
 				return
 			}
 			port(r, n)
 		}),
-		on[corev1.ContainerPort]("hostIP", func(r *report, s string) {
+		onField[corev1.ContainerPort]("hostIP", func(r *report, s string) {
 			if s != "" {
 				ip(r, s)
 			}
 		}),
 
-		on[corev1.VolumeMount]("subPath", descendingPath),
-		on[corev1.VolumeMount]("subPathExpr", descendingPath),
-		on[corev1.VolumeDevice]("devicePath", noBacksteps),
+		onField[corev1.VolumeMount]("subPath", descendingPath),
+		onField[corev1.VolumeMount]("subPathExpr", descendingPath),
+		onField[corev1.VolumeDevice]("devicePath", noBacksteps),
 		oneOf[corev1.ContainerResizePolicy]("resourceName", "cpu", "memory"),
 		oneOf[corev1.ContainerResizePolicy]("restartPolicy", "NotRequired", "RestartContainer"),
 	}
 }
 
-func noSpaces(r *report, s string) {
+func noOuterSpaces(r *report, s string) {
 	if strings.TrimSpace(s) != s {
 		r.invalid(s, "must not have leading or trailing whitespace")
 	}
@@ -80,8 +80,8 @@ func containerPorts(r *report, ports []corev1.ContainerPort) {
 	}
 }
 
-// mounts holds the mount paths of one container to be different from each other and from its devices.
-func mounts(r *report, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
+// mountPaths checks that the mount paths of a container differ from each other and from the paths of its devices.
+func mountPaths(r *report, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
 	for i, m := range mounts {
 		if m.MountPath != "" && slices.ContainsFunc(mounts[:i], func(o corev1.VolumeMount) bool { return o.MountPath == m.MountPath }) {
 			r.invalid(m.MountPath, "must be unique", "volumeMounts", i, "mountPath")
@@ -100,7 +100,7 @@ func mounts(r *report, mounts []corev1.VolumeMount, devices []corev1.VolumeDevic
 	}
 }
 
-func propagation(r *report, mounts []corev1.VolumeMount, security *corev1.SecurityContext) {
+func mountPropagation(r *report, mounts []corev1.VolumeMount, security *corev1.SecurityContext) {
 	privileged := security != nil && security.Privileged != nil && *security.Privileged
 	for i, m := range mounts {
 		if p := m.MountPropagation; p != nil && *p == corev1.MountPropagationBidirectional && !privileged {
@@ -122,7 +122,7 @@ func blockDevices(r *report, devices []corev1.VolumeDevice) {
 	}
 }
 
-// ephemeralContainer refuses what a container that comes later cannot have.
+// ephemeralContainer rejects the fields that an ephemeral container cannot have.
 func ephemeralContainer(r *report, c *corev1.EphemeralContainerCommon) {
 	const never = "cannot be set for an Ephemeral Container"
 	for _, f := range []struct {
@@ -140,10 +140,10 @@ func ephemeralContainer(r *report, c *corev1.EphemeralContainerCommon) {
 			r.forbidden(never, f.name)
 		}
 	}
-	mounts(r, c.VolumeMounts, c.VolumeDevices)
+	mountPaths(r, c.VolumeMounts, c.VolumeDevices)
 }
 
-// descendingPath refuses a path that is absolute or climbs.
+// descendingPath rejects a path that is absolute or contains "..".
 func descendingPath(r *report, s string) {
 	if path.IsAbs(s) {
 		r.invalid(s, "must be a relative path")
@@ -157,8 +157,8 @@ func noBacksteps(r *report, s string) {
 	}
 }
 
-// visiblePath is a descending path that leaves the names starting with .. to the volume's own files.
-func visiblePath(r *report, s string) {
+// nonReservedPath accepts a descending path that does not start with "..". The kubelet uses such names in volumes itself.
+func nonReservedPath(r *report, s string) {
 	descendingPath(r, s)
 	if strings.HasPrefix(s, "..") && !strings.HasPrefix(s, "../") {
 		r.invalid(s, "must not start with '..'")

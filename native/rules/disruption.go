@@ -6,9 +6,9 @@ import (
 
 func disruptionRules() []rule {
 	return []rule{
-		on[policyv1.PodDisruptionBudgetSpec]("minAvailable", countOrPercent, atMostAll),
-		on[policyv1.PodDisruptionBudgetSpec]("maxUnavailable", countOrPercent, atMostAll),
-		each(func(r *report, s *policyv1.PodDisruptionBudgetSpec) {
+		onField[policyv1.PodDisruptionBudgetSpec]("minAvailable", countOrPercent, atMost100Percent),
+		onField[policyv1.PodDisruptionBudgetSpec]("maxUnavailable", countOrPercent, atMost100Percent),
+		onStruct(func(r *report, s *policyv1.PodDisruptionBudgetSpec) {
 			if s.MinAvailable != nil && s.MaxUnavailable != nil {
 				r.invalid(s, "minAvailable and maxUnavailable cannot be both set")
 			}

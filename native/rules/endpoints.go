@@ -18,15 +18,15 @@ const (
 
 func endpointRules() []rule {
 	return []rule{
-		free[corev1.EndpointAddress]("ip"),
-		on[corev1.EndpointAddress]("ip", ip, ordinaryIP),
-		on[corev1.EndpointAddress]("hostname", dnsLabel),
-		on[corev1.EndpointAddress]("nodeName", dnsSubdomain),
-		on[corev1.EndpointPort]("name", dnsLabel),
-		on[corev1.EndpointPort]("port", port),
-		need[corev1.EndpointPort]("protocol", ""),
-		on[corev1.EndpointPort]("appProtocol", labelKey),
-		each(func(r *report, s *corev1.EndpointSubset) {
+		notRequired[corev1.EndpointAddress]("ip"),
+		onField[corev1.EndpointAddress]("ip", ip, nonSpecialIP),
+		onField[corev1.EndpointAddress]("hostname", dnsLabel),
+		onField[corev1.EndpointAddress]("nodeName", dnsSubdomain),
+		onField[corev1.EndpointPort]("name", dnsLabel),
+		onField[corev1.EndpointPort]("port", port),
+		require[corev1.EndpointPort]("protocol", ""),
+		onField[corev1.EndpointPort]("appProtocol", labelKey),
+		onStruct(func(r *report, s *corev1.EndpointSubset) {
 			if len(s.Addresses)+len(s.NotReadyAddresses) == 0 {
 				r.required("must specify `addresses` or `notReadyAddresses`")
 			}
@@ -37,14 +37,14 @@ func endpointRules() []rule {
 			}
 		}),
 
-		each(endpointSlice),
-		need[discoveryv1.Endpoint]("addresses", "must contain at least 1 address"),
-		on[discoveryv1.Endpoint]("hostname", dnsLabel),
-		on[discoveryv1.Endpoint]("nodeName", dnsSubdomain),
-		need[discoveryv1.EndpointPort]("protocol", ""),
-		on[discoveryv1.EndpointPort]("name", dnsLabel),
-		on[discoveryv1.EndpointPort]("port", port),
-		on[discoveryv1.EndpointPort]("appProtocol", labelKey),
+		onStruct(endpointSlice),
+		require[discoveryv1.Endpoint]("addresses", "must contain at least 1 address"),
+		onField[discoveryv1.Endpoint]("hostname", dnsLabel),
+		onField[discoveryv1.Endpoint]("nodeName", dnsSubdomain),
+		require[discoveryv1.EndpointPort]("protocol", ""),
+		onField[discoveryv1.EndpointPort]("name", dnsLabel),
+		onField[discoveryv1.EndpointPort]("port", port),
+		onField[discoveryv1.EndpointPort]("appProtocol", labelKey),
 	}
 }
 
@@ -86,19 +86,19 @@ func endpointAddress(r *report, kind discoveryv1.AddressType, s string) {
 		return
 	case discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6:
 	default:
-		return // the type itself has an error
+		return // another check rejects the type
 	}
 	before := len(r.errs)
 	ip(r, s)
 	if len(r.errs) > before {
 		return
 	}
-	four := net.ParseIP(s).To4() != nil
+	isIPv4 := net.ParseIP(s).To4() != nil
 	switch {
-	case kind == discoveryv1.AddressTypeIPv4 && !four:
+	case kind == discoveryv1.AddressTypeIPv4 && !isIPv4:
 		r.invalid(s, "must be an IPv4 address")
-	case kind == discoveryv1.AddressTypeIPv6 && four:
+	case kind == discoveryv1.AddressTypeIPv6 && isIPv4:
 		r.invalid(s, "must be an IPv6 address")
 	}
-	ordinaryIP(r, s)
+	nonSpecialIP(r, s)
 }

@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/native/rules"
 )
 
+// TestNothingToValidate checks that a nil object has no errors.
 func TestNothingToValidate(t *testing.T) {
 	for name, obj := range map[string]runtime.Object{"nil": nil, "nil pointer": (*corev1.Pod)(nil)} {
 		if errs := rules.Validate(obj); errs != nil {
@@ -30,7 +31,7 @@ func TestNothingToValidate(t *testing.T) {
 	}
 }
 
-// crate is a kind that nobody published: what it holds of known types is checked all the same.
+// crate is a kind without a published schema. Fields with types of the API are validated all the same.
 type crate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -57,7 +58,7 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// TestConcurrentFirstUse has many callers meet kinds that are not compiled yet, or just being so.
+// TestConcurrentFirstUse validates each kind in several goroutines, while it is compiled for the first time.
 func TestConcurrentFirstUse(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
@@ -72,6 +73,7 @@ func TestConcurrentFirstUse(t *testing.T) {
 	all.Wait()
 }
 
+// TestOrderIsStable checks that errors always have the same order.
 func TestOrderIsStable(t *testing.T) {
 	obj := &corev1.ConfigMap{Data: map[string]string{}}
 	for i := range 20 {
@@ -86,7 +88,7 @@ func TestOrderIsStable(t *testing.T) {
 	}
 }
 
-// FuzzValidate has every kind read the same JSON: whatever decodes is judged without a panic, and always the same way.
+// FuzzValidate decodes the same JSON as each kind. Validation must not panic and must always have the same result.
 func FuzzValidate(f *testing.F) {
 	for _, manifest := range valid {
 		f.Add(edit(f, manifest, ""))
@@ -99,7 +101,7 @@ func FuzzValidate(f *testing.F) {
 			}
 			first := messages(rules.Validate(obj))
 			if again := messages(rules.Validate(obj)); strings.Join(first, "\n") != strings.Join(again, "\n") {
-				t.Errorf("%s: two answers:\n%v\n%v", kind.Name(), first, again)
+				t.Errorf("%s: two results:\n%v\n%v", kind.Name(), first, again)
 			}
 			rules.ValidateUpdate(obj, obj)
 			rules.ValidateStatus(obj, obj)
@@ -107,26 +109,32 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// BenchmarkDeployment is a Deployment with 82 fields, defaults included.
+// BenchmarkDeployment validates a Deployment with 82 fields, defaults included.
 func BenchmarkDeployment(b *testing.B) {
 	benchmark(b, decode(b, edit(b, valid["Deployment"], `
 		spec/template/spec/serviceAccountName = web
 		spec/template/spec/securityContext = {runAsNonRoot: true, runAsUser: 1000, fsGroup: 2000}
 		spec/template/spec/volumes = [{name: config, configMap: {name: web}}, {name: tmp, emptyDir: {}}, {name: cert, secret: {secretName: cert}}]
-		spec/template/spec/affinity = {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}}]}}
-		spec/template/spec/containers/0/env = [{name: A, value: a}, {name: B, value: b}, {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}, {name: T, valueFrom: {secretKeyRef: {name: token, key: token}}}]
+		spec/template/spec/affinity = {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: \
+			[{weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}}]}}
+		spec/template/spec/containers/0/env = [{name: A, value: a}, {name: B, value: b}, \
+			{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}, \
+			{name: T, valueFrom: {secretKeyRef: {name: token, key: token}}}]
 		spec/template/spec/containers/0/resources = {requests: {cpu: 100m, memory: 64Mi}, limits: {cpu: "1", memory: 128Mi}}
-		spec/template/spec/containers/0/volumeMounts = [{name: config, mountPath: /etc/web}, {name: tmp, mountPath: /tmp}, {name: cert, mountPath: /cert, readOnly: true}]
+		spec/template/spec/containers/0/volumeMounts = [{name: config, mountPath: /etc/web}, \
+			{name: tmp, mountPath: /tmp}, {name: cert, mountPath: /cert, readOnly: true}]
 		spec/template/spec/containers/0/livenessProbe = {httpGet: {path: /healthz, port: 8080}}
 		spec/template/spec/containers/0/readinessProbe = {httpGet: {path: /readyz, port: 8080}}
-		spec/template/spec/containers/0/securityContext = {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}`)))
+		spec/template/spec/containers/0/securityContext = {allowPrivilegeEscalation: false, \
+			readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}`)))
 }
 
-// BenchmarkPod is a pod with something of everything, 188 fields.
+// BenchmarkPod validates a pod with many features, 188 fields.
 func BenchmarkPod(b *testing.B) {
 	benchmark(b, decode(b, edit(b, valid["Pod"], "")))
 }
 
+// BenchmarkConfigMap validates a small ConfigMap.
 func BenchmarkConfigMap(b *testing.B) {
 	benchmark(b, decode(b, edit(b, valid["ConfigMap"], "")))
 }

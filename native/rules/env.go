@@ -12,23 +12,23 @@ import (
 
 func envRules() []rule {
 	return []rule{
-		on[corev1.EnvVar]("name", text[string](validation.IsRelaxedEnvVarName)),
-		each(envVar),
-		each(func(r *report, e *corev1.EnvVarSource) {
+		onField[corev1.EnvVar]("name", validString[string](validation.IsRelaxedEnvVarName)),
+		onStruct(envVar),
+		onStruct(func(r *report, e *corev1.EnvVarSource) {
 			if e.FieldRef != nil {
 				r.under(func() { fieldPath(r, e.FieldRef.FieldPath, envFields) }, "fieldRef")
 			}
 		}),
-		on[corev1.EnvFromSource]("prefix", text[string](validation.IsRelaxedEnvVarName)),
-		each(envFrom),
-		references(func(s *corev1.ConfigMapEnvSource) string { return s.Name }),
-		references(func(s *corev1.SecretEnvSource) string { return s.Name }),
-		references(func(s *corev1.ConfigMapKeySelector) string { return s.Name }),
-		references(func(s *corev1.SecretKeySelector) string { return s.Name }),
-		on[corev1.ConfigMapKeySelector]("key", text[string](validation.IsConfigMapKey)),
-		on[corev1.SecretKeySelector]("key", text[string](validation.IsConfigMapKey)),
-		need[corev1.ObjectFieldSelector]("apiVersion", ""),
-		each(resourceField),
+		onField[corev1.EnvFromSource]("prefix", validString[string](validation.IsRelaxedEnvVarName)),
+		onStruct(envFrom),
+		namedReference(func(s *corev1.ConfigMapEnvSource) string { return s.Name }),
+		namedReference(func(s *corev1.SecretEnvSource) string { return s.Name }),
+		namedReference(func(s *corev1.ConfigMapKeySelector) string { return s.Name }),
+		namedReference(func(s *corev1.SecretKeySelector) string { return s.Name }),
+		onField[corev1.ConfigMapKeySelector]("key", validString[string](validation.IsConfigMapKey)),
+		onField[corev1.SecretKeySelector]("key", validString[string](validation.IsConfigMapKey)),
+		require[corev1.ObjectFieldSelector]("apiVersion", ""),
+		onStruct(resourceField),
 	}
 }
 
@@ -65,7 +65,8 @@ func envFrom(r *report, e *corev1.EnvFromSource) {
 	}
 }
 
-// The fields of a pod that a selector can name, and those among them that an environment or a volume can show.
+// podFields are the fields of a pod with a field label. envFields are those that environment variables can use, and
+// volumeFields are those that downward API volumes can use.
 var (
 	podFields = []string{
 		"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid", "spec.hostNetwork",
@@ -79,15 +80,15 @@ var (
 	volumeFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
 )
 
-// fieldPath holds the fieldPath below the current place to the supported fields, or to one key of labels or annotations.
+// fieldPath checks that a fieldPath is one of the supported fields, or one key of the labels or annotations.
 func fieldPath(r *report, s string, supported []string) {
 	if s == "" {
-		return // required, said elsewhere
+		return // the schema requires the field
 	}
 	if name, subscript, ok := subscripted(s); ok {
 		switch name {
 		case "metadata.annotations", "metadata.labels":
-			r.says(s, validation.IsQualifiedName(strings.ToLower(subscript)), "fieldPath")
+			r.invalidAll(s, validation.IsQualifiedName(strings.ToLower(subscript)), "fieldPath")
 		default:
 			r.invalid(s, "does not support subscript", "fieldPath")
 		}
@@ -138,17 +139,18 @@ func resourceField(r *report, f *corev1.ResourceFieldSelector) {
 	r.invalid(f.Divisor.String(), fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name), "divisor")
 }
 
-// references refuses a reference to an object without a name; the name's own field is inlined.
-func references[T any](name func(*T) string) rule {
-	return each(func(r *report, ref *T) {
+// namedReference returns a rule that a reference to an object has a name. Such a type inlines LocalObjectReference, so a
+// rule for its field is not possible.
+func namedReference[T any](name func(*T) string) rule {
+	return onStruct(func(r *report, ref *T) {
 		if name(ref) == "" {
 			r.required("", "name")
 		}
 	})
 }
 
-// present refuses an empty string.
-func present(r *report, s string) {
+// notEmptyString rejects an empty string.
+func notEmptyString(r *report, s string) {
 	if s == "" {
 		r.required("")
 	}

@@ -7,45 +7,48 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
+// The longest texts of an Event, in bytes.
 const (
-	maxEventWord = 128
+	maxEventText = 128
 	maxEventNote = 1024
 )
 
 func eventRules() []rule {
 	return []rule{
-		each(coreEvent),
-		each(newEvent),
+		onStruct(coreEvent),
+		onStruct(newEvent),
 	}
 }
 
-// coreEvent holds an event of the older API: only one with an eventTime follows the newer API's rules.
+// coreEvent checks an Event of the core group. The rules of events.k8s.io apply only if eventTime is set: older clients do
+// not set it.
 func coreEvent(r *report, e *corev1.Event) {
 	eventNamespace(r, e.Namespace, e.InvolvedObject.Namespace)
 	if e.EventTime.IsZero() {
 		return
 	}
 	eventReporter(r, e.ReportingController, "reportingComponent")
-	eventWord(r, e.ReportingInstance, "reportingInstance")
-	eventWord(r, e.Action, "action")
-	eventWord(r, e.Reason, "reason")
+	eventText(r, e.ReportingInstance, "reportingInstance")
+	eventText(r, e.Action, "action")
+	eventText(r, e.Reason, "reason")
 	if len(e.Message) > maxEventNote {
 		r.invalid("", "can have at most 1024 characters", "message")
 	}
 }
 
+// newEvent checks an Event of events.k8s.io that is created.
 func newEvent(r *report, e *eventsv1.Event) {
 	if !r.create {
-		return // an update of the newer API may change the series and nothing else
+		return // an update can only change the series
 	}
 	eventNamespace(r, e.Namespace, e.Regarding.Namespace)
 	if e.EventTime.IsZero() {
 		r.required("", "eventTime")
 	}
 	eventReporter(r, e.ReportingController, "reportingController")
-	eventWord(r, e.ReportingInstance, "reportingInstance")
-	eventWord(r, e.Action, "action")
-	eventWord(r, e.Reason, "reason")
+	eventText(r, e.ReportingInstance, "reportingInstance")
+	eventText(r, e.Action, "action")
+	eventText(r, e.Reason, "reason")
 	if len(e.Note) > maxEventNote {
 		r.invalid("", "can have at most 1024 characters", "message")
 	}
@@ -67,12 +70,13 @@ func newEvent(r *report, e *eventsv1.Event) {
 	}
 }
 
-// eventNamespace holds an event to the namespace of what it is about; events about cluster-wide objects are in default.
-func eventNamespace(r *report, namespace, about string) {
-	if about == "" && (namespace == metav1.NamespaceNone || namespace == metav1.NamespaceDefault) || namespace == about {
+// eventNamespace checks that an Event is in the namespace of the object that it is about. Events about cluster-scoped
+// objects are in the namespace default.
+func eventNamespace(r *report, namespace, involved string) {
+	if involved == "" && (namespace == metav1.NamespaceNone || namespace == metav1.NamespaceDefault) || namespace == involved {
 		return
 	}
-	r.invalid(about, "does not match event.namespace", "involvedObject", "namespace")
+	r.invalid(involved, "does not match event.namespace", "involvedObject", "namespace")
 }
 
 func eventReporter(r *report, name, field string) {
@@ -80,14 +84,14 @@ func eventReporter(r *report, name, field string) {
 		r.required("", field)
 		return
 	}
-	r.says(name, validation.IsQualifiedName(name), field)
+	r.invalidAll(name, validation.IsQualifiedName(name), field)
 }
 
-func eventWord(r *report, word, field string) {
+func eventText(r *report, text, field string) {
 	switch {
-	case word == "":
+	case text == "":
 		r.required("", field)
-	case len(word) > maxEventWord:
+	case len(text) > maxEventText:
 		r.invalid("", "can have at most 128 characters", field)
 	}
 }

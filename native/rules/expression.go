@@ -14,32 +14,33 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// expression is CEL text with the types that it may answer.
+// expression is a CEL expression with the types that it may return.
 type expression struct {
 	name, text string
 	types      []*celgo.Type
 }
 
-// GetExpression is the text without the space around it.
+// GetExpression returns the text without leading and trailing spaces.
 func (e *expression) GetExpression() string { return strings.TrimSpace(e.text) }
 
-// ReturnTypes is what the expression may answer.
+// ReturnTypes returns the types that the expression may return.
 func (e *expression) ReturnTypes() []*celgo.Type { return e.types }
 
-// GetName is the name under which other expressions find a variable.
+// GetName returns the name of a variable, which other expressions can use.
 func (e *expression) GetName() string { return e.name }
 
+// condition returns an expression that must return a bool.
 func condition(text string) *expression {
 	return &expression{text: text, types: []*celgo.Type{celgo.BoolType}}
 }
 
-// compilation is a compiler with the variables that are at hand.
+// compilation is a compiler for the expressions of a webhook or policy.
 type compilation struct {
 	cel.Compiler
-	params bool
+	params bool // expressions can use the variable params
 }
 
-// webhookCompiler compiles match conditions of webhooks; building its environment takes milliseconds.
+// webhookCompiler compiles the match conditions of webhooks. It is created once, because that takes milliseconds.
 var webhookCompiler = sync.OnceValue(func() compilation {
 	return compilation{Compiler: cel.NewCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))}
 })
@@ -48,7 +49,8 @@ func (c compilation) options() cel.OptionalVariableDeclarations {
 	return cel.OptionalVariableDeclarations{HasParams: c.params, HasAuthorizer: true}
 }
 
-// mode is stricter for new objects: what is stored may use what an older server knew.
+// mode returns the CEL environment. New objects can use only the functions that all servers support; stored objects may
+// have been written by a newer server.
 func (r *report) mode() environment.Type {
 	if r.create {
 		return environment.NewExpressions
@@ -56,11 +58,12 @@ func (r *report) mode() environment.Type {
 	return environment.StoredExpressions
 }
 
-// compiles reports what the compiler says of an expression, which is at the end of the path.
+// compiles compiles an expression and adds an error if that fails. rest is the path of the expression.
 func (r *report) compiles(c compilation, e cel.ExpressionAccessor, rest ...any) {
 	r.compiled(c.CompileCELExpression(e, c.options(), r.mode()), rest...)
 }
 
+// compiled adds an error if the compilation failed.
 func (r *report) compiled(result cel.CompilationResult, rest ...any) {
 	err := result.Error
 	if err == nil {
@@ -76,7 +79,7 @@ func (r *report) compiled(result cel.CompilationResult, rest ...any) {
 	}
 }
 
-// matchConditions is at the place of the webhook or policy that has them.
+// matchConditions checks the match conditions of a webhook or policy, which is the current value.
 func matchConditions(r *report, c compilation, conditions []admissionv1.MatchCondition) {
 	const most = 64
 	if len(conditions) > most {
@@ -85,7 +88,7 @@ func matchConditions(r *report, c compilation, conditions []admissionv1.MatchCon
 	}
 	for i, m := range conditions {
 		if m.Name != "" {
-			r.says(m.Name, validation.IsQualifiedName(m.Name), "matchConditions", i, "name")
+			r.invalidAll(m.Name, validation.IsQualifiedName(m.Name), "matchConditions", i, "name")
 			if slices.ContainsFunc(conditions[:i], func(o admissionv1.MatchCondition) bool { return o.Name == m.Name }) {
 				r.duplicate(m.Name, "matchConditions", i, "name")
 			}

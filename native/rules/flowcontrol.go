@@ -18,13 +18,13 @@ const (
 	notNegativeInteger = "must be a non-negative integer"
 )
 
-// flowVerbs are the verbs that a rule of a FlowSchema may name.
+// flowVerbs are the verbs that a rule of a FlowSchema can have.
 var flowVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
 
 func flowRules() []rule {
 	return []rule{
-		each(flowSchema),
-		on[flowcontrolv1.FlowSchemaSpec]("matchingPrecedence", func(r *report, n int32) {
+		onStruct(flowSchema),
+		onField[flowcontrolv1.FlowSchemaSpec]("matchingPrecedence", func(r *report, n int32) {
 			if n <= 0 {
 				r.invalid(n, "must be a positive value")
 			}
@@ -34,58 +34,58 @@ func flowRules() []rule {
 		}),
 		oneOf[flowcontrolv1.FlowDistinguisherMethod]("type",
 			string(flowcontrolv1.FlowDistinguisherMethodByNamespaceType), string(flowcontrolv1.FlowDistinguisherMethodByUserType)),
-		need[flowcontrolv1.PriorityLevelConfigurationReference]("name", "must reference a priority level"),
-		on[flowcontrolv1.PriorityLevelConfigurationReference]("name", dnsSubdomain),
-		need[flowcontrolv1.PolicyRulesWithSubjects]("subjects", "subjects must contain at least one value"),
-		each(func(r *report, p *flowcontrolv1.PolicyRulesWithSubjects) {
+		require[flowcontrolv1.PriorityLevelConfigurationReference]("name", "must reference a priority level"),
+		onField[flowcontrolv1.PriorityLevelConfigurationReference]("name", dnsSubdomain),
+		require[flowcontrolv1.PolicyRulesWithSubjects]("subjects", "subjects must contain at least one value"),
+		onStruct(func(r *report, p *flowcontrolv1.PolicyRulesWithSubjects) {
 			if len(p.ResourceRules) == 0 && len(p.NonResourceRules) == 0 {
 				r.required("at least one of resourceRules and nonResourceRules has to be non-empty")
 			}
 		}),
 
-		free[flowcontrolv1.Subject]("kind"),
-		each(flowSubject),
-		on[flowcontrolv1.ServiceAccountSubject]("name", func(r *report, name string) {
+		notRequired[flowcontrolv1.Subject]("kind"),
+		onStruct(flowSubject),
+		onField[flowcontrolv1.ServiceAccountSubject]("name", func(r *report, name string) {
 			if name != flowcontrolv1.NameAll {
-				text[string](nameOf(apivalidation.ValidateServiceAccountName))(r, name)
+				validString[string](nameOf(apivalidation.ValidateServiceAccountName))(r, name)
 			}
 		}),
-		need[flowcontrolv1.ServiceAccountSubject]("namespace", "must specify namespace for service account"),
-		on[flowcontrolv1.ServiceAccountSubject]("namespace", text[string](nameOf(apivalidation.ValidateNamespaceName))),
+		require[flowcontrolv1.ServiceAccountSubject]("namespace", "must specify namespace for service account"),
+		onField[flowcontrolv1.ServiceAccountSubject]("namespace", validString[string](nameOf(apivalidation.ValidateNamespaceName))),
 
-		need[flowcontrolv1.ResourcePolicyRule]("verbs", "verbs must contain at least one value"),
-		on[flowcontrolv1.ResourcePolicyRule]("verbs", flowVerbList),
-		need[flowcontrolv1.ResourcePolicyRule]("apiGroups", "resource rules must supply at least one api group"),
-		on[flowcontrolv1.ResourcePolicyRule]("apiGroups", allAlone("api groups")),
-		need[flowcontrolv1.ResourcePolicyRule]("resources", "resource rules must supply at least one resource"),
-		on[flowcontrolv1.ResourcePolicyRule]("resources", allAlone("resources")),
-		free[flowcontrolv1.ResourcePolicyRule]("namespaces"),
-		each(flowNamespaces),
+		require[flowcontrolv1.ResourcePolicyRule]("verbs", "verbs must contain at least one value"),
+		onField[flowcontrolv1.ResourcePolicyRule]("verbs", flowVerbList),
+		require[flowcontrolv1.ResourcePolicyRule]("apiGroups", "resource rules must supply at least one api group"),
+		onField[flowcontrolv1.ResourcePolicyRule]("apiGroups", wildcardAlone("api groups")),
+		require[flowcontrolv1.ResourcePolicyRule]("resources", "resource rules must supply at least one resource"),
+		onField[flowcontrolv1.ResourcePolicyRule]("resources", wildcardAlone("resources")),
+		notRequired[flowcontrolv1.ResourcePolicyRule]("namespaces"),
+		onStruct(flowNamespaces),
 
-		need[flowcontrolv1.NonResourcePolicyRule]("verbs", "verbs must contain at least one value"),
-		on[flowcontrolv1.NonResourcePolicyRule]("verbs", flowVerbList),
-		need[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", "nonResourceURLs must contain at least one value"),
-		on[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", flowURLs),
+		require[flowcontrolv1.NonResourcePolicyRule]("verbs", "verbs must contain at least one value"),
+		onField[flowcontrolv1.NonResourcePolicyRule]("verbs", flowVerbList),
+		require[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", "nonResourceURLs must contain at least one value"),
+		onField[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", flowURLs),
 
-		free[flowcontrolv1.PriorityLevelConfigurationSpec]("type"),
-		each(priorityLevel),
-		free[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares"),
-		on[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
-		on[flowcontrolv1.LimitedPriorityLevelConfiguration]("lendablePercent", percent),
-		on[flowcontrolv1.LimitedPriorityLevelConfiguration]("borrowingLimitPercent", func(r *report, n int32) {
+		notRequired[flowcontrolv1.PriorityLevelConfigurationSpec]("type"),
+		onStruct(priorityLevel),
+		notRequired[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares"),
+		onField[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
+		onField[flowcontrolv1.LimitedPriorityLevelConfiguration]("lendablePercent", percent),
+		onField[flowcontrolv1.LimitedPriorityLevelConfiguration]("borrowingLimitPercent", func(r *report, n int32) {
 			if n < 0 {
 				r.invalid(n, "if specified, "+notNegativeInteger)
 			}
 		}),
-		on[flowcontrolv1.ExemptPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
-		on[flowcontrolv1.ExemptPriorityLevelConfiguration]("lendablePercent", percent),
-		free[flowcontrolv1.LimitResponse]("type"),
-		each(limitResponse),
-		each(queuing),
+		onField[flowcontrolv1.ExemptPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
+		onField[flowcontrolv1.ExemptPriorityLevelConfiguration]("lendablePercent", percent),
+		notRequired[flowcontrolv1.LimitResponse]("type"),
+		onStruct(limitResponse),
+		onStruct(queuing),
 	}
 }
 
-// flowSchema holds the mandatory schemas to their fixed spec, and keeps the first precedence for the exempt one.
+// flowSchema checks that mandatory FlowSchemas have their fixed spec, and that only the one named exempt has precedence 1.
 func flowSchema(r *report, s *flowcontrolv1.FlowSchema) {
 	if s.Spec.MatchingPrecedence == 1 && s.Name != flowcontrolv1.FlowSchemaNameExempt {
 		r.invalid(s.Spec.MatchingPrecedence, "only the schema named 'exempt' may have matchingPrecedence 1", "spec", "matchingPrecedence")
@@ -97,7 +97,7 @@ func flowSchema(r *report, s *flowcontrolv1.FlowSchema) {
 	}
 }
 
-// flowSubject holds a subject to the one field that its kind names.
+// flowSubject checks that a subject has the field for its kind and no other one.
 func flowSubject(r *report, s *flowcontrolv1.Subject) {
 	fields := []struct {
 		kind  flowcontrolv1.SubjectKind
@@ -128,20 +128,11 @@ func flowSubject(r *report, s *flowcontrolv1.Subject) {
 
 func flowVerbList(r *report, verbs []string) {
 	if slices.Contains(verbs, flowcontrolv1.VerbAll) {
-		allAlone("verbs")(r, verbs)
+		wildcardAlone("verbs")(r, verbs)
 		return
 	}
 	if slices.ContainsFunc(verbs, func(verb string) bool { return !slices.Contains(flowVerbs, verb) }) {
 		r.unsupported(verbs, flowVerbs)
-	}
-}
-
-// allAlone refuses other values beside "*".
-func allAlone(noun string) func(*report, []string) {
-	return func(r *report, values []string) {
-		if len(values) > 1 && slices.Contains(values, "*") {
-			r.invalid(values, "if '*' is present, must not specify other "+noun)
-		}
 	}
 }
 
@@ -150,7 +141,7 @@ func flowNamespaces(r *report, p *flowcontrolv1.ResourcePolicyRule) {
 	case len(p.Namespaces) == 0 && !p.ClusterScope:
 		r.required("resource rules that are not cluster scoped must supply at least one namespace", "namespaces")
 	case slices.Contains(p.Namespaces, flowcontrolv1.NamespaceEvery):
-		r.under(func() { allAlone("namespaces")(r, p.Namespaces) }, "namespaces")
+		r.under(func() { wildcardAlone("namespaces")(r, p.Namespaces) }, "namespaces")
 	default:
 		for i, namespace := range p.Namespaces {
 			for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
@@ -162,7 +153,7 @@ func flowNamespaces(r *report, p *flowcontrolv1.ResourcePolicyRule) {
 
 func flowURLs(r *report, urls []string) {
 	if slices.Contains(urls, flowcontrolv1.NonResourceAll) {
-		allAlone("non-resource URLs")(r, urls)
+		wildcardAlone("non-resource URLs")(r, urls)
 		return
 	}
 	for i, url := range urls {
@@ -182,8 +173,8 @@ func flowURLs(r *report, urls []string) {
 	}
 }
 
-// priorityLevel holds a level to the fields of its type, and the mandatory levels to their fixed spec. An administrator
-// may tune the level "exempt" in its field exempt alone.
+// priorityLevel checks that a level has the fields of its type, and that mandatory levels have their fixed spec. Only the
+// field exempt of the level named exempt may differ from it.
 func priorityLevel(r *report, l *flowcontrolv1.PriorityLevelConfiguration) {
 	isExempt := l.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt
 	if (l.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt) != isExempt {
@@ -267,7 +258,7 @@ func queuing(r *report, q *flowcontrolv1.QueuingConfiguration) {
 	}
 }
 
-// nameOf adapts one of Kubernetes' validators of names.
+// nameOf converts a validator for names of objects to one for strings.
 func nameOf(validate apivalidation.ValidateNameFunc) func(string) []string {
 	return func(name string) []string { return validate(name, false) }
 }

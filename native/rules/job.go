@@ -3,7 +3,7 @@ package rules
 import (
 	"fmt"
 	"time"
-	_ "time/tzdata" // a time zone is valid or not wherever the server runs
+	_ "time/tzdata" // the same time zones are valid on all hosts
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,29 +13,29 @@ import (
 
 func jobRules() []rule {
 	return []rule{
-		on[batchv1.JobSpec]("parallelism", nonNegative[int32]),
-		on[batchv1.JobSpec]("completions", nonNegative[int32]),
-		on[batchv1.JobSpec]("activeDeadlineSeconds", nonNegative[int64]),
-		on[batchv1.JobSpec]("backoffLimit", nonNegative[int32]),
-		on[batchv1.JobSpec]("backoffLimitPerIndex", nonNegative[int32]),
-		on[batchv1.JobSpec]("maxFailedIndexes", nonNegative[int32]),
-		on[batchv1.JobSpec]("ttlSecondsAfterFinished", nonNegative[int32]),
-		each(jobSpec),
-		each(indexedJob),
-		each(jobName),
-		on[batchv1.PodFailurePolicy]("rules", func(r *report, rules []batchv1.PodFailurePolicyRule) {
+		onField[batchv1.JobSpec]("parallelism", nonNegative[int32]),
+		onField[batchv1.JobSpec]("completions", nonNegative[int32]),
+		onField[batchv1.JobSpec]("activeDeadlineSeconds", nonNegative[int64]),
+		onField[batchv1.JobSpec]("backoffLimit", nonNegative[int32]),
+		onField[batchv1.JobSpec]("backoffLimitPerIndex", nonNegative[int32]),
+		onField[batchv1.JobSpec]("maxFailedIndexes", nonNegative[int32]),
+		onField[batchv1.JobSpec]("ttlSecondsAfterFinished", nonNegative[int32]),
+		onStruct(jobSpec),
+		onStruct(indexedJob),
+		onStruct(jobName),
+		onField[batchv1.PodFailurePolicy]("rules", func(r *report, rules []batchv1.PodFailurePolicyRule) {
 			if len(rules) > 20 {
 				r.add(field.ErrorList{field.TooMany(r.path(), len(rules), 20)})
 			}
 		}),
-		each(failureRule),
+		onStruct(failureRule),
 
-		on[batchv1.CronJobSpec]("startingDeadlineSeconds", nonNegative[int64]),
-		on[batchv1.CronJobSpec]("successfulJobsHistoryLimit", nonNegative[int32]),
-		on[batchv1.CronJobSpec]("failedJobsHistoryLimit", nonNegative[int32]),
-		on[batchv1.CronJobSpec]("timeZone", timeZone),
-		each(cronJobSchedule),
-		each(func(r *report, s *batchv1.JobTemplateSpec) {
+		onField[batchv1.CronJobSpec]("startingDeadlineSeconds", nonNegative[int64]),
+		onField[batchv1.CronJobSpec]("successfulJobsHistoryLimit", nonNegative[int32]),
+		onField[batchv1.CronJobSpec]("failedJobsHistoryLimit", nonNegative[int32]),
+		onField[batchv1.CronJobSpec]("timeZone", timeZone),
+		onStruct(cronJobSchedule),
+		onStruct(func(r *report, s *batchv1.JobTemplateSpec) {
 			if s.Spec.Selector != nil {
 				r.invalid(s.Spec.Selector, "`selector` will be auto-generated", "spec", "selector")
 			}
@@ -51,17 +51,19 @@ func jobSpec(r *report, s *batchv1.JobSpec) {
 		r.required("", "selector")
 	}
 	if s.Selector != nil {
-		template(r, s.Selector, &s.Template)
+		templateMatches(r, s.Selector, &s.Template)
 	}
 	policy := s.Template.Spec.RestartPolicy
 	if policy == corev1.RestartPolicyAlways || policy == "" {
-		r.required(fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever), "template", "spec", "restartPolicy")
+		r.required(fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever),
+			"template", "spec", "restartPolicy")
 	}
 	if s.PodFailurePolicy == nil {
 		return
 	}
 	if policy != corev1.RestartPolicyNever {
-		r.invalid(policy, fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever), "template", "spec", "restartPolicy")
+		r.invalid(policy, fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever),
+			"template", "spec", "restartPolicy")
 	}
 	for i, rule := range s.PodFailurePolicy.Rules {
 		if rule.Action == batchv1.PodFailurePolicyActionFailIndex && s.BackoffLimitPerIndex == nil {
@@ -95,7 +97,7 @@ func indexedJob(r *report, s *batchv1.JobSpec) {
 	}
 }
 
-// jobName holds the last pod's host name, the job's name and the index, to a DNS label.
+// jobName checks that the host name of the last pod of an indexed job, its name and index, is a DNS label.
 func jobName(r *report, j *batchv1.Job) {
 	s := &j.Spec
 	if !r.create || s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion || s.Completions == nil || *s.Completions < 1 {

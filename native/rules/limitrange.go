@@ -12,46 +12,47 @@ import (
 
 func limitRangeRules() []rule {
 	return []rule{
-		free[corev1.LimitRangeSpec]("limits"),
-		on[corev1.LimitRangeSpec]("limits", func(r *report, limits []corev1.LimitRangeItem) {
+		notRequired[corev1.LimitRangeSpec]("limits"),
+		onField[corev1.LimitRangeSpec]("limits", func(r *report, limits []corev1.LimitRangeItem) {
 			for i, l := range limits {
 				if slices.ContainsFunc(limits[:i], func(o corev1.LimitRangeItem) bool { return o.Type == l.Type }) {
 					r.duplicate(string(l.Type), i, "type")
 				}
 			}
 		}),
-		on[corev1.LimitRangeItem]("type", limitName),
-		each(limitRange),
+		onField[corev1.LimitRangeItem]("type", limitName),
+		onStruct(limitRange),
 	}
 }
 
-// limitName is a type of limit: one of Kubernetes', or one with a domain.
+// limitName checks the type of a limit. It has to be a type of Kubernetes or have a domain prefix.
 func limitName(r *report, name corev1.LimitType) {
 	switch name {
 	case "", corev1.LimitTypePod, corev1.LimitTypeContainer, corev1.LimitTypePersistentVolumeClaim:
 		return
 	}
 	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
-		r.says(string(name), messages)
+		r.invalidAll(string(name), messages)
 	} else if !strings.Contains(string(name), "/") {
 		r.invalid(string(name), "must be a standard limit type or fully qualified")
 	}
 }
 
-// limitResource is a resource that a limit of its type can be about.
+// limitResource checks that a limit of this type can limit the resource.
 func limitResource(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName) {
 	if l.Type == corev1.LimitTypePod || l.Type == corev1.LimitTypeContainer {
 		containerResource(r, name)
 		return
 	}
 	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
-		r.says(string(name), messages)
+		r.invalidAll(string(name), messages)
 	} else if !strings.Contains(string(name), "/") && name != corev1.ResourceStorage && !standardQuotaResource(name) {
 		r.invalid(string(name), "must be a standard resource type or fully qualified")
 	}
 }
 
-// limitOrder is what must not be greater than what, where it is said, and in which words.
+// limitOrder lists the pairs of fields of which lower must not be greater than upper. The error has the path of the field at
+// and this detail.
 var limitOrder = []struct{ lower, upper, at, detail string }{
 	{"min", "max", "min", "min value %s is greater than max value %s"},
 	{"min", "defaultRequest", "defaultRequest", "min value %s is greater than default request value %s"},
@@ -65,7 +66,8 @@ func limitRange(r *report, l *corev1.LimitRangeItem) {
 	limitType(r, l)
 	names := map[corev1.ResourceName]bool{}
 	lists := map[string]corev1.ResourceList{
-		"max": l.Max, "min": l.Min, "default": l.Default, "defaultRequest": l.DefaultRequest, "maxLimitRequestRatio": l.MaxLimitRequestRatio,
+		"max": l.Max, "min": l.Min, "default": l.Default, "defaultRequest": l.DefaultRequest,
+		"maxLimitRequestRatio": l.MaxLimitRequestRatio,
 	}
 	for _, field := range sortedKeys(lists) {
 		for _, name := range sortedNames(lists[field]) {
@@ -89,7 +91,7 @@ func limitRange(r *report, l *corev1.LimitRangeItem) {
 		limit, request := l.Default[name], l.DefaultRequest[name]
 		_, hasLimit := l.Default[name]
 		_, hasRequest := l.DefaultRequest[name]
-		if !overcommits(name) && hasLimit && hasRequest && limit.Cmp(request) != 0 {
+		if !overcommitAllowed(name) && hasLimit && hasRequest && limit.Cmp(request) != 0 {
 			r.invalid(request, fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", limit.String(), request.String(), l.Type),
 				"defaultRequest", key(name))
 		}
@@ -114,7 +116,7 @@ func limitType(r *report, l *corev1.LimitRangeItem) {
 	}
 }
 
-// limitRatio refuses a ratio that minimum and maximum leave no room for.
+// limitRatio rejects a maxLimitRequestRatio that is greater than max divided by min.
 func limitRatio(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName) {
 	ratio, hasRatio := l.MaxLimitRequestRatio[name]
 	low, hasLow := l.Min[name]
@@ -122,7 +124,7 @@ func limitRatio(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName) {
 	if !hasRatio || !hasLow || !hasHigh || low.IsZero() {
 		return
 	}
-	// In thousandths, if they are not too many: what divides evenly does then.
+	// As in Kubernetes, divide the values in thousandths, unless they are too large for that.
 	most := float64(high.MilliValue()) / float64(low.MilliValue())
 	if high.Value() > resource.MaxMilliValue || low.Value() > resource.MaxMilliValue {
 		most = float64(high.Value()) / float64(low.Value())

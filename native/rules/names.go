@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// nameRule is the syntax of a kind's names: DNS subdomains, but for the kinds listed.
+// nameRule returns the validator for the names of a kind. Most names have to be DNS subdomains.
 func nameRule(t reflect.Type) apivalidation.ValidateNameFunc {
 	switch t {
 	case reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[appsv1.StatefulSet]():
@@ -37,7 +37,7 @@ func nameRule(t reflect.Type) apivalidation.ValidateNameFunc {
 	}
 }
 
-// pathSegment is any name that can stand in a URL.
+// pathSegment accepts any name that can be one segment of a URL path.
 func pathSegment(name string, prefix bool) []string {
 	if prefix {
 		return content.IsPathSegmentPrefix(name)
@@ -45,7 +45,7 @@ func pathSegment(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// cronJobName leaves room for the 11 characters that the controller appends to name a Job.
+// cronJobName accepts at most 52 characters: the controller appends 11 more for the name of a Job.
 func cronJobName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if !prefix && len(name) > 52 {
@@ -54,7 +54,7 @@ func cronJobName(name string, prefix bool) []string {
 	return messages
 }
 
-// addressName is an IP address as it is usually written.
+// addressName accepts an IP address in its canonical form.
 func addressName(name string, _ bool) []string {
 	var messages []string
 	for _, err := range validation.IsValidIP(nil, name) {

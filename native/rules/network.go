@@ -14,47 +14,47 @@ import (
 
 func networkRules() []rule {
 	return []rule{
-		each(func(r *report, s *networkingv1.IngressSpec) {
+		onStruct(func(r *report, s *networkingv1.IngressSpec) {
 			if len(s.Rules) == 0 && s.DefaultBackend == nil {
 				r.invalid(s.Rules, "either `defaultBackend` or `rules` must be specified")
 			}
 		}),
-		on[networkingv1.IngressSpec]("ingressClassName", func(r *report, s string) { r.says(s, validation.IsDNS1123Subdomain(s)) }),
-		on[networkingv1.IngressRule]("host", ingressHost),
-		on[networkingv1.IngressTLS]("hosts", items(func(r *report, s string) {
+		onField[networkingv1.IngressSpec]("ingressClassName", func(r *report, s string) { r.invalidAll(s, validation.IsDNS1123Subdomain(s)) }),
+		onField[networkingv1.IngressRule]("host", ingressHost),
+		onField[networkingv1.IngressTLS]("hosts", eachItem(func(r *report, s string) {
 			if strings.Contains(s, "*") {
-				r.says(s, validation.IsWildcardDNS1123Subdomain(s))
+				r.invalidAll(s, validation.IsWildcardDNS1123Subdomain(s))
 				return
 			}
-			r.says(s, validation.IsDNS1123Subdomain(s))
+			r.invalidAll(s, validation.IsDNS1123Subdomain(s))
 		})),
-		on[networkingv1.IngressTLS]("secretName", dnsSubdomain),
-		need[networkingv1.HTTPIngressPath]("pathType", "pathType must be specified"),
-		each(ingressPath),
-		each(ingressBackend),
-		on[networkingv1.IngressServiceBackend]("name", text[string](validation.IsDNS1035Label)),
-		each(servicePort),
+		onField[networkingv1.IngressTLS]("secretName", dnsSubdomain),
+		require[networkingv1.HTTPIngressPath]("pathType", "pathType must be specified"),
+		onStruct(ingressPath),
+		onStruct(ingressBackend),
+		onField[networkingv1.IngressServiceBackend]("name", validString[string](validation.IsDNS1035Label)),
+		onStruct(servicePort),
 
-		on[networkingv1.ParentReference]("resource", text[string](content.IsPathSegmentName)),
-		on[networkingv1.ParentReference]("name", text[string](content.IsPathSegmentName)),
+		onField[networkingv1.ParentReference]("resource", validString[string](content.IsPathSegmentName)),
+		onField[networkingv1.ParentReference]("name", validString[string](content.IsPathSegmentName)),
 
-		on[networkingv1.IngressClassSpec]("controller", ingressController),
-		need[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
-		need[networkingv1.IngressClassParametersReference]("name", "name is required"),
-		on[networkingv1.IngressClassParametersReference]("kind", text[string](content.IsPathSegmentName)),
-		on[networkingv1.IngressClassParametersReference]("name", text[string](content.IsPathSegmentName)),
+		onField[networkingv1.IngressClassSpec]("controller", ingressController),
+		require[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
+		require[networkingv1.IngressClassParametersReference]("name", "name is required"),
+		onField[networkingv1.IngressClassParametersReference]("kind", validString[string](content.IsPathSegmentName)),
+		onField[networkingv1.IngressClassParametersReference]("name", validString[string](content.IsPathSegmentName)),
 		oneOf[networkingv1.IngressClassParametersReference]("scope", "Cluster", "Namespace"),
-		each(classParameters),
+		onStruct(classParameters),
 
-		on[networkingv1.NetworkPolicySpec]("policyTypes", func(r *report, types []networkingv1.PolicyType) {
+		onField[networkingv1.NetworkPolicySpec]("policyTypes", func(r *report, types []networkingv1.PolicyType) {
 			if len(types) > 2 {
 				r.invalid(types, "may not specify more than two policyTypes")
 			}
 		}),
-		each(networkPort),
-		each(networkPeer),
-		on[networkingv1.IPBlock]("cidr", cidr),
-		each(ipBlock),
+		onStruct(networkPort),
+		onStruct(networkPeer),
+		onField[networkingv1.IPBlock]("cidr", cidr),
+		onStruct(ipBlock),
 	}
 }
 
@@ -66,10 +66,10 @@ func ingressHost(r *report, s string) {
 		r.invalid(s, "must be a DNS name, not an IP address")
 	}
 	if strings.Contains(s, "*") {
-		r.says(s, validation.IsWildcardDNS1123Subdomain(s))
+		r.invalidAll(s, validation.IsWildcardDNS1123Subdomain(s))
 		return
 	}
-	r.says(s, validation.IsDNS1123Subdomain(s))
+	r.invalidAll(s, validation.IsDNS1123Subdomain(s))
 }
 
 func ingressPath(r *report, p *networkingv1.HTTPIngressPath) {
@@ -106,15 +106,15 @@ func ingressBackend(r *report, b *networkingv1.IngressBackend) {
 	}
 }
 
-// servicePort is the port of a backend's service: by name or by number.
+// servicePort checks that the port of a backend has either a name or a number.
 func servicePort(r *report, b *networkingv1.IngressServiceBackend) {
 	switch p := b.Port; {
 	case p.Name != "" && p.Number != 0:
 		r.invalid(p, "cannot set both port name & port number")
 	case p.Name != "":
-		r.says(p.Name, validation.IsValidPortName(p.Name), "port", "name")
+		r.invalidAll(p.Name, validation.IsValidPortName(p.Name), "port", "name")
 	case p.Number != 0:
-		r.says(p.Number, validation.IsValidPortNum(int(p.Number)), "port", "number")
+		r.invalidAll(p.Number, validation.IsValidPortNum(int(p.Number)), "port", "number")
 	default:
 		r.required("port name or number is required")
 	}
@@ -166,7 +166,7 @@ func networkPort(r *report, p *networkingv1.NetworkPolicyPort) {
 	if *p.EndPort < p.Port.IntVal {
 		r.invalid(*p.EndPort, "must be greater than or equal to `port`", "endPort")
 	}
-	r.says(*p.EndPort, validation.IsValidPortNum(int(*p.EndPort)), "endPort")
+	r.invalidAll(*p.EndPort, validation.IsValidPortNum(int(*p.EndPort)), "endPort")
 }
 
 func networkPeer(r *report, p *networkingv1.NetworkPolicyPeer) {
@@ -178,11 +178,11 @@ func networkPeer(r *report, p *networkingv1.NetworkPolicyPeer) {
 	}
 }
 
-// ipBlock holds the exceptions of a block to be strictly within it.
+// ipBlock checks that each exception of a block is a strict subset of it.
 func ipBlock(r *report, b *networkingv1.IPBlock) {
 	block, err := netip.ParsePrefix(b.CIDR)
 	if err != nil {
-		return // the block has an error of its own
+		return // another check rejects the block
 	}
 	for i, s := range b.Except {
 		r.under(func() { cidr(r, s) }, "except", i)

@@ -6,13 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-const (
-	eventTextLimit = 128
-	eventNoteLimit = 1024
-)
-
-// ValidateNewEvent returns what keeps an event from being created through events.k8s.io, in the words of that group. It
-// asks for more than the core group, whose events older clients write with half of the fields.
+// ValidateNewEvent validates an Event that is created with the API group events.k8s.io. This group requires more fields
+// than the core group, which older clients use.
 func ValidateNewEvent(event *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	if event.EventTime.IsZero() {
@@ -30,12 +25,12 @@ func ValidateNewEvent(event *corev1.Event) field.ErrorList {
 		if required.value == "" {
 			errs = append(errs, field.Required(field.NewPath(required.name), ""))
 		}
-		if len(required.value) > eventTextLimit {
-			errs = append(errs, field.TooLong(field.NewPath(required.name), "", eventTextLimit))
+		if len(required.value) > maxEventText {
+			errs = append(errs, field.TooLong(field.NewPath(required.name), "", maxEventText))
 		}
 	}
-	if len(event.Message) > eventNoteLimit {
-		errs = append(errs, field.TooLong(field.NewPath("message"), "", eventNoteLimit))
+	if len(event.Message) > maxEventNote {
+		errs = append(errs, field.TooLong(field.NewPath("message"), "", maxEventNote))
 	}
 	if event.Type != corev1.EventTypeNormal && event.Type != corev1.EventTypeWarning {
 		errs = append(errs, field.Invalid(field.NewPath("type"), event.Type, "has invalid value: "+event.Type))

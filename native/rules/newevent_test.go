@@ -16,12 +16,16 @@ func TestValidateNewEvent(t *testing.T) {
 		event string
 		want  []string
 	}{
-		"complete": {event: `{eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: a.b/c, reportingInstance: i, action: a, reason: r, type: Normal}`},
-		"bare": {event: `{}`, want: []string{
+		"complete": {
+			event: `{eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: a.b/c, reportingInstance: i, action: a, reason: r, type: Normal}`,
+		},
+		"empty": {event: `{}`, want: []string{
 			"eventTime: Required value",
 			"reportingController: Required value",
 			`reportingController: Invalid value: "": name part must be non-empty`,
-			`reportingController: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+			`reportingController: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
+				`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', ` +
+				`regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
 			"reportingInstance: Required value", "action: Required value", "reason: Required value",
 			`type: Invalid value: "": has invalid value: `,
 		}},

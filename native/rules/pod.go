@@ -12,13 +12,13 @@ import (
 
 func podRules() []rule {
 	return []rule{
-		each(func(r *report, p *corev1.Pod) {
+		onStruct(func(r *report, p *corev1.Pod) {
 			if r.create && len(p.Spec.EphemeralContainers) > 0 {
 				r.forbidden("cannot be set on create", "spec", "ephemeralContainers")
 			}
 		}),
-		each(ownPorts),
-		each(func(r *report, t *corev1.PodTemplateSpec) {
+		onStruct(hostNetworkPorts),
+		onStruct(func(r *report, t *corev1.PodTemplateSpec) {
 			r.under(func() { labelSet(r, t.Labels) }, "metadata", "labels")
 			if len(t.Annotations) > 0 {
 				r.add(apivalidation.ValidateAnnotations(t.Annotations, r.path("metadata", "annotations")))
@@ -28,47 +28,47 @@ func podRules() []rule {
 			}
 		}),
 
-		need[corev1.PodSpec]("restartPolicy", ""),
-		need[corev1.PodSpec]("dnsPolicy", ""),
-		on[corev1.PodSpec]("terminationGracePeriodSeconds", nonNegative[int64]),
-		on[corev1.PodSpec]("activeDeadlineSeconds", within[int64](1, math.MaxInt32)),
-		on[corev1.PodSpec]("nodeSelector", labelSet),
-		on[corev1.PodSpec]("serviceAccountName", dnsSubdomain),
-		on[corev1.PodSpec]("nodeName", dnsSubdomain),
-		on[corev1.PodSpec]("hostname", dnsLabel),
-		on[corev1.PodSpec]("subdomain", dnsLabel),
-		on[corev1.PodSpec]("priorityClassName", dnsSubdomain),
-		on[corev1.PodSpec]("runtimeClassName", dnsSubdomain),
-		on[corev1.PodSpec]("overhead", func(r *report, list corev1.ResourceList) {
+		require[corev1.PodSpec]("restartPolicy", ""),
+		require[corev1.PodSpec]("dnsPolicy", ""),
+		onField[corev1.PodSpec]("terminationGracePeriodSeconds", nonNegative[int64]),
+		onField[corev1.PodSpec]("activeDeadlineSeconds", within[int64](1, math.MaxInt32)),
+		onField[corev1.PodSpec]("nodeSelector", labelSet),
+		onField[corev1.PodSpec]("serviceAccountName", dnsSubdomain),
+		onField[corev1.PodSpec]("nodeName", dnsSubdomain),
+		onField[corev1.PodSpec]("hostname", dnsLabel),
+		onField[corev1.PodSpec]("subdomain", dnsLabel),
+		onField[corev1.PodSpec]("priorityClassName", dnsSubdomain),
+		onField[corev1.PodSpec]("runtimeClassName", dnsSubdomain),
+		onField[corev1.PodSpec]("overhead", func(r *report, list corev1.ResourceList) {
 			for _, name := range sortedNames(list) {
 				r.under(func() { containerResource(r, name); quantity(r, list[name]) }, key(name))
 			}
 		}),
-		each(containerNames),
-		each(hostPorts),
-		each(initContainers),
-		each(podNetwork),
+		onStruct(containerNames),
+		onStruct(hostPorts),
+		onStruct(initContainers),
+		onStruct(podNetwork),
 
-		free[corev1.HostAlias]("ip"),
-		on[corev1.HostAlias]("ip", ip),
-		on[corev1.HostAlias]("hostnames", items(dnsSubdomain)),
-		on[corev1.PodDNSConfig]("nameservers", func(r *report, servers []string) {
+		notRequired[corev1.HostAlias]("ip"),
+		onField[corev1.HostAlias]("ip", ip),
+		onField[corev1.HostAlias]("hostnames", eachItem(dnsSubdomain)),
+		onField[corev1.PodDNSConfig]("nameservers", func(r *report, servers []string) {
 			if len(servers) > 3 {
 				r.invalid(servers, "must not have more than 3 nameservers")
 			}
-			items(ip)(r, servers)
+			eachItem(ip)(r, servers)
 		}),
-		on[corev1.PodDNSConfig]("searches", func(r *report, domains []string) {
+		onField[corev1.PodDNSConfig]("searches", func(r *report, domains []string) {
 			if len(domains) > 32 {
 				r.invalid(domains, "must not have more than 32 search paths")
 			}
 		}),
-		need[corev1.PodDNSConfigOption]("name", "must not be empty"),
-		need[corev1.PodOS]("name", "cannot be empty"),
+		require[corev1.PodDNSConfigOption]("name", "must not be empty"),
+		require[corev1.PodOS]("name", "cannot be empty"),
 		oneOf[corev1.PodOS]("name", "linux", "windows"),
-		on[corev1.PodReadinessGate]("conditionType", text[corev1.PodConditionType](validation.IsQualifiedName)),
-		on[corev1.PodSchedulingGate]("name", qualifiedName),
-		on[corev1.PodSpec]("schedulingGates", func(r *report, gates []corev1.PodSchedulingGate) {
+		onField[corev1.PodReadinessGate]("conditionType", validString[corev1.PodConditionType](validation.IsQualifiedName)),
+		onField[corev1.PodSchedulingGate]("name", qualifiedName),
+		onField[corev1.PodSpec]("schedulingGates", func(r *report, gates []corev1.PodSchedulingGate) {
 			for i, g := range gates {
 				if slices.Contains(gates[:i], g) {
 					r.duplicate(g.Name, i)
@@ -78,7 +78,7 @@ func podRules() []rule {
 	}
 }
 
-// containerNames holds the names of a pod's containers of all sorts to be different, and its mounts to name volumes.
+// containerNames checks that all containers of a pod have different names and that their mounts refer to volumes.
 func containerNames(r *report, s *corev1.PodSpec) {
 	names := make(map[string]bool, len(s.Containers)+len(s.InitContainers))
 	unique := func(name, list string, i int) {
@@ -89,17 +89,18 @@ func containerNames(r *report, s *corev1.PodSpec) {
 	}
 	for i := range s.Containers {
 		unique(s.Containers[i].Name, "containers", i)
-		mounted(r, s, s.Containers[i].VolumeMounts, s.Containers[i].VolumeDevices, "containers", i)
+		mountsExist(r, s, s.Containers[i].VolumeMounts, s.Containers[i].VolumeDevices, "containers", i)
 	}
 	for i := range s.InitContainers {
 		unique(s.InitContainers[i].Name, "initContainers", i)
-		mounted(r, s, s.InitContainers[i].VolumeMounts, s.InitContainers[i].VolumeDevices, "initContainers", i)
+		mountsExist(r, s, s.InitContainers[i].VolumeMounts, s.InitContainers[i].VolumeDevices, "initContainers", i)
 	}
 	for i := range s.EphemeralContainers {
 		c := &s.EphemeralContainers[i]
 		unique(c.Name, "ephemeralContainers", i)
-		mounted(r, s, c.VolumeMounts, c.VolumeDevices, "ephemeralContainers", i)
-		if c.TargetContainerName != "" && !slices.ContainsFunc(s.Containers, func(o corev1.Container) bool { return o.Name == c.TargetContainerName }) {
+		mountsExist(r, s, c.VolumeMounts, c.VolumeDevices, "ephemeralContainers", i)
+		isTarget := func(o corev1.Container) bool { return o.Name == c.TargetContainerName }
+		if c.TargetContainerName != "" && !slices.ContainsFunc(s.Containers, isTarget) {
 			r.add(notFound(r.path("ephemeralContainers", i, "targetContainerName"), c.TargetContainerName))
 		}
 	}
@@ -107,8 +108,9 @@ func containerNames(r *report, s *corev1.PodSpec) {
 
 const matchHostPort = "must match `hostPort` when `hostNetwork` is true"
 
-// ownPorts asks a pod in the host's network for the ports of the host; in a template they are filled in later.
-func ownPorts(r *report, p *corev1.Pod) {
+// hostNetworkPorts checks that the containers of a pod in the network of its host set hostPort. In a pod template the
+// field may be missing.
+func hostNetworkPorts(r *report, p *corev1.Pod) {
 	if !p.Spec.HostNetwork {
 		return
 	}
@@ -121,7 +123,7 @@ func ownPorts(r *report, p *corev1.Pod) {
 	}
 }
 
-// hostPorts refuses one port of the host for two containers.
+// hostPorts rejects a host port that two containers use.
 func hostPorts(r *report, s *corev1.PodSpec) {
 	var taken []string
 	for i := range s.Containers {
@@ -141,7 +143,7 @@ func hostPorts(r *report, s *corev1.PodSpec) {
 	}
 }
 
-// initContainers refuses what only a container that stays can have; one that is restarted always stays.
+// initContainers rejects probes and lifecycle hooks of init containers. A sidecar, with restartPolicy Always, can have them.
 func initContainers(r *report, s *corev1.PodSpec) {
 	const never = "may not be set for init containers without restartPolicy=Always"
 	for i := range s.InitContainers {

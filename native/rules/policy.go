@@ -18,44 +18,44 @@ import (
 
 func policyRules() []rule {
 	return []rule{
-		need[admissionv1.ValidatingAdmissionPolicySpec]("matchConstraints", ""),
-		on[admissionv1.ValidatingAdmissionPolicySpec]("matchConstraints", constraints),
-		each(validatingPolicy),
-		free[admissionv1.Validation]("expression"),
+		require[admissionv1.ValidatingAdmissionPolicySpec]("matchConstraints", ""),
+		onField[admissionv1.ValidatingAdmissionPolicySpec]("matchConstraints", matchConstraints),
+		onStruct(validatingPolicy),
+		notRequired[admissionv1.Validation]("expression"),
 		oneOf[admissionv1.Validation]("reason", "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"),
-		on[admissionv1.Validation]("message", func(r *report, s string) {
+		onField[admissionv1.Validation]("message", func(r *report, s string) {
 			if strings.ContainsAny(s, "\r\n") {
 				r.invalid(s, "message must not contain line breaks")
 			}
 		}),
-		free[admissionv1.Variable]("name"),
-		free[admissionv1.Variable]("expression"),
+		notRequired[admissionv1.Variable]("name"),
+		notRequired[admissionv1.Variable]("expression"),
 
-		need[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", ""),
-		on[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", constraints),
-		need[admissionv1.MutatingAdmissionPolicySpec]("mutations", "mutations must contain at least one item"),
-		each(mutatingPolicy),
+		require[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", ""),
+		onField[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", matchConstraints),
+		require[admissionv1.MutatingAdmissionPolicySpec]("mutations", "mutations must contain at least one item"),
+		onStruct(mutatingPolicy),
 
-		need[admissionv1.ParamKind]("apiVersion", ""),
-		on[admissionv1.ParamKind]("apiVersion", func(r *report, s string) {
+		require[admissionv1.ParamKind]("apiVersion", ""),
+		onField[admissionv1.ParamKind]("apiVersion", func(r *report, s string) {
 			if _, err := schema.ParseGroupVersion(s); err != nil {
 				r.invalid(s, err.Error())
 			}
 		}),
-		need[admissionv1.ParamKind]("kind", ""),
-		on[admissionv1.ParamKind]("kind", func(r *report, s string) {
+		require[admissionv1.ParamKind]("kind", ""),
+		onField[admissionv1.ParamKind]("kind", func(r *report, s string) {
 			if messages := validation.IsDNS1035Label(strings.ToLower(s)); s != "" && len(messages) > 0 {
 				r.invalid(s, "may have mixed case, but should otherwise match: "+strings.Join(messages, ","))
 			}
 		}),
 
-		on[admissionv1.ValidatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
-		on[admissionv1.ValidatingAdmissionPolicyBindingSpec]("validationActions", actions),
-		need[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", ""),
-		on[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
-		need[admissionv1.ParamRef]("parameterNotFoundAction", ""),
+		onField[admissionv1.ValidatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
+		onField[admissionv1.ValidatingAdmissionPolicyBindingSpec]("validationActions", validationActions),
+		require[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", ""),
+		onField[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
+		require[admissionv1.ParamRef]("parameterNotFoundAction", ""),
 		oneOf[admissionv1.ParamRef]("parameterNotFoundAction", "Allow", "Deny"),
-		each(func(r *report, p *admissionv1.ParamRef) {
+		onStruct(func(r *report, p *admissionv1.ParamRef) {
 			switch {
 			case p.Name != "" && p.Selector != nil:
 				r.forbidden("name and selector are mutually exclusive", "name")
@@ -66,24 +66,26 @@ func policyRules() []rule {
 	}
 }
 
-func constraints(r *report, m admissionv1.MatchResources) {
+func matchConstraints(r *report, m admissionv1.MatchResources) {
 	if len(m.ResourceRules) == 0 {
 		r.required("", "resourceRules")
 	}
 }
 
-func actions(r *report, actions []admissionv1.ValidationAction) {
+func validationActions(r *report, actions []admissionv1.ValidationAction) {
 	for i, a := range actions {
 		if slices.Contains(actions[:i], a) {
 			r.duplicate(string(a), i)
 		}
 	}
 	if slices.Contains(actions, admissionv1.Deny) && slices.Contains(actions, admissionv1.Warn) {
-		r.invalid(actions, "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)")
+		r.invalid(actions, "must not contain both Deny and Warn "+
+			"(repeating the same validation failure information in the API response and headers serves no purpose)")
 	}
 }
 
-// policyCompiler builds an environment for one policy: its variables become part of it. That takes milliseconds.
+// policyCompiler returns a compiler for one policy. Its environment contains the variables of the policy, so it cannot be
+// shared. Creating it takes milliseconds.
 func policyCompiler(r *report, params *admissionv1.ParamKind, variables []admissionv1.Variable) (compilation, bool) {
 	composite, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -177,7 +179,7 @@ func mutatingPolicy(r *report, s *admissionv1.MutatingAdmissionPolicySpec) {
 				e = &patch.JSONPatchCondition{Expression: m.JSONPatch.Expression}
 			}
 		default:
-			continue // the type has an error of its own
+			continue // another check rejects the type
 		}
 		switch {
 		case e == nil:

@@ -10,40 +10,40 @@ import (
 
 func probeRules() []rule {
 	return []rule{
-		on[corev1.Probe]("initialDelaySeconds", nonNegative[int32]),
-		on[corev1.Probe]("timeoutSeconds", nonNegative[int32]),
-		on[corev1.Probe]("periodSeconds", nonNegative[int32]),
-		on[corev1.Probe]("successThreshold", nonNegative[int32]),
-		on[corev1.Probe]("failureThreshold", nonNegative[int32]),
-		on[corev1.Probe]("terminationGracePeriodSeconds", positive[int64]),
-		each(func(r *report, h *corev1.ProbeHandler) { oneHandler(r, reflect.ValueOf(h).Elem()) }),
-		each(func(r *report, h *corev1.LifecycleHandler) { oneHandler(r, reflect.ValueOf(h).Elem()) }),
+		onField[corev1.Probe]("initialDelaySeconds", nonNegative[int32]),
+		onField[corev1.Probe]("timeoutSeconds", nonNegative[int32]),
+		onField[corev1.Probe]("periodSeconds", nonNegative[int32]),
+		onField[corev1.Probe]("successThreshold", nonNegative[int32]),
+		onField[corev1.Probe]("failureThreshold", nonNegative[int32]),
+		onField[corev1.Probe]("terminationGracePeriodSeconds", positive[int64]),
+		onStruct(func(r *report, h *corev1.ProbeHandler) { exactlyOneHandler(r, reflect.ValueOf(h).Elem()) }),
+		onStruct(func(r *report, h *corev1.LifecycleHandler) { exactlyOneHandler(r, reflect.ValueOf(h).Elem()) }),
 
-		need[corev1.ExecAction]("command", ""),
-		need[corev1.HTTPGetAction]("path", ""),
-		on[corev1.HTTPGetAction]("port", portOrName),
-		need[corev1.HTTPGetAction]("scheme", ""),
-		on[corev1.TCPSocketAction]("port", portOrName),
-		on[corev1.GRPCAction]("port", port),
-		free[corev1.HTTPHeader]("name"),
-		free[corev1.HTTPHeader]("value"),
-		on[corev1.HTTPHeader]("name", func(r *report, s string) { r.says(s, validation.IsHTTPHeaderName(s)) }),
-		each(func(r *report, s *corev1.PodSpec) {
+		require[corev1.ExecAction]("command", ""),
+		require[corev1.HTTPGetAction]("path", ""),
+		onField[corev1.HTTPGetAction]("port", portOrName),
+		require[corev1.HTTPGetAction]("scheme", ""),
+		onField[corev1.TCPSocketAction]("port", portOrName),
+		onField[corev1.GRPCAction]("port", port),
+		notRequired[corev1.HTTPHeader]("name"),
+		notRequired[corev1.HTTPHeader]("value"),
+		onField[corev1.HTTPHeader]("name", func(r *report, s string) { r.invalidAll(s, validation.IsHTTPHeaderName(s)) }),
+		onStruct(func(r *report, s *corev1.PodSpec) {
 			if s.TerminationGracePeriodSeconds == nil {
 				return
 			}
 			for i := range s.InitContainers {
-				sleeps(r, s.InitContainers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "initContainers", i)
+				sleepDuration(r, s.InitContainers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "initContainers", i)
 			}
 			for i := range s.Containers {
-				sleeps(r, s.Containers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "containers", i)
+				sleepDuration(r, s.Containers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "containers", i)
 			}
 		}),
 	}
 }
 
-// oneHandler holds a struct of pointers to exactly one that is set.
-func oneHandler(r *report, handlers reflect.Value) {
+// exactlyOneHandler checks that exactly one field of a struct of pointers is set.
+func exactlyOneHandler(r *report, handlers reflect.Value) {
 	set := 0
 	for i := range handlers.NumField() {
 		if handlers.Field(i).IsNil() {
@@ -58,22 +58,22 @@ func oneHandler(r *report, handlers reflect.Value) {
 	}
 }
 
-// aliveProbe holds a liveness or startup probe to its one success.
-func aliveProbe(r *report, p *corev1.Probe, name string) {
+// oneSuccess checks that the success threshold of a liveness or startup probe is 1.
+func oneSuccess(r *report, p *corev1.Probe, name string) {
 	if p != nil && p.SuccessThreshold != 1 {
 		r.invalid(p.SuccessThreshold, "must be 1", name, "successThreshold")
 	}
 }
 
-// readyProbe refuses a grace period where nothing is terminated.
-func readyProbe(r *report, p *corev1.Probe) {
+// noGracePeriod checks that a readiness probe has no grace period: it does not terminate the container.
+func noGracePeriod(r *report, p *corev1.Probe) {
 	if p != nil && p.TerminationGracePeriodSeconds != nil {
 		r.invalid(*p.TerminationGracePeriodSeconds, "must not be set for readinessProbes", "readinessProbe", "terminationGracePeriodSeconds")
 	}
 }
 
-// sleeps holds the pauses of a container's hooks to the time the pod has to end.
-func sleeps(r *report, l *corev1.Lifecycle, grace int64, at ...any) {
+// sleepDuration checks that the sleep actions of a container do not exceed the grace period of the pod.
+func sleepDuration(r *report, l *corev1.Lifecycle, grace int64, at ...any) {
 	if l == nil {
 		return
 	}

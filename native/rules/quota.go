@@ -10,31 +10,31 @@ import (
 
 func quotaRules() []rule {
 	return []rule{
-		on[corev1.ResourceQuotaSpec]("hard", quotaList),
+		onField[corev1.ResourceQuotaSpec]("hard", quotaList),
 		oneOf[corev1.ResourceQuotaSpec]("scopes"),
-		on[corev1.ResourceQuotaSpec]("scopes", quotaScopes),
+		onField[corev1.ResourceQuotaSpec]("scopes", quotaScopes),
 		oneOf[corev1.ScopedResourceSelectorRequirement]("scopeName"),
 		oneOf[corev1.ScopedResourceSelectorRequirement]("operator"),
-		each(scopeRequirement),
-		each(quotaScopesOfResources),
+		onStruct(scopeRequirement),
+		onStruct(scopesFitResources),
 	}
 }
 
-// quotaList holds the limits of a quota, and what is used of them.
+// quotaList checks the limits of a quota, or its usage in the status.
 func quotaList(r *report, list corev1.ResourceList) {
 	for _, name := range sortedNames(list) {
 		r.under(func() { quotaResource(r, name); quantity(r, list[name]) }, key(name))
-		if countsObjects(name) && !whole(list[name]) {
+		if isObjectCount(name) && !isInteger(list[name]) {
 			r.invalid(list[name], "must be an integer", key(name))
 		}
 	}
 }
 
-// quotaResource is a resource that can be limited: one of Kubernetes', or one with a domain.
+// quotaResource checks that a quota can limit this resource. It has to be a resource of Kubernetes or have a domain prefix.
 func quotaResource(r *report, name corev1.ResourceName) {
 	s := string(name)
 	if messages := validation.IsQualifiedName(s); len(messages) > 0 {
-		r.says(s, messages)
+		r.invalidAll(s, messages)
 		return
 	}
 	if !strings.Contains(s, "/") && !standardQuotaResource(name) {
@@ -42,9 +42,10 @@ func quotaResource(r *report, name corev1.ResourceName) {
 	}
 }
 
-// standardQuotaResource tells the resources that need no domain. Huge pages have requests, and no limits.
+// standardQuotaResource reports whether a resource needs no domain prefix. Quotas can limit the requests of huge pages, but
+// not their limits.
 func standardQuotaResource(name corev1.ResourceName) bool {
-	if name == corev1.ResourceRequestsStorage || countsObjects(name) {
+	if name == corev1.ResourceRequestsStorage || isObjectCount(name) {
 		return true
 	}
 	if limited, ok := strings.CutPrefix(string(name), "limits."); ok {
@@ -79,7 +80,7 @@ func conflictingScopes(r *report, scopes []corev1.ResourceQuotaScope) {
 	}
 }
 
-// podResources and computeResources are what a scope of pods can be about, claimResources what one of claims can.
+// podResources and computeResources can be limited with a scope for pods, claimResources with a scope for claims.
 var (
 	podResources     = []corev1.ResourceName{corev1.ResourcePods}
 	computeResources = []corev1.ResourceName{
@@ -89,7 +90,7 @@ var (
 	claimResources = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
 )
 
-// scopeCovers tells whether a standard resource can be limited within a scope.
+// scopeCovers reports whether a standard resource can be limited with a scope.
 func scopeCovers(scope corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
 	switch scope {
 	case corev1.ResourceQuotaScopeBestEffort:
@@ -104,7 +105,7 @@ func scopeCovers(scope corev1.ResourceQuotaScope, name corev1.ResourceName) bool
 	}
 }
 
-func quotaScopesOfResources(r *report, q *corev1.ResourceQuotaSpec) {
+func scopesFitResources(r *report, q *corev1.ResourceQuotaSpec) {
 	var selected []corev1.ScopedResourceSelectorRequirement
 	if q.ScopeSelector != nil {
 		selected = q.ScopeSelector.MatchExpressions
@@ -135,7 +136,7 @@ func scopeRequirement(r *report, q *corev1.ScopedResourceSelectorRequirement) {
 	if q.ScopeName != "" && !slices.Contains(knownScopes, q.ScopeName) {
 		r.invalid(q.ScopeName, "unsupported scope", "scopeName")
 	}
-	// Only classes have names to choose from.
+	// Only scopes for classes accept values, the names of classes.
 	classes := q.ScopeName == corev1.ResourceQuotaScopePriorityClass || q.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
 	if slices.Contains(knownScopes, q.ScopeName) && !classes && q.Operator != corev1.ScopeSelectorOpExists {
 		r.invalid(q.Operator, "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
@@ -156,8 +157,8 @@ func scopeRequirement(r *report, q *corev1.ScopedResourceSelectorRequirement) {
 	}
 }
 
-// countsObjects tells the resources that are a number of things.
-func countsObjects(name corev1.ResourceName) bool {
+// isObjectCount reports whether a resource is a number of objects.
+func isObjectCount(name corev1.ResourceName) bool {
 	switch name {
 	case corev1.ResourcePods, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceQuotas,
 		corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// report collects the violations of one object. It knows where the walk stands, and turns that into a field.Path only
-// when there is something to say: a valid object costs no paths.
+// report collects the errors of one object. It holds the path of the value that is being checked, and creates a field.Path
+// only for an error, so that valid objects need no paths.
 //
-// The methods that add an error take the rest of the path relative to where the walk stands: a string is a field, an
-// int an index, a key a map key.
+// Each method that adds an error takes the rest of the path, relative to the current value: a string is a field, an int an
+// index and a key a map key.
 type report struct {
-	at     []any
-	errs   field.ErrorList
-	create bool
-	old    runtime.Object // what an update replaces; nil on create
-	claims []string       // volumes that a StatefulSet's controller adds to its pods
+	at             []any // the path of the current value
+	errs           field.ErrorList
+	create         bool
+	old            runtime.Object // the object that an update replaces; nil on create
+	claimTemplates []string       // the names of the volume claim templates of a StatefulSet
 }
 
 // key is a map key in a path.
@@ -29,7 +29,7 @@ func (r *report) push(segment any) { r.at = append(r.at, segment) }
 
 func (r *report) pop() { r.at = r.at[:len(r.at)-1] }
 
-// under runs checks further down the path.
+// under runs checks with rest added to the current path.
 func (r *report) under(checks func(), rest ...any) {
 	depth := len(r.at)
 	r.at = append(r.at, rest...)
@@ -37,7 +37,7 @@ func (r *report) under(checks func(), rest ...any) {
 	r.at = r.at[:depth]
 }
 
-// path is where the walk stands, followed by rest; nil at the root.
+// path returns the current path, followed by rest. It is nil at the root.
 func (r *report) path(rest ...any) *field.Path {
 	var path *field.Path
 	for _, segments := range [][]any{r.at, rest} {
@@ -57,7 +57,8 @@ func (r *report) path(rest ...any) *field.Path {
 	return path
 }
 
-// add takes over errors of Kubernetes' own helpers. Those range over maps; neighbours at one path are put in order.
+// add adds errors from functions of k8s.io/apimachinery. Some of them range over maps and return errors in random order, so
+// consecutive errors with the same path are sorted.
 func (r *report) add(errs field.ErrorList) {
 	if len(errs) == 0 {
 		return
@@ -93,8 +94,8 @@ func (r *report) unsupported(value any, supported []string, rest ...any) {
 	r.errs = append(r.errs, field.NotSupported(r.path(rest...), value, supported))
 }
 
-// says turns each message of one of Kubernetes' string validators into an error.
-func (r *report) says(value any, messages []string, rest ...any) {
+// invalidAll adds an error for each message. Validators of k8s.io/apimachinery return such lists of messages.
+func (r *report) invalidAll(value any, messages []string, rest ...any) {
 	for _, message := range messages {
 		r.invalid(value, message, rest...)
 	}

@@ -11,18 +11,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// final are the conditions of a signing request that say something for good.
-var final = []certificatesv1.RequestConditionType{
+// finalConditions are the conditions of a CertificateSigningRequest that cannot be removed.
+var finalConditions = []certificatesv1.RequestConditionType{
 	certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
 }
 
-// requestStatus holds a signing request to one decision, and to one answer.
+// requestStatus checks the status of a CertificateSigningRequest. It cannot be both approved and denied, its final
+// conditions cannot be removed, and its certificate can be set once.
 func requestStatus(r *report, csr *certificatesv1.CertificateSigningRequest) {
 	requestConditions(r, csr.Status.Conditions)
 	certificate := csr.Status.Certificate
 	if old, ok := r.old.(*certificatesv1.CertificateSigningRequest); ok {
-		for _, kind := range final {
-			if count(old, kind) > count(csr, kind) {
+		for _, kind := range finalConditions {
+			if countConditions(old, kind) > countConditions(csr, kind) {
 				r.forbidden(fmt.Sprintf("updates may not remove a condition of type %q", kind), "status", "conditions")
 			}
 		}
@@ -46,7 +47,7 @@ func requestConditions(r *report, conditions []certificatesv1.CertificateSigning
 			r.required("", "status", "conditions", i, "type")
 		}
 		allowed := []string{string(corev1.ConditionFalse), string(corev1.ConditionTrue), string(corev1.ConditionUnknown)}
-		if slices.Contains(final, condition.Type) {
+		if slices.Contains(finalConditions, condition.Type) {
 			allowed = []string{string(corev1.ConditionTrue)}
 		}
 		switch {
@@ -66,7 +67,7 @@ func requestConditions(r *report, conditions []certificatesv1.CertificateSigning
 	}
 }
 
-func count(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) int {
+func countConditions(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) int {
 	n := 0
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type == kind {
@@ -76,7 +77,7 @@ func count(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.Re
 	return n
 }
 
-// certificateProblem is what is wrong with an answer, "" for nothing.
+// certificateProblem returns an error message for a certificate in PEM, or "" if it is valid.
 func certificateProblem(text []byte) string {
 	if len(text) == 0 {
 		return ""

@@ -12,20 +12,21 @@ import (
 )
 
 func resourceRules() []rule {
-	return []rule{each(requirements)}
+	return []rule{onStruct(resourceRequirements)}
 }
 
-// requirements holds the resources of a container: known names, quantities that are not negative, requests within limits.
-func requirements(r *report, q *corev1.ResourceRequirements) {
+// resourceRequirements checks the resources of a container: names are known, quantities are not negative, and requests do
+// not exceed limits.
+func resourceRequirements(r *report, q *corev1.ResourceRequirements) {
 	quantities(r, q.Limits, "limits")
 	quantities(r, q.Requests, "requests")
 	for _, name := range sortedNames(q.Requests) {
 		request := q.Requests[name]
 		limit, limited := q.Limits[name]
 		switch {
-		case !limited && !overcommits(name):
+		case !limited && !overcommitAllowed(name):
 			r.required("Limit must be set for non overcommitable resources", "limits")
-		case limited && request.Cmp(limit) != 0 && !overcommits(name):
+		case limited && request.Cmp(limit) != 0 && !overcommitAllowed(name):
 			r.invalid(request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()), "requests")
 		case limited && request.Cmp(limit) > 0:
 			r.invalid(request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()), "requests")
@@ -36,7 +37,7 @@ func requirements(r *report, q *corev1.ResourceRequirements) {
 func quantities(r *report, list corev1.ResourceList, field string) {
 	for _, name := range sortedNames(list) {
 		r.under(func() { containerResource(r, name); quantity(r, list[name]) }, field, key(name))
-		if !overcommits(name) && !whole(list[name]) {
+		if !overcommitAllowed(name) && !isInteger(list[name]) {
 			r.invalid(list[name], "must be an integer", field, key(name))
 		}
 	}
@@ -44,7 +45,7 @@ func quantities(r *report, list corev1.ResourceList, field string) {
 
 func containerResource(r *report, name corev1.ResourceName) {
 	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
-		r.says(string(name), messages)
+		r.invalidAll(string(name), messages)
 		return
 	}
 	if !strings.Contains(string(name), "/") && !standardContainerResource(name) {
@@ -61,8 +62,9 @@ func standardContainerResource(name corev1.ResourceName) bool {
 	}
 }
 
-// overcommits tells whether a request may differ from its limit: not for huge pages and for extended resources.
-func overcommits(name corev1.ResourceName) bool {
+// overcommitAllowed reports whether a request may be lower than its limit. It may not for huge pages and extended
+// resources.
+func overcommitAllowed(name corev1.ResourceName) bool {
 	if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
 		return false
 	}
@@ -75,7 +77,7 @@ func quantity(r *report, q resource.Quantity) {
 	}
 }
 
-func whole(q resource.Quantity) bool { return q.MilliValue()%1000 == 0 }
+func isInteger(q resource.Quantity) bool { return q.MilliValue()%1000 == 0 }
 
 func sortedNames[V any](list map[corev1.ResourceName]V) []corev1.ResourceName {
 	if len(list) == 0 {

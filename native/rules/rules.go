@@ -1,10 +1,11 @@
 package rules
 
-// kindRules is the whole table, by area.
+// kindRules returns all rules for creates and updates, by area.
 func kindRules() [][]rule {
 	return [][]rule{
 		selectorRules(),
-		podRules(), containerRules(), envRules(), probeRules(), resourceRules(), volumeRules(), schedulingRules(), securityRules(),
+		podRules(), containerRules(), envRules(), probeRules(),
+		resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),

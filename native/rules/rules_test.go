@@ -19,12 +19,14 @@ import (
 	"holdfast.dev/holdfast/native/rules"
 )
 
-// edits are rows of one kind: what is changed in the kind's valid manifest, and the errors that follow.
+// edits are test cases for one kind. Each case changes the valid manifest of the kind and has the errors that Validate must
+// return then.
 //
-// A change is a line `path/to/0/field = value` with YAML on the right; nothing on the right removes the field. Errors
-// are given as the user reads them, one a line.
+// set has one change on each line: `path/to/0/field = value`, with a value in YAML. Without a value, the field is removed.
+// want has one error message on each line. A line that ends in a backslash continues in the next line.
 type edits map[string]struct{ set, want string }
 
+// run runs the cases with objects that have their defaults set.
 func (rows edits) run(t *testing.T, kind string) {
 	t.Helper()
 	rows.runWith(t, kind, decode)
@@ -42,16 +44,26 @@ func (rows edits) runWith(t *testing.T, kind string, read func(testing.TB, []byt
 	}
 }
 
+// lines returns the lines of a text without indentation and empty lines. It joins a line that ends in a backslash with the
+// next line.
 func lines(s string) []string {
 	var out []string
+	begun := ""
 	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = begun + strings.TrimSpace(line)
+		var continues bool
+		if begun, continues = strings.CutSuffix(line, `\`); continues {
+			continue
+		}
+		begun = ""
+		if line != "" {
 			out = append(out, line)
 		}
 	}
 	return out
 }
 
+// messages returns the text of each error.
 func messages(errs field.ErrorList) []string {
 	var out []string
 	for _, err := range errs {
@@ -62,16 +74,16 @@ func messages(errs field.ErrorList) []string {
 
 var scheme = sync.OnceValue(native.NewScheme)
 
-// decode reads an object as the server does: strictly, and with its defaults.
+// decode decodes an object like the server: strictly, and with its defaults.
 func decode(t testing.TB, manifest []byte) runtime.Object {
 	t.Helper()
-	obj := decodeBare(t, manifest)
+	obj := decodeWithoutDefaults(t, manifest)
 	scheme().Default(obj)
 	return obj
 }
 
-// decodeBare leaves the defaults out.
-func decodeBare(t testing.TB, manifest []byte) runtime.Object {
+// decodeWithoutDefaults decodes an object without its defaults.
+func decodeWithoutDefaults(t testing.TB, manifest []byte) runtime.Object {
 	t.Helper()
 	codecs := serializer.NewCodecFactory(scheme(), serializer.EnableStrict)
 	obj, _, err := codecs.UniversalDeserializer().Decode(manifest, nil, nil)
@@ -81,6 +93,7 @@ func decodeBare(t testing.TB, manifest []byte) runtime.Object {
 	return obj
 }
 
+// edit makes the changes to a manifest and returns it as JSON.
 func edit(t testing.TB, manifest, changes string) []byte {
 	t.Helper()
 	var root any
@@ -105,7 +118,8 @@ func edit(t testing.TB, manifest, changes string) []byte {
 	return out
 }
 
-// set returns node with the value at path, nil to remove it. An index one past the end of a list appends.
+// set sets the value at a path below node and returns node. A nil value removes the field. An index equal to the length of
+// a list appends to it.
 func set(t testing.TB, node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
@@ -158,8 +172,7 @@ func TestEveryKindHasAValidManifest(t *testing.T) {
 	}
 }
 
-// TestEmptyObjects feeds every kind an empty object: nothing may panic, and every error has
-// a path.
+// TestEmptyObjects validates an empty object of each kind. Nothing may panic, and each error must have a path.
 func TestEmptyObjects(t *testing.T) {
 	for _, kind := range native.Kinds() {
 		t.Run(kind.Name(), func(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 
 func schedulingRules() []rule {
 	return []rule{
-		each(toleration),
+		onStruct(toleration),
 
-		need[corev1.NodeSelector]("nodeSelectorTerms", "must have at least one node selector term"),
+		require[corev1.NodeSelector]("nodeSelectorTerms", "must have at least one node selector term"),
 		skip[corev1.NodeSelectorTerm]("matchExpressions"),
 		skip[corev1.NodeSelectorTerm]("matchFields"),
-		each(func(r *report, t *corev1.NodeSelectorTerm) {
+		onStruct(func(r *report, t *corev1.NodeSelectorTerm) {
 			for i := range t.MatchExpressions {
 				r.under(func() { nodeRequirement(r, &t.MatchExpressions[i]) }, "matchExpressions", i)
 			}
@@ -25,33 +25,33 @@ func schedulingRules() []rule {
 				r.under(func() { nodeField(r, &t.MatchFields[i]) }, "matchFields", i)
 			}
 		}),
-		on[corev1.PreferredSchedulingTerm]("weight", weight),
-		on[corev1.WeightedPodAffinityTerm]("weight", weight),
-		need[corev1.PodAffinityTerm]("topologyKey", "can not be empty"),
-		on[corev1.PodAffinityTerm]("topologyKey", labelKey),
-		each(func(r *report, t *corev1.PodAffinityTerm) {
+		onField[corev1.PreferredSchedulingTerm]("weight", weight),
+		onField[corev1.WeightedPodAffinityTerm]("weight", weight),
+		require[corev1.PodAffinityTerm]("topologyKey", "can not be empty"),
+		onField[corev1.PodAffinityTerm]("topologyKey", labelKey),
+		onStruct(func(r *report, t *corev1.PodAffinityTerm) {
 			for _, name := range t.Namespaces {
-				r.says(name, apivalidation.ValidateNamespaceName(name, false), "namespace")
+				r.invalidAll(name, apivalidation.ValidateNamespaceName(name, false), "namespace")
 			}
 		}),
 
-		need[corev1.TopologySpreadConstraint]("topologyKey", "can not be empty"),
-		on[corev1.TopologySpreadConstraint]("topologyKey", labelKey),
-		on[corev1.TopologySpreadConstraint]("maxSkew", aboveZero),
-		on[corev1.TopologySpreadConstraint]("minDomains", aboveZero),
-		each(func(r *report, c *corev1.TopologySpreadConstraint) {
+		require[corev1.TopologySpreadConstraint]("topologyKey", "can not be empty"),
+		onField[corev1.TopologySpreadConstraint]("topologyKey", labelKey),
+		onField[corev1.TopologySpreadConstraint]("maxSkew", aboveZero),
+		onField[corev1.TopologySpreadConstraint]("minDomains", aboveZero),
+		onStruct(func(r *report, c *corev1.TopologySpreadConstraint) {
 			if c.MinDomains != nil && c.WhenUnsatisfiable != corev1.DoNotSchedule {
 				r.invalid(*c.MinDomains, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s",
 					corev1.DoNotSchedule, c.WhenUnsatisfiable), "minDomains")
 			}
 		}),
-		on[corev1.PodSpec]("topologySpreadConstraints", spreadPairs),
+		onField[corev1.PodSpec]("topologySpreadConstraints", spreadPairs),
 	}
 }
 
 func toleration(r *report, t *corev1.Toleration) {
 	if t.Key != "" {
-		r.says(t.Key, validation.IsQualifiedName(t.Key), "key")
+		r.invalidAll(t.Key, validation.IsQualifiedName(t.Key), "key")
 	}
 	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
 		r.invalid(t.Operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\"", "operator")
@@ -88,10 +88,10 @@ func nodeRequirement(r *report, q *corev1.NodeSelectorRequirement) {
 	default:
 		r.invalid(q.Operator, "not a valid selector operator", "operator")
 	}
-	r.says(q.Key, validation.IsQualifiedName(q.Key), "key")
+	r.invalidAll(q.Key, validation.IsQualifiedName(q.Key), "key")
 }
 
-// nodeField holds a requirement on a node's fields: only its name can be asked for.
+// nodeField checks a requirement for a field of a node. The only supported field is metadata.name.
 func nodeField(r *report, q *corev1.NodeSelectorRequirement) {
 	switch q.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
@@ -106,7 +106,7 @@ func nodeField(r *report, q *corev1.NodeSelectorRequirement) {
 		return
 	}
 	for i, v := range q.Values {
-		r.says(v, apivalidation.NameIsDNSSubdomain(v, false), "values", i)
+		r.invalidAll(v, apivalidation.NameIsDNSSubdomain(v, false), "values", i)
 	}
 }
 
@@ -122,6 +122,7 @@ func aboveZero(r *report, n int32) {
 	}
 }
 
+// spreadPairs rejects two constraints with the same topologyKey and whenUnsatisfiable.
 func spreadPairs(r *report, constraints []corev1.TopologySpreadConstraint) {
 	for i, c := range constraints {
 		same := func(o corev1.TopologySpreadConstraint) bool {

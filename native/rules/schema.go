@@ -9,14 +9,15 @@ import (
 	"holdfast.dev/holdfast/native/openapi"
 )
 
-// schemas is the part of the published schema that rules follow, by model name. The definitions themselves are let go
-// after it is built.
+// schemas holds the required fields and enums of the published schema, by model name and field name. The much larger
+// OpenAPI definitions do not stay in memory.
 type schemas map[string]map[string]property
 
+// property is a field in the published schema.
 type property struct {
-	required bool
-	enum     []string // of the field, or of the items of a list; sorted, without the empty string
-	empty    bool     // the enum has the empty string too
+	required   bool
+	enum       []string // of the field, or of the items of a list; sorted, without the empty string
+	allowEmpty bool     // the enum contains the empty string
 }
 
 func publishedSchemas() schemas {
@@ -25,7 +26,7 @@ func publishedSchemas() schemas {
 	for name, definition := range definitions {
 		for field, schema := range definition.Schema.Properties {
 			p := property{required: slices.Contains(definition.Schema.Required, field)}
-			p.enum, p.empty = enumOf(&schema)
+			p.enum, p.allowEmpty = enumOf(&schema)
 			if !p.required && p.enum == nil {
 				continue
 			}
@@ -54,8 +55,8 @@ func enumOf(schema *spec.Schema) (values []string, empty bool) {
 	return values, empty
 }
 
-// of returns what the schema says of the fields of a Go type; nil for a type that is not published.
-func (s schemas) of(t reflect.Type) map[string]property {
+// fieldsOf returns the fields of a Go type, or nil if the type is not published.
+func (s schemas) fieldsOf(t reflect.Type) map[string]property {
 	model, ok := reflect.Zero(t).Interface().(interface{ OpenAPIModelName() string })
 	if !ok {
 		return nil

@@ -10,22 +10,22 @@ import (
 func securityRules() []rule {
 	id := within[int64](0, math.MaxInt32)
 	return []rule{
-		on[corev1.SecurityContext]("runAsUser", id),
-		on[corev1.SecurityContext]("runAsGroup", id),
-		each(securityContext),
-		on[corev1.PodSecurityContext]("runAsUser", id),
-		on[corev1.PodSecurityContext]("runAsGroup", id),
-		on[corev1.PodSecurityContext]("fsGroup", id),
-		on[corev1.PodSecurityContext]("supplementalGroups", items(id)),
-		on[corev1.PodSecurityContext]("sysctls", func(r *report, sysctls []corev1.Sysctl) {
+		onField[corev1.SecurityContext]("runAsUser", id),
+		onField[corev1.SecurityContext]("runAsGroup", id),
+		onStruct(securityContext),
+		onField[corev1.PodSecurityContext]("runAsUser", id),
+		onField[corev1.PodSecurityContext]("runAsGroup", id),
+		onField[corev1.PodSecurityContext]("fsGroup", id),
+		onField[corev1.PodSecurityContext]("supplementalGroups", eachItem(id)),
+		onField[corev1.PodSecurityContext]("sysctls", func(r *report, sysctls []corev1.Sysctl) {
 			for i, s := range sysctls {
 				if s.Name != "" && slices.ContainsFunc(sysctls[:i], func(o corev1.Sysctl) bool { return o.Name == s.Name }) {
 					r.duplicate(s.Name, i, "name")
 				}
 			}
 		}),
-		free[corev1.Sysctl]("value"),
-		each(func(r *report, p *corev1.SeccompProfile) {
+		notRequired[corev1.Sysctl]("value"),
+		onStruct(func(r *report, p *corev1.SeccompProfile) {
 			local := p.Type == corev1.SeccompProfileTypeLocalhost
 			switch {
 			case local && (p.LocalhostProfile == nil || *p.LocalhostProfile == ""):
@@ -36,7 +36,7 @@ func securityRules() []rule {
 				r.invalid(*p.LocalhostProfile, "can only be set when seccomp type is Localhost", "localhostProfile")
 			}
 		}),
-		each(func(r *report, p *corev1.AppArmorProfile) {
+		onStruct(func(r *report, p *corev1.AppArmorProfile) {
 			local := p.Type == corev1.AppArmorProfileTypeLocalhost
 			switch {
 			case local && p.LocalhostProfile == nil:
@@ -45,7 +45,7 @@ func securityRules() []rule {
 				r.invalid(*p.LocalhostProfile, "can only be set when AppArmor type is Localhost", "localhostProfile")
 			}
 		}),
-		each(podSecurity),
+		onStruct(podSecurity),
 	}
 }
 
@@ -61,7 +61,7 @@ func securityContext(r *report, s *corev1.SecurityContext) {
 	}
 }
 
-// podSecurity is about processes shared within a pod and with its host.
+// podSecurity checks the settings of a pod for process namespaces and for Windows host processes.
 func podSecurity(r *report, s *corev1.PodSpec) {
 	if s.ShareProcessNamespace != nil && *s.ShareProcessNamespace && s.HostPID {
 		r.invalid(true, "ShareProcessNamespace and HostPID cannot both be enabled", "shareProcessNamespace")
@@ -79,7 +79,8 @@ func podSecurity(r *report, s *corev1.PodSpec) {
 	}
 }
 
-// hostProcess tells whether a Windows container runs on the host; its own word comes before the pod's.
+// hostProcess reports whether a Windows container runs as a host process. The setting of the container takes precedence
+// over that of the pod.
 func hostProcess(pod *corev1.PodSecurityContext, own *corev1.SecurityContext) bool {
 	if own != nil && own.WindowsOptions != nil && own.WindowsOptions.HostProcess != nil {
 		return *own.WindowsOptions.HostProcess

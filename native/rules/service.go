@@ -12,26 +12,26 @@ import (
 
 func serviceRules() []rule {
 	return []rule{
-		need[corev1.ServiceSpec]("type", ""),
-		need[corev1.ServiceSpec]("sessionAffinity", ""),
-		on[corev1.ServiceSpec]("selector", labelSet),
-		on[corev1.ServiceSpec]("clusterIP", clusterIP),
-		on[corev1.ServiceSpec]("externalIPs", items(ip, ordinaryIP)),
-		on[corev1.ServiceSpec]("loadBalancerSourceRanges", items(func(r *report, s string) { cidr(r, strings.TrimSpace(s)) })),
-		on[corev1.ServiceSpec]("loadBalancerClass", labelKey),
+		require[corev1.ServiceSpec]("type", ""),
+		require[corev1.ServiceSpec]("sessionAffinity", ""),
+		onField[corev1.ServiceSpec]("selector", labelSet),
+		onField[corev1.ServiceSpec]("clusterIP", clusterIP),
+		onField[corev1.ServiceSpec]("externalIPs", eachItem(ip, nonSpecialIP)),
+		onField[corev1.ServiceSpec]("loadBalancerSourceRanges", eachItem(func(r *report, s string) { cidr(r, strings.TrimSpace(s)) })),
+		onField[corev1.ServiceSpec]("loadBalancerClass", labelKey),
 		oneOf[corev1.ServiceSpec]("trafficDistribution", "PreferClose", "PreferSameNode", "PreferSameZone"),
-		each(serviceType),
-		each(servicePorts),
-		each(sessionAffinity),
-		each(loadBalancer),
-		each(clusterIPs),
+		onStruct(serviceType),
+		onStruct(servicePorts),
+		onStruct(sessionAffinity),
+		onStruct(loadBalancer),
+		onStruct(clusterIPs),
 
-		on[corev1.ServicePort]("name", dnsLabel),
-		need[corev1.ServicePort]("protocol", ""),
-		on[corev1.ServicePort]("port", port),
-		on[corev1.ServicePort]("targetPort", portOrName),
-		on[corev1.ServicePort]("appProtocol", labelKey),
-		on[corev1.ServicePort]("nodePort", func(r *report, n int32) {
+		onField[corev1.ServicePort]("name", dnsLabel),
+		require[corev1.ServicePort]("protocol", ""),
+		onField[corev1.ServicePort]("port", port),
+		onField[corev1.ServicePort]("targetPort", portOrName),
+		onField[corev1.ServicePort]("appProtocol", labelKey),
+		onField[corev1.ServicePort]("nodePort", func(r *report, n int32) {
 			if n != 0 && (n < 30000 || n > 32767) {
 				r.invalid(n, "provided port is not in the valid range. The range of valid ports is 30000-32767")
 			}
@@ -45,8 +45,8 @@ func clusterIP(r *report, s string) {
 	}
 }
 
-// ordinaryIP refuses the addresses that mean a host itself or its link.
-func ordinaryIP(r *report, s string) {
+// nonSpecialIP rejects unspecified, loopback and link-local addresses.
+func nonSpecialIP(r *report, s string) {
 	address := netutils.ParseIPSloppy(s)
 	switch {
 	case address == nil:
@@ -61,7 +61,7 @@ func ordinaryIP(r *report, s string) {
 	}
 }
 
-// serviceType is what each type of service asks for and rules out.
+// serviceType checks the fields that a type of Service requires or does not allow.
 func serviceType(r *report, s *corev1.ServiceSpec) {
 	headless := s.ClusterIP == corev1.ClusterIPNone
 	switch s.Type {
@@ -70,7 +70,7 @@ func serviceType(r *report, s *corev1.ServiceSpec) {
 		if name == "" {
 			r.required("", "externalName")
 		} else {
-			r.says(s.ExternalName, validation.IsDNS1123Subdomain(name), "externalName")
+			r.invalidAll(s.ExternalName, validation.IsDNS1123Subdomain(name), "externalName")
 		}
 		if s.ClusterIP != "" {
 			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIP")
@@ -112,7 +112,7 @@ func servicePorts(r *report, s *corev1.ServiceSpec) {
 func sessionAffinity(r *report, s *corev1.ServiceSpec) {
 	const day = 86400
 	if s.SessionAffinity != corev1.ServiceAffinityClientIP {
-		return // a configuration without affinity is dropped by the defaults
+		return // without affinity, the defaults remove the configuration
 	}
 	config := s.SessionAffinityConfig
 	if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
@@ -124,7 +124,7 @@ func sessionAffinity(r *report, s *corev1.ServiceSpec) {
 	}
 }
 
-// loadBalancer refuses the fields of load balancers and of traffic from outside where there is neither.
+// loadBalancer rejects fields that only load balancers have, or only Services with external traffic, in other Services.
 func loadBalancer(r *report, s *corev1.ServiceSpec) {
 	balanced := s.Type == corev1.ServiceTypeLoadBalancer
 	const only = "may only be used when `type` is 'LoadBalancer'"
@@ -137,16 +137,17 @@ func loadBalancer(r *report, s *corev1.ServiceSpec) {
 	if !balanced && s.LoadBalancerClass != nil {
 		r.forbidden(only, "loadBalancerClass")
 	}
-	outside := balanced || s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
+	external := balanced || s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
 	local := s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	switch {
-	case !outside && s.ExternalTrafficPolicy != "":
+	case !external && s.ExternalTrafficPolicy != "":
 		r.invalid(s.ExternalTrafficPolicy, "may only be set for externally-accessible services", "externalTrafficPolicy")
-	case outside && s.ExternalTrafficPolicy == "":
+	case external && s.ExternalTrafficPolicy == "":
 		r.required("", "externalTrafficPolicy")
 	}
 	if s.HealthCheckNodePort != 0 && !(balanced && local) {
-		r.invalid(s.HealthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'", "healthCheckNodePort")
+		r.invalid(s.HealthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+			"healthCheckNodePort")
 	}
 }
 

@@ -9,21 +9,39 @@ const address = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 func TestServices(t *testing.T) {
 	edits{
-		"no ports":                {"spec/ports =", `spec.ports: Required value`},
-		"port":                    {"spec/ports/0/port = 0", `spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`},
-		"port name":               {"spec/ports/0/name = A", `spec.ports[0].name: Invalid value: "A": ` + label},
-		"unnamed":                 {"spec/ports/0/name =", `spec.ports[0].name: Required value`},
-		"name twice":              {"spec/ports/1/name = http", `spec.ports[1].name: Duplicate value: "http"`},
-		"port twice":              {"spec/ports/1 = {name: other, port: 80, targetPort: 81}", `spec.ports[1]: Duplicate value: {"protocol":"TCP","port":80,"targetPort":0}`},
-		"protocol":                {"spec/ports/0/protocol = X", `spec.ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"`},
-		"target port":             {"spec/ports/0/targetPort = -1", `spec.ports[0].targetPort: Invalid value: -1: must be between 1 and 65535, inclusive`},
-		"app protocol":            {"spec/ports/0/appProtocol = -a", `spec.ports[0].appProtocol: Invalid value: "-a": ` + qualified},
-		"node port":               {"spec/ports/0/nodePort = 80", `spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767`},
+		"no ports":   {"spec/ports =", `spec.ports: Required value`},
+		"port":       {"spec/ports/0/port = 0", `spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`},
+		"port name":  {"spec/ports/0/name = A", `spec.ports[0].name: Invalid value: "A": ` + label},
+		"unnamed":    {"spec/ports/0/name =", `spec.ports[0].name: Required value`},
+		"name twice": {"spec/ports/1/name = http", `spec.ports[1].name: Duplicate value: "http"`},
+		"port twice": {
+			"spec/ports/1 = {name: other, port: 80, targetPort: 81}",
+			`spec.ports[1]: Duplicate value: {"protocol":"TCP","port":80,"targetPort":0}`,
+		},
+		"protocol": {
+			"spec/ports/0/protocol = X",
+			`spec.ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"`,
+		},
+		"target port": {
+			"spec/ports/0/targetPort = -1",
+			`spec.ports[0].targetPort: Invalid value: -1: must be between 1 and 65535, inclusive`,
+		},
+		"app protocol": {"spec/ports/0/appProtocol = -a", `spec.ports[0].appProtocol: Invalid value: "-a": ` + qualified},
+		"node port": {
+			"spec/ports/0/nodePort = 80",
+			`spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767`,
+		},
 		"node port twice":         {"spec/ports/1 = {name: other, port: 81, nodePort: 30080}", `spec.ports[1].nodePort: Duplicate value: 30080`},
 		"node port of cluster ip": {"spec/type = ClusterIP", "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
-		"type":                    {"spec/type = X\nspec/ports/0/nodePort =", `spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`},
-		"headless node port":      {"spec/clusterIP = None\nspec/clusterIPs =", `spec.clusterIP: Invalid value: "None": may not be set to 'None' for NodePort services`},
-		"cluster ip":              {"spec/clusterIP = a\nspec/clusterIPs =", `spec.clusterIP: Invalid value: "a": ` + address},
+		"type": {
+			"spec/type = X\nspec/ports/0/nodePort =",
+			`spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
+		},
+		"headless node port": {
+			"spec/clusterIP = None\nspec/clusterIPs =",
+			`spec.clusterIP: Invalid value: "None": may not be set to 'None' for NodePort services`,
+		},
+		"cluster ip": {"spec/clusterIP = a\nspec/clusterIPs =", `spec.clusterIP: Invalid value: "a": ` + address},
 		"cluster ips": {"spec/clusterIPs = [10.96.0.11, a, 10.96.0.12]", `
 			spec.clusterIPs: Invalid value: ["10.96.0.11","a","10.96.0.12"]: first value must match ` + "`clusterIP`" + `
 			spec.clusterIPs: Invalid value: ["10.96.0.11","a","10.96.0.12"]: may only hold up to 2 values
@@ -40,18 +58,32 @@ func TestServices(t *testing.T) {
 			spec.externalIPs[2]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0 or ::)
 			spec.externalIPs[3]: Invalid value: "169.254.0.1": may not be in the link-local range (169.254.0.0/16, fe80::/10)
 			spec.externalIPs[4]: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)`},
-		"families":     {"spec/ipFamilies = [IPv5]", `spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"`},
-		"distribution": {"spec/trafficDistribution = X", `spec.trafficDistribution: Unsupported value: "X": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"`},
-		"balancer fields": {"spec/loadBalancerSourceRanges = [10.0.0.0/8]\nspec/allocateLoadBalancerNodePorts = true\nspec/loadBalancerClass = a", `
+		"families": {"spec/ipFamilies = [IPv5]", `spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"`},
+		"distribution": {
+			"spec/trafficDistribution = X",
+			`spec.trafficDistribution: Unsupported value: "X": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"`,
+		},
+		"balancer fields": {"spec/loadBalancerSourceRanges = [10.0.0.0/8]\n" +
+			"spec/allocateLoadBalancerNodePorts = true\n" +
+			"spec/loadBalancerClass = a", `
 			spec.loadBalancerSourceRanges: Forbidden: may only be used when ` + "`type`" + ` is 'LoadBalancer'
 			spec.allocateLoadBalancerNodePorts: Forbidden: may only be used when ` + "`type`" + ` is 'LoadBalancer'
 			spec.loadBalancerClass: Forbidden: may only be used when ` + "`type` is 'LoadBalancer'"},
 	}.run(t, "Service")
 	edits{
-		"health check": {"spec/externalTrafficPolicy = Cluster", "spec.healthCheckNodePort: Invalid value: 31000: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"},
-		"ranges":       {"spec/loadBalancerSourceRanges = [a]", `spec.loadBalancerSourceRanges[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
-		"class":        {"spec/loadBalancerClass = -a", `spec.loadBalancerClass: Invalid value: "-a": ` + qualified},
-		"policy":       {"spec/externalTrafficPolicy = X\nspec/healthCheckNodePort =", `spec.externalTrafficPolicy: Unsupported value: "X": supported values: "Cluster", "Local"`},
+		"health check": {
+			"spec/externalTrafficPolicy = Cluster",
+			"spec.healthCheckNodePort: Invalid value: 31000: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+		},
+		"ranges": {
+			"spec/loadBalancerSourceRanges = [a]",
+			`spec.loadBalancerSourceRanges[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
+		},
+		"class": {"spec/loadBalancerClass = -a", `spec.loadBalancerClass: Invalid value: "-a": ` + qualified},
+		"policy": {
+			"spec/externalTrafficPolicy = X\nspec/healthCheckNodePort =",
+			`spec.externalTrafficPolicy: Unsupported value: "X": supported values: "Cluster", "Local"`,
+		},
 	}.run(t, "Service load balancer")
 	edits{
 		"name missing": {"spec/externalName =", `spec.externalName: Required value`},
@@ -59,7 +91,10 @@ func TestServices(t *testing.T) {
 		"cluster ip":   {"spec/clusterIP = 10.96.0.1", "spec.clusterIP: Forbidden: may not be set when `type` is 'ExternalName'"},
 	}.run(t, "Service external name")
 	edits{
-		"traffic policy": {"spec/externalTrafficPolicy = Local", `spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`},
+		"traffic policy": {
+			"spec/externalTrafficPolicy = Local",
+			`spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`,
+		},
 	}.run(t, "Service headless")
 }
 
@@ -67,7 +102,10 @@ func TestEndpoints(t *testing.T) {
 	edits{
 		"address":    {"subsets/0/addresses/0/ip = a", `subsets[0].addresses[0].ip: Invalid value: "a": ` + address},
 		"no address": {"subsets/0/addresses/0/ip = ''", `subsets[0].addresses[0].ip: Invalid value: "": ` + address},
-		"own":        {"subsets/0/addresses/0/ip = 127.0.0.1", `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`},
+		"own": {
+			"subsets/0/addresses/0/ip = 127.0.0.1",
+			`subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+		},
 		"names": {"subsets/0/addresses/0/hostname = a.b\nsubsets/0/addresses/0/nodeName = A", `
 			subsets[0].addresses[0].hostname: Invalid value: "a.b": must not contain dots
 			subsets[0].addresses[0].nodeName: Invalid value: "A": ` + subdomain},
@@ -84,14 +122,23 @@ func TestEndpoints(t *testing.T) {
 		"type":         {"addressType = X", `addressType: Unsupported value: "X": supported values: "FQDN", "IPv4", "IPv6"`},
 		"no address":   {"endpoints/0/addresses = []", `endpoints[0].addresses: Required value: must contain at least 1 address`},
 		"address":      {"endpoints/0/addresses/0 = a", `endpoints[0].addresses[0]: Invalid value: "a": ` + address},
-		"family":       {"endpoints/0/addresses/0 = '2001:db8::1'", `endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`},
+		"family": {
+			"endpoints/0/addresses/0 = '2001:db8::1'",
+			`endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`,
+		},
 		"other family": {"addressType = IPv6", `endpoints[0].addresses[0]: Invalid value: "10.1.2.3": must be an IPv6 address`},
-		"domain":       {"addressType = FQDN\nendpoints/0/addresses/0 = a", `endpoints[0].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots`},
+		"domain": {
+			"addressType = FQDN\nendpoints/0/addresses/0 = a",
+			`endpoints[0].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots`,
+		},
 		"many addresses": {
 			"endpoints/0/addresses = [" + strings.Repeat("10.1.2.3,", 101) + "]",
 			`endpoints[0].addresses: Too many: 101: must have at most 100 items`,
 		},
-		"many endpoints": {"endpoints = [" + strings.Repeat("{addresses: [10.1.2.3]},", 1001) + "]", `endpoints: Too many: 1001: must have at most 1000 items`},
+		"many endpoints": {
+			"endpoints = [" + strings.Repeat("{addresses: [10.1.2.3]},", 1001) + "]",
+			`endpoints: Too many: 1001: must have at most 1000 items`,
+		},
 		"names": {"endpoints/0/hostname = A\nendpoints/0/nodeName = A", `
 			endpoints[0].hostname: Invalid value: "A": ` + label + `
 			endpoints[0].nodeName: Invalid value: "A": ` + subdomain},

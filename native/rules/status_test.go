@@ -9,14 +9,21 @@ import (
 	"holdfast.dev/holdfast/native/rules"
 )
 
+// certificateStatus returns the change that sets the certificate of a CertificateSigningRequest.
+func certificateStatus(pem string) string {
+	return "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte(pem)) + "}"
+}
+
 func TestStatus(t *testing.T) {
 	const negative = "must be greater than or equal to 0"
-	terminated := "status/containerStatuses = [{name: web, image: web, imageID: x, ready: false, restartCount: 0, state: {terminated: {exitCode: 0}}}]"
+	terminated := "status/containerStatuses = [{name: web, image: web, imageID: x, ready: false, restartCount: 0, " +
+		"state: {terminated: {exitCode: 0}}}]"
 	running := "status/containerStatuses = [{name: web, image: web, imageID: x, ready: true, restartCount: 1, state: {running: {}}}]"
 	rows := map[string]struct{ kind, old, new, want string }{
-		"metadata":                  {"Deployment", "", "metadata/labels = {a: '-'}", `metadata.labels: Invalid value: "-": ` + labelValue},
-		"the spec is not looked at": {"Deployment", "", "spec/replicas = -1", ``},
-		"deployment": {"Deployment", "", "status = {observedGeneration: -1, replicas: -1, updatedReplicas: -1, readyReplicas: -1, availableReplicas: -1, unavailableReplicas: -1, collisionCount: -1}", `
+		"metadata":                {"Deployment", "", "metadata/labels = {a: '-'}", `metadata.labels: Invalid value: "-": ` + labelValue},
+		"the spec is not checked": {"Deployment", "", "spec/replicas = -1", ``},
+		"deployment": {"Deployment", "", "status = {observedGeneration: -1, replicas: -1, updatedReplicas: -1, " +
+			"readyReplicas: -1, availableReplicas: -1, unavailableReplicas: -1, collisionCount: -1}", `
 			status.observedGeneration: Invalid value: -1: ` + negative + `
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.updatedReplicas: Invalid value: -1: ` + negative + `
@@ -24,7 +31,7 @@ func TestStatus(t *testing.T) {
 			status.availableReplicas: Invalid value: -1: ` + negative + `
 			status.unavailableReplicas: Invalid value: -1: ` + negative + `
 			status.collisionCount: Invalid value: -1: ` + negative},
-		"deployment's parts": {"Deployment", "", "status = {replicas: 1, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 3}", `
+		"deployment counts": {"Deployment", "", "status = {replicas: 1, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 3}", `
 			status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas
 			status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas
@@ -33,21 +40,31 @@ func TestStatus(t *testing.T) {
 			status.hard[disk]: Invalid value: "disk": must be a standard resource for quota
 			status.used[pods]: Invalid value: "-1": ` + negative + `
 			status.used[secrets]: Invalid value: "500m": must be an integer`},
-		"replica set": {"ReplicaSet", "", "status = {observedGeneration: -1, replicas: -1, fullyLabeledReplicas: -1, readyReplicas: -1, availableReplicas: -1}", `
+		"replica set": {"ReplicaSet", "", "status = {observedGeneration: -1, replicas: -1, fullyLabeledReplicas: -1, " +
+			"readyReplicas: -1, availableReplicas: -1}", `
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.fullyLabeledReplicas: Invalid value: -1: ` + negative + `
 			status.readyReplicas: Invalid value: -1: ` + negative + `
 			status.availableReplicas: Invalid value: -1: ` + negative + `
 			status.observedGeneration: Invalid value: -1: ` + negative},
-		"replica set's parts": {"ReplicaSet", "", "status = {replicas: 1, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1}", `status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas`},
-		"stateful set": {"StatefulSet", "", "status = {observedGeneration: -1, replicas: -1, readyReplicas: -1, currentReplicas: -1, updatedReplicas: -1}", `
+		"replica set counts": {
+			"ReplicaSet", "", "status = {replicas: 1, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1}",
+			`status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas`,
+		},
+		"stateful set": {"StatefulSet", "", "status = {observedGeneration: -1, replicas: -1, readyReplicas: -1, " +
+			"currentReplicas: -1, updatedReplicas: -1}", `
 			status.observedGeneration: Invalid value: -1: ` + negative + `
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.readyReplicas: Invalid value: -1: ` + negative + `
 			status.currentReplicas: Invalid value: -1: ` + negative + `
 			status.updatedReplicas: Invalid value: -1: ` + negative},
-		"stateful set's parts": {"StatefulSet", "", "status = {replicas: 1, currentReplicas: 2}", `status.currentReplicas: Invalid value: 2: cannot be greater than status.replicas`},
-		"daemon set": {"DaemonSet", "", "status = {currentNumberScheduled: -1, numberMisscheduled: -1, desiredNumberScheduled: -1, numberReady: -1, observedGeneration: -1, updatedNumberScheduled: -1, numberAvailable: -1, numberUnavailable: -1}", `
+		"stateful set counts": {
+			"StatefulSet", "", "status = {replicas: 1, currentReplicas: 2}",
+			`status.currentReplicas: Invalid value: 2: cannot be greater than status.replicas`,
+		},
+		"daemon set": {"DaemonSet", "", "status = {currentNumberScheduled: -1, numberMisscheduled: -1, " +
+			"desiredNumberScheduled: -1, numberReady: -1, observedGeneration: -1, updatedNumberScheduled: -1, " +
+			"numberAvailable: -1, numberUnavailable: -1}", `
 			status.currentNumberScheduled: Invalid value: -1: ` + negative + `
 			status.numberMisscheduled: Invalid value: -1: ` + negative + `
 			status.desiredNumberScheduled: Invalid value: -1: ` + negative + `
@@ -65,11 +82,13 @@ func TestStatus(t *testing.T) {
 			status.succeeded: Invalid value: -1: ` + negative + `
 			status.failed: Invalid value: -1: ` + negative},
 		"service": {
-			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
+			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, " +
+				"lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
 			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
 		},
-		"request decided twice": {
-			"CertificateSigningRequest", "", "status = {conditions: [{type: Approved, status: 'False'}, {type: Denied, status: 'True'}, {status: Maybe}, {type: Denied}]}", `
+		"conditions of a request": {
+			"CertificateSigningRequest", "", "status = {conditions: [{type: Approved, status: 'False'}, " +
+				"{type: Denied, status: 'True'}, {status: Maybe}, {type: Denied}]}", `
 			status.conditions[0].status: Unsupported value: "False": supported values: "True"
 			status.conditions[1].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive
 			status.conditions[2].type: Required value
@@ -78,36 +97,46 @@ func TestStatus(t *testing.T) {
 			status.conditions[3].type: Duplicate value: "Denied"
 			status.conditions[3].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`,
 		},
-		"request decided anew": {
-			"CertificateSigningRequest", "status = {conditions: [{type: Denied, status: 'True'}]}", "status = {conditions: [{type: Approved, status: 'True'}]}",
+		"request approved after its denial": {
+			"CertificateSigningRequest",
+			"status = {conditions: [{type: Denied, status: 'True'}]}", "status = {conditions: [{type: Approved, status: 'True'}]}",
 			`status.conditions: Forbidden: updates may not remove a condition of type "Denied"`,
 		},
-		"request answered with words": {
+		"certificate without PEM": {
 			"CertificateSigningRequest", "", "status = {certificate: aGVsbG8=}",
 			`status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block`,
 		},
-		"request answered with a key": {
-			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN KEY-----\n-----END KEY-----\n")) + "}",
+		"certificate that is a key": {
+			"CertificateSigningRequest", "", certificateStatus("-----BEGIN KEY-----\n-----END KEY-----\n"),
 			`status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "KEY"`,
 		},
-		"request answered with a note": {
-			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\na: b\n\n-----END CERTIFICATE-----\n")) + "}",
+		"certificate with a PEM header": {
+			"CertificateSigningRequest", "", certificateStatus("-----BEGIN CERTIFICATE-----\na: b\n\n-----END CERTIFICATE-----\n"),
 			`status.certificate: Invalid value: "<certificate data>": no PEM block headers are permitted`,
 		},
-		"request answered with nothing": {
-			"CertificateSigningRequest", "", "status = {certificate: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")) + "}",
+		"empty certificate": {
+			"CertificateSigningRequest", "", certificateStatus("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"),
 			`status.certificate: Invalid value: "<certificate data>": x509: malformed certificate`,
 		},
-		"request answered twice": {
+		"certificate replaced": {
 			"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVs}",
 			`status.certificate: Forbidden: updates may not modify existing certificate content`,
 		},
-		"request answered already": {"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVsbG8=}", ``},
-		"pod moves":                {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
-		"ended for good":           {"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
-		"ended well":               {"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running, `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
-		"restarted":                {"Pod", terminated, running, ``},
-		"restarted by its own":     {"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated, "spec/restartPolicy = Never\n" + running, ``},
+		"certificate unchanged": {"CertificateSigningRequest", "status = {certificate: aGVsbG8=}", "status = {certificate: aGVsbG8=}", ``},
+		"node of a pod changed": {"Pod", "spec/nodeName = a", "spec/nodeName = b", `status.nodeName: Forbidden: may not be changed directly`},
+		"restart with policy Never": {
+			"Pod", "spec/restartPolicy = Never\n" + terminated, "spec/restartPolicy = Never\n" + running,
+			`status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`,
+		},
+		"restart after success with policy OnFailure": {
+			"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running,
+			`status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`,
+		},
+		"restarted by the policy of the pod": {"Pod", terminated, running, ``},
+		"restarted by the policy of the container": {
+			"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated,
+			"spec/restartPolicy = Never\n" + running, ``,
+		},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {

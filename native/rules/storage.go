@@ -13,31 +13,31 @@ import (
 
 func storageRules() []rule {
 	return []rule{
-		need[corev1.PersistentVolumeClaimSpec]("accessModes", "at least 1 access mode is required"),
+		require[corev1.PersistentVolumeClaimSpec]("accessModes", "at least 1 access mode is required"),
 		oneOf[corev1.PersistentVolumeClaimSpec]("accessModes"),
-		on[corev1.PersistentVolumeClaimSpec]("accessModes", accessModes),
-		on[corev1.PersistentVolumeClaimSpec]("storageClassName", dnsSubdomain),
-		each(claimSize),
-		each(claimSource),
+		onField[corev1.PersistentVolumeClaimSpec]("accessModes", accessModes),
+		onField[corev1.PersistentVolumeClaimSpec]("storageClassName", dnsSubdomain),
+		onStruct(claimSize),
+		onStruct(claimSource),
 
-		need[corev1.PersistentVolumeSpec]("capacity", ""),
-		on[corev1.PersistentVolumeSpec]("capacity", capacity),
-		need[corev1.PersistentVolumeSpec]("accessModes", ""),
+		require[corev1.PersistentVolumeSpec]("capacity", ""),
+		onField[corev1.PersistentVolumeSpec]("capacity", capacity),
+		require[corev1.PersistentVolumeSpec]("accessModes", ""),
 		oneOf[corev1.PersistentVolumeSpec]("accessModes"),
-		on[corev1.PersistentVolumeSpec]("accessModes", accessModes),
-		on[corev1.PersistentVolumeSpec]("storageClassName", dnsSubdomain),
-		each(func(r *report, s *corev1.PersistentVolumeSource) { oneSource(r, reflect.ValueOf(s).Elem()) }),
-		each(volumeSpec),
-		on[corev1.LocalVolumeSource]("path", noBacksteps),
-		on[corev1.CSIPersistentVolumeSource]("driver", csiDriver),
-		on[corev1.CSIVolumeSource]("driver", csiDriver),
-		need[corev1.VolumeNodeAffinity]("required", "must specify required node constraints"),
+		onField[corev1.PersistentVolumeSpec]("accessModes", accessModes),
+		onField[corev1.PersistentVolumeSpec]("storageClassName", dnsSubdomain),
+		onStruct(func(r *report, s *corev1.PersistentVolumeSource) { exactlyOneVolume(r, reflect.ValueOf(s).Elem()) }),
+		onStruct(volumeSpec),
+		onField[corev1.LocalVolumeSource]("path", noBacksteps),
+		onField[corev1.CSIPersistentVolumeSource]("driver", csiDriver),
+		onField[corev1.CSIVolumeSource]("driver", csiDriver),
+		require[corev1.VolumeNodeAffinity]("required", "must specify required node constraints"),
 
-		on[storagev1.StorageClass]("provisioner", labelKeyLower),
-		need[storagev1.StorageClass]("reclaimPolicy", ""),
+		onField[storagev1.StorageClass]("provisioner", labelKeyLower),
+		require[storagev1.StorageClass]("reclaimPolicy", ""),
 		oneOf[storagev1.StorageClass]("reclaimPolicy", "Delete", "Retain"),
-		need[storagev1.StorageClass]("volumeBindingMode", ""),
-		on[storagev1.StorageClass]("parameters", parameters),
+		require[storagev1.StorageClass]("volumeBindingMode", ""),
+		onField[storagev1.StorageClass]("parameters", parameters),
 	}
 }
 
@@ -45,7 +45,7 @@ var allAccessModes = []string{
 	string(corev1.ReadOnlyMany), string(corev1.ReadWriteMany), string(corev1.ReadWriteOnce), string(corev1.ReadWriteOncePod),
 }
 
-// accessModes names the list, not the item, as Kubernetes does.
+// accessModes checks access modes. As in Kubernetes, an error has the path of the list, not of the item.
 func accessModes(r *report, modes []corev1.PersistentVolumeAccessMode) {
 	for _, mode := range modes {
 		if !slices.Contains(allAccessModes, string(mode)) {
@@ -104,16 +104,16 @@ func csiDriver(r *report, s string) {
 		r.add(field.ErrorList{field.TooLong(r.path(), s, 63)})
 	}
 	if s != "" {
-		r.says(s, validation.IsDNS1123Subdomain(strings.ToLower(s)))
+		r.invalidAll(s, validation.IsDNS1123Subdomain(strings.ToLower(s)))
 	}
 }
 
-// labelKeyLower is a qualified name in any case.
+// labelKeyLower accepts a qualified name, with upper case letters too.
 func labelKeyLower(r *report, s string) {
-	r.says(s, validation.IsQualifiedName(strings.ToLower(s)))
+	r.invalidAll(s, validation.IsQualifiedName(strings.ToLower(s)))
 }
 
-// parameters holds the parameters of a storage class to 512 of them and 256 KiB in sum.
+// parameters checks that a storage class has at most 512 parameters, with 256 KiB in total.
 func parameters(r *report, p map[string]string) {
 	const count, size = 512, 256 << 10
 	if len(p) > count {

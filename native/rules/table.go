@@ -6,72 +6,75 @@ import (
 	"strings"
 )
 
-// rule is one row of the table: what holds for a Go type, or for one of its fields, wherever the type appears.
+// rule is one row of the table: a rule for a struct type or for one of its fields. It applies wherever the type appears.
 type rule struct {
-	typ   reflect.Type
-	field string // JSON name; empty for a rule over the whole struct
-	apply func(*fieldRules)
-	check check // the rule over the whole struct
+	structType reflect.Type
+	field      string            // the JSON name of the field; empty for a rule for the whole struct
+	apply      func(*fieldRules) // of a rule for a field
+	check      check             // of a rule for the whole struct
 }
 
-// check looks at an addressable value.
+// check validates a value and adds errors to the report. The value is addressable.
 type check func(r *report, v reflect.Value)
 
-// fieldRules is what the table says of one field, on top of the schema.
+// fieldRules are the rules of the table for one field. They extend or replace those of the schema.
 type fieldRules struct {
-	required *string // the message's detail; nil: as the schema says
-	optional bool
-	enum     []string
-	ownEnum  bool // enum replaces the schema's
-	skip     bool
-	checks   []check
+	required    *string // makes the field required; the string is the detail of the error message
+	notRequired bool    // the field is not required, even if the schema says so
+	values      []string
+	replaceEnum bool // values replace the enum of the schema
+	skip        bool // the schema of the field and everything below it is not checked
+	checks      []check
 }
 
-// on adds checks of the field with that JSON name. They see the value behind a pointer and are not called for nil.
-func on[T, F any](name string, checks ...func(*report, F)) rule {
+// onField adds checks for the field with this JSON name. For a pointer field, the checks get the value that it points to,
+// and are not called if it is nil.
+func onField[T, F any](name string, checks ...func(*report, F)) rule {
 	want := reflect.TypeFor[F]()
 	if have := fieldOf(reflect.TypeFor[T](), name).Type; have != want && have != reflect.PointerTo(want) {
 		panic(fmt.Sprintf("rules: %s.%s is a %s, its rule takes %s", reflect.TypeFor[T](), name, have, want))
 	}
-	return row[T](name, func(f *fieldRules) {
+	return fieldRule[T](name, func(f *fieldRules) {
 		for _, c := range checks {
 			f.checks = append(f.checks, func(r *report, v reflect.Value) { c(r, *v.Addr().Interface().(*F)) })
 		}
 	})
 }
 
-// each adds a rule over several fields of a struct; it runs after the fields' own.
-func each[T any](c func(*report, *T)) rule {
-	return rule{typ: reflect.TypeFor[T](), check: func(r *report, v reflect.Value) { c(r, v.Addr().Interface().(*T)) }}
+// onStruct adds a rule for several fields of a struct. It runs after the checks of the single fields.
+func onStruct[T any](c func(*report, *T)) rule {
+	return rule{structType: reflect.TypeFor[T](), check: func(r *report, v reflect.Value) { c(r, v.Addr().Interface().(*T)) }}
 }
 
-// need makes a field required, with a message of its own; the schema may already say so.
-func need[T any](name, detail string) rule {
-	return row[T](name, func(f *fieldRules) { f.required = &detail })
+// require makes a field required, with this detail in the error message. The schema may already require the field.
+func require[T any](name, detail string) rule {
+	return fieldRule[T](name, func(f *fieldRules) { f.required = &detail })
 }
 
-// free lifts the schema's requirement of a field: the API server does not ask for it, or asks in other words.
-func free[T any](name string) rule {
-	return row[T](name, func(f *fieldRules) { f.optional = true })
+// notRequired makes a field optional that the schema requires. Kubernetes does not require it, or has another error
+// message, which another rule adds.
+func notRequired[T any](name string) rule {
+	return fieldRule[T](name, func(f *fieldRules) { f.notRequired = true })
 }
 
-// oneOf replaces the schema's enum of a field; without values the field has none.
+// oneOf replaces the enum that a field has in the schema. Without values, the enum is removed.
 func oneOf[T any](name string, values ...string) rule {
-	return row[T](name, func(f *fieldRules) { f.enum, f.ownEnum = values, true })
+	return fieldRule[T](name, func(f *fieldRules) { f.values, f.replaceEnum = values, true })
 }
 
-// skip leaves a field and all below it alone.
+// skip turns off the schema checks of a field, and all checks below it.
 func skip[T any](name string) rule {
-	return row[T](name, func(f *fieldRules) { f.skip = true })
+	return fieldRule[T](name, func(f *fieldRules) { f.skip = true })
 }
 
-func row[T any](name string, apply func(*fieldRules)) rule {
+// fieldRule returns a rule for a field by its JSON name.
+func fieldRule[T any](name string, apply func(*fieldRules)) rule {
 	t := reflect.TypeFor[T]()
 	fieldOf(t, name)
-	return rule{typ: t, field: name, apply: apply}
+	return rule{structType: t, field: name, apply: apply}
 }
 
-// fieldOf panics for a field that does not exist: a table with a typing error must not start.
+// fieldOf returns the field of a struct by its JSON name. It panics if there is none: this is a typing error in the table.
 func fieldOf(t reflect.Type, name string) reflect.StructField {
 	for i := range t.NumField() {
 		if f := t.Field(i); jsonName(f) == name {
@@ -81,7 +84,7 @@ func fieldOf(t reflect.Type, name string) reflect.StructField {
 	panic(fmt.Sprintf("rules: %s has no field %q", t, name))
 }
 
-// jsonName is the name of a field in JSON, empty for one that is inlined or has none.
+// jsonName returns the name of a field in JSON. It is empty for inlined fields and fields that are not in JSON.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if name == "-" {
@@ -90,7 +93,7 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// table is the rules, found by type.
+// table holds the rules by struct type and JSON name.
 type table struct {
 	fields  map[reflect.Type]map[string]*fieldRules
 	structs map[reflect.Type][]check
@@ -101,16 +104,16 @@ func newTable(groups ...[]rule) *table {
 	for _, group := range groups {
 		for _, row := range group {
 			if row.field == "" {
-				t.structs[row.typ] = append(t.structs[row.typ], row.check)
+				t.structs[row.structType] = append(t.structs[row.structType], row.check)
 				continue
 			}
-			if t.fields[row.typ] == nil {
-				t.fields[row.typ] = map[string]*fieldRules{}
+			if t.fields[row.structType] == nil {
+				t.fields[row.structType] = map[string]*fieldRules{}
 			}
-			f := t.fields[row.typ][row.field]
+			f := t.fields[row.structType][row.field]
 			if f == nil {
 				f = &fieldRules{}
-				t.fields[row.typ][row.field] = f
+				t.fields[row.structType][row.field] = f
 			}
 			row.apply(f)
 		}
@@ -118,7 +121,7 @@ func newTable(groups ...[]rule) *table {
 	return t
 }
 
-// field is what the table says of a field; the zero value where it says nothing.
+// field returns the rules for a field; the zero value if there are none.
 func (t *table) field(typ reflect.Type, name string) fieldRules {
 	if f := t.fields[typ][name]; f != nil {
 		return *f

@@ -1,7 +1,7 @@
 package rules_test
 
-// valid has a realistic manifest of every kind; under other names, further ones that must pass. The tables of the
-// other tests edit them.
+// valid has a realistic manifest for each kind, and some further ones under other names. All are valid. The other tests
+// change them.
 var valid = map[string]string{
 	"Namespace": `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: checkout}}, spec: {finalizers: [kubernetes]}}`,
 
@@ -49,10 +49,20 @@ spec:
       - weight: 100
         podAffinityTerm: {topologyKey: kubernetes.io/hostname, namespaces: [shop], labelSelector: {matchLabels: {app: web}}}
   topologySpreadConstraints:
-  - {maxSkew: 1, minDomains: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
+  - maxSkew: 1
+    minDomains: 2
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
   hostAliases: [{ip: 10.0.0.1, hostnames: [db.example.com]}]
   dnsConfig: {nameservers: [1.1.1.1], searches: [example.com], options: [{name: ndots, value: "2"}]}
-  securityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000, supplementalGroups: [3000], seccompProfile: {type: RuntimeDefault}, sysctls: [{name: net.core.somaxconn, value: "1024"}]}
+  securityContext:
+    runAsUser: 1000
+    runAsGroup: 1000
+    fsGroup: 2000
+    supplementalGroups: [3000]
+    seccompProfile: {type: RuntimeDefault}
+    sysctls: [{name: net.core.somaxconn, value: "1024"}]
   readinessGates: [{conditionType: example.com/ready}]
   initContainers:
   - {name: migrate, image: "registry.example.com/migrate:1", command: [migrate]}
@@ -82,7 +92,11 @@ spec:
     readinessProbe: {exec: {command: [ready]}, successThreshold: 2}
     startupProbe: {grpc: {port: 9000}}
     lifecycle: {preStop: {exec: {command: [sleep, "5"]}}, postStart: {httpGet: {port: 8080}}}
-    securityContext: {allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: Localhost, localhostProfile: profiles/web.json}}
+    securityContext:
+      allowPrivilegeEscalation: false
+      runAsNonRoot: true
+      capabilities: {drop: [ALL]}
+      seccompProfile: {type: Localhost, localhostProfile: profiles/web.json}
   volumes:
   - {name: config, configMap: {name: settings, defaultMode: 292, items: [{key: app.yaml, path: conf/app.yaml, mode: 256}]}}
   - {name: data, emptyDir: {sizeLimit: 1Gi}}
@@ -98,7 +112,10 @@ spec:
       - serviceAccountToken: {path: token, expirationSeconds: 3600}
       - secret: {name: cert, items: [{key: tls.crt, path: cert}]}
       - configMap: {name: settings}
-      - downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: cpu, resourceFieldRef: {containerName: web, resource: limits.cpu}}]}`,
+      - downwardAPI:
+          items:
+          - {path: labels, fieldRef: {fieldPath: metadata.labels}}
+          - {path: cpu, resourceFieldRef: {containerName: web, resource: limits.cpu}}`,
 
 	"PodTemplate": `
 apiVersion: v1
@@ -147,8 +164,17 @@ spec:
   updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}
   persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}
   ordinals: {start: 1}
-  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: db, volumeMounts: [{name: data, mountPath: /data}], volumeDevices: [{name: raw, devicePath: /dev/raw}]}]}}
-  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}, {metadata: {name: raw}}]`,
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers:
+      - name: db
+        image: db
+        volumeMounts: [{name: data, mountPath: /data}]
+        volumeDevices: [{name: raw, devicePath: /dev/raw}]
+  volumeClaimTemplates:
+  - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+  - {metadata: {name: raw}}`,
 
 	"DaemonSet": `
 apiVersion: apps/v1
@@ -158,9 +184,17 @@ spec:
   selector: {matchLabels: {app: logs}}
   template:
     metadata: {labels: {app: logs}}
-    spec: {hostNetwork: true, containers: [{name: logs, image: logs, ports: [{containerPort: 9100}]}], tolerations: [{operator: Exists, effect: NoSchedule}]}`,
+    spec:
+      hostNetwork: true
+      containers: [{name: logs, image: logs, ports: [{containerPort: 9100}]}]
+      tolerations: [{operator: Exists, effect: NoSchedule}]`,
 
-	"ControllerRevision": `{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: db-1, namespace: shop}, revision: 1, data: {spec: {}}}`,
+	"ControllerRevision": `
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata: {name: db-1, namespace: shop}
+revision: 1
+data: {spec: {}}`,
 
 	"Job": `
 apiVersion: batch/v1
@@ -205,9 +239,21 @@ spec:
   sessionAffinity: ClientIP
   externalIPs: [192.0.2.1]`,
 
-	"Service cluster ip":    `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}], externalIPs: [192.0.2.1]}}`,
-	"Service headless":      `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {clusterIP: None, selector: {app: db}}}`,
-	"Service external name": `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {type: ExternalName, externalName: db.example.com.}}`,
+	"Service cluster ip": `
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {ports: [{port: 80}], externalIPs: [192.0.2.1]}`,
+	"Service headless": `
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: shop}
+spec: {clusterIP: None, selector: {app: db}}`,
+	"Service external name": `
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: shop}
+spec: {type: ExternalName, externalName: db.example.com.}`,
 	"Service load balancer": `
 apiVersion: v1
 kind: Service
@@ -273,7 +319,10 @@ allowedTopologies: [{matchLabelExpressions: [{key: topology.kubernetes.io/zone, 
 apiVersion: v1
 kind: Node
 metadata: {name: node-1.example.com, labels: {kubernetes.io/hostname: node-1}}
-spec: {podCIDR: 10.1.0.0/24, podCIDRs: [10.1.0.0/24, "2001:db8::/64"], taints: [{key: dedicated, value: db, effect: NoSchedule}, {key: dedicated, effect: NoExecute}]}`,
+spec:
+  podCIDR: 10.1.0.0/24
+  podCIDRs: [10.1.0.0/24, "2001:db8::/64"]
+  taints: [{key: dedicated, value: db, effect: NoSchedule}, {key: dedicated, effect: NoExecute}]`,
 
 	"Event": `
 apiVersion: v1
@@ -284,7 +333,7 @@ reason: Started
 message: Started container
 type: Normal`,
 
-	"Event of the newer API": `
+	"Event of events.k8s.io": `
 apiVersion: events.k8s.io/v1
 kind: Event
 metadata: {name: web-0.17a, namespace: shop}
@@ -303,7 +352,12 @@ kind: LimitRange
 metadata: {name: limits, namespace: shop}
 spec:
   limits:
-  - {type: Container, min: {cpu: 10m}, defaultRequest: {cpu: 100m}, default: {cpu: 200m}, max: {cpu: "2"}, maxLimitRequestRatio: {cpu: "10"}}
+  - type: Container
+    min: {cpu: 10m}
+    defaultRequest: {cpu: 100m}
+    default: {cpu: 200m}
+    max: {cpu: "2"}
+    maxLimitRequestRatio: {cpu: "10"}
   - {type: Pod, max: {memory: 4Gi}}
   - {type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 10Gi}}`,
 
@@ -312,7 +366,12 @@ apiVersion: v1
 kind: ResourceQuota
 metadata: {name: quota, namespace: shop}
 spec:
-  hard: {requests.cpu: "4", limits.memory: 8Gi, pods: "10", count/deployments.apps: "5", fast.storageclass.storage.k8s.io/requests.storage: 100Gi}
+  hard:
+    requests.cpu: "4"
+    limits.memory: 8Gi
+    pods: "10"
+    count/deployments.apps: "5"
+    fast.storageclass.storage.k8s.io/requests.storage: 100Gi
   scopes: [NotTerminating, NotBestEffort]
   scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high]}]}`,
 
@@ -368,7 +427,11 @@ kind: IngressClass
 metadata: {name: nginx}
 spec: {controller: k8s.io/ingress-nginx, parameters: {apiGroup: example.com, kind: Params, name: p, scope: Namespace, namespace: shop}}`,
 
-	"IPAddress": `{apiVersion: networking.k8s.io/v1, kind: IPAddress, metadata: {name: 10.96.0.10}, spec: {parentRef: {resource: services, namespace: shop, name: web}}}`,
+	"IPAddress": `
+apiVersion: networking.k8s.io/v1
+kind: IPAddress
+metadata: {name: 10.96.0.10}
+spec: {parentRef: {resource: services, namespace: shop, name: web}}`,
 
 	"NetworkPolicy": `
 apiVersion: networking.k8s.io/v1
@@ -415,8 +478,17 @@ kind: Lease
 metadata: {name: controller, namespace: kube-system}
 spec: {holderIdentity: a_1, leaseDurationSeconds: 15, leaseTransitions: 0, renewTime: "2026-01-02T03:04:05.000000Z"}`,
 
-	"PriorityClass":               `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000000000, preemptionPolicy: Never}`,
-	"PriorityClass of the system": `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: system-node-critical}, value: 2000001000}`,
+	"PriorityClass": `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000000000
+preemptionPolicy: Never`,
+	"PriorityClass of the system": `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: system-node-critical}
+value: 2000001000`,
 
 	"FlowSchema": `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
@@ -453,7 +525,9 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]
   timeoutSeconds: 5
-  matchConditions: [{name: not-system, expression: "request.namespace != 'kube-system' && authorizer.group('').resource('pods').check('get').allowed()"}]`,
+  matchConditions:
+  - name: not-system
+    expression: request.namespace != 'kube-system' && authorizer.group('').resource('pods').check('get').allowed()`,
 
 	"MutatingWebhookConfiguration": `
 apiVersion: admissionregistration.k8s.io/v1
@@ -478,7 +552,9 @@ spec:
   variables: [{name: replicas, expression: "object.spec.replicas"}, {name: twice, expression: "variables.replicas * 2"}]
   matchConditions: [{name: named, expression: "object.metadata.name != ''"}]
   validations:
-  - {expression: "variables.twice <= 10 && params.data.max != ''", messageExpression: "'too many: ' + string(variables.replicas)", reason: Invalid}
+  - expression: variables.twice <= 10 && params.data.max != ''
+    messageExpression: "'too many: ' + string(variables.replicas)"
+    reason: Invalid
   auditAnnotations: [{key: replicas, valueExpression: "'replicas ' + string(object.spec.replicas)"}]`,
 
 	"ValidatingAdmissionPolicyBinding": `
@@ -512,5 +588,13 @@ spec: {policyName: label}`,
 apiVersion: certificates.k8s.io/v1
 kind: CertificateSigningRequest
 metadata: {name: jane}
-spec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], expirationSeconds: 3600, request: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIS01IRUNBUUF3RHpFTk1Bc0dBMVVFQXhNRWFtRnVaVEJaTUJNR0J5cUdTTTQ5QWdFR0NDcUdTTTQ5QXdFSApBMElBQlBtUENERzJkekhmZmZIVjMvL0NQN3I2dXdiWURUa1hGL1RqQXczWHpXbUJBTGNWYVdwckdVbk8wZVRBClVaMURiRUYrR1gyS3BhVUFFcktCZkUxM1ZLS2dBREFLQmdncWhrak9QUVFEQWdOSkFEQkdBaUVBbWxUMWY1ZUIKMjQzeWFxZmErL1lHWnl1NHRVendLSGsvMEdoRU8ybEFyUFlDSVFDYVQwaVFMMDQ0YVZDcmFQZFd5UEZBWUZNWgo1UzRSSVVmR2VTalBBQzJoTFE9PQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K}`,
+spec:
+  signerName: kubernetes.io/kube-apiserver-client
+  usages: [client auth]
+  expirationSeconds: 3600
+  request: "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIS01IRUNBUUF3RHpFTk1Bc0dBMVVFQXhNRWFtRnVaVEJaTUJNR0J5cUdTTT\
+    Q5QWdFR0NDcUdTTTQ5QXdFSApBMElBQlBtUENERzJkekhmZmZIVjMvL0NQN3I2dXdiWURUa1hGL1RqQXczWHpXbUJBTGNWYVdwckdVbk8wZVRB\
+    ClVaMURiRUYrR1gyS3BhVUFFcktCZkUxM1ZLS2dBREFLQmdncWhrak9QUVFEQWdOSkFEQkdBaUVBbWxUMWY1ZUIKMjQzeWFxZmErL1lHWnl1NH\
+    RVendLSGsvMEdoRU8ybEFyUFlDSVFDYVQwaVFMMDQ0YVZDcmFQZFd5UEZBWUZNWgo1UzRSSVVmR2VTalBBQzJoTFE9PQotLS0tLUVORCBDRVJU\
+    SUZJQ0FURSBSRVFVRVNULS0tLS0K"`,
 }

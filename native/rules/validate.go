@@ -11,36 +11,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate returns everything that keeps obj from being created. An object of a kind without rules of its own is
-// checked against its published schema; one without metadata, or a nil one, has no errors.
+// Validate validates an object that is to be created. A kind without rules is only validated against its schema. A nil
+// object has no errors.
 func Validate(obj runtime.Object) field.ErrorList {
 	v, ok := structOf(obj)
 	if !ok {
 		return nil
 	}
-	r := &report{create: true, claims: claimsOf(obj)}
+	r := &report{create: true, claimTemplates: claimTemplatesOf(obj)}
 	if object, err := meta.Accessor(obj); err == nil {
 		r.add(validateMeta(object, nameRule(v.Type())))
 	}
-	r.walk(kinds().of(v.Type()), v)
+	r.walk(writeRules().rootNode(v.Type()), v)
 	return r.errs
 }
 
-// ValidateUpdate returns everything that keeps newObj from replacing oldObj, apart from changes of frozen fields.
-// Both are of one Go type.
+// ValidateUpdate validates newObj, which is to replace oldObj. Both have the same Go type. It does not check which fields
+// may change; package frozen does.
 func ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
 	v, ok := structOf(newObj)
 	if !ok {
 		return nil
 	}
-	r := &report{old: oldObj, claims: claimsOf(newObj)}
+	r := &report{old: oldObj, claimTemplates: claimTemplatesOf(newObj)}
 	r.add(validateMetaUpdate(newObj, oldObj))
-	r.walk(kinds().of(v.Type()), v)
+	r.walk(writeRules().rootNode(v.Type()), v)
 	return r.errs
 }
 
-// ValidateStatus returns everything that keeps the status of newObj from replacing that of oldObj. The spec is not
-// looked at: a status write leaves it as it is.
+// ValidateStatus validates the status of newObj, which is to replace that of oldObj. It does not validate the spec, which a
+// write of the status does not change.
 func ValidateStatus(newObj, oldObj runtime.Object) field.ErrorList {
 	v, ok := structOf(newObj)
 	if !ok {
@@ -48,10 +48,11 @@ func ValidateStatus(newObj, oldObj runtime.Object) field.ErrorList {
 	}
 	r := &report{old: oldObj}
 	r.add(validateMetaUpdate(newObj, oldObj))
-	r.walk(statuses().of(v.Type()), v)
+	r.walk(statusWriteRules().rootNode(v.Type()), v)
 	return r.errs
 }
 
+// structOf returns the struct that obj points to.
 func structOf(obj runtime.Object) (reflect.Value, bool) {
 	v := reflect.ValueOf(obj)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -60,8 +61,8 @@ func structOf(obj runtime.Object) (reflect.Value, bool) {
 	return v.Elem(), true
 }
 
-// claimsOf gives the names under which the pods of a StatefulSet find their own claims.
-func claimsOf(obj runtime.Object) []string {
+// claimTemplatesOf returns the names of the volume claim templates of a StatefulSet. Its pods can mount them like volumes.
+func claimTemplatesOf(obj runtime.Object) []string {
 	set, ok := obj.(*appsv1.StatefulSet)
 	if !ok {
 		return nil
@@ -74,7 +75,7 @@ func claimsOf(obj runtime.Object) []string {
 }
 
 func validateMeta(object metav1.Object, name validation.ValidateNameFunc) field.ErrorList {
-	// Scope is the registry's business: an object with a namespace is taken to be namespaced.
+	// The registry has checked the scope before, so an object with a namespace is of a namespaced kind.
 	namespaced := object.GetNamespace() != ""
 	return validation.ValidateObjectMetaAccessor(object, namespaced, name, field.NewPath("metadata"))
 }

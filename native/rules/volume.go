@@ -10,42 +10,42 @@ import (
 
 func volumeRules() []rule {
 	return []rule{
-		on[corev1.Volume]("name", dnsLabel),
-		on[corev1.PodSpec]("volumes", func(r *report, volumes []corev1.Volume) {
+		onField[corev1.Volume]("name", dnsLabel),
+		onField[corev1.PodSpec]("volumes", func(r *report, volumes []corev1.Volume) {
 			for i, v := range volumes {
 				if v.Name != "" && slices.ContainsFunc(volumes[:i], func(o corev1.Volume) bool { return o.Name == v.Name }) {
 					r.duplicate(v.Name, i, "name")
 				}
 			}
 		}),
-		each(func(r *report, s *corev1.VolumeSource) { oneSource(r, reflect.ValueOf(s).Elem()) }),
+		onStruct(func(r *report, s *corev1.VolumeSource) { exactlyOneVolume(r, reflect.ValueOf(s).Elem()) }),
 
-		on[corev1.HostPathVolumeSource]("path", noBacksteps),
-		on[corev1.NFSVolumeSource]("path", absolute),
-		each(func(r *report, e *corev1.EmptyDirVolumeSource) {
+		onField[corev1.HostPathVolumeSource]("path", noBacksteps),
+		onField[corev1.NFSVolumeSource]("path", absolute),
+		onStruct(func(r *report, e *corev1.EmptyDirVolumeSource) {
 			if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
 				r.forbidden("SizeLimit field must be a valid resource quantity", "sizeLimit")
 			}
 		}),
-		need[corev1.EphemeralVolumeSource]("volumeClaimTemplate", ""),
+		require[corev1.EphemeralVolumeSource]("volumeClaimTemplate", ""),
 
-		need[corev1.SecretVolumeSource]("secretName", ""),
-		on[corev1.SecretVolumeSource]("defaultMode", fileMode),
-		on[corev1.ConfigMapVolumeSource]("defaultMode", fileMode),
-		references(func(s *corev1.ConfigMapVolumeSource) string { return s.Name }),
-		on[corev1.DownwardAPIVolumeSource]("defaultMode", fileMode),
-		on[corev1.KeyToPath]("path", visiblePath),
-		on[corev1.KeyToPath]("mode", fileMode),
-		on[corev1.DownwardAPIVolumeFile]("path", visiblePath),
-		on[corev1.DownwardAPIVolumeFile]("mode", fileMode),
-		each(downwardFile),
+		require[corev1.SecretVolumeSource]("secretName", ""),
+		onField[corev1.SecretVolumeSource]("defaultMode", fileMode),
+		onField[corev1.ConfigMapVolumeSource]("defaultMode", fileMode),
+		namedReference(func(s *corev1.ConfigMapVolumeSource) string { return s.Name }),
+		onField[corev1.DownwardAPIVolumeSource]("defaultMode", fileMode),
+		onField[corev1.KeyToPath]("path", nonReservedPath),
+		onField[corev1.KeyToPath]("mode", fileMode),
+		onField[corev1.DownwardAPIVolumeFile]("path", nonReservedPath),
+		onField[corev1.DownwardAPIVolumeFile]("mode", fileMode),
+		onStruct(downwardFile),
 
-		on[corev1.ProjectedVolumeSource]("defaultMode", fileMode),
-		on[corev1.ProjectedVolumeSource]("sources", projections),
-		references(func(s *corev1.SecretProjection) string { return s.Name }),
-		references(func(s *corev1.ConfigMapProjection) string { return s.Name }),
-		on[corev1.ServiceAccountTokenProjection]("path", visiblePath),
-		on[corev1.ServiceAccountTokenProjection]("expirationSeconds", func(r *report, n int64) {
+		onField[corev1.ProjectedVolumeSource]("defaultMode", fileMode),
+		onField[corev1.ProjectedVolumeSource]("sources", projections),
+		namedReference(func(s *corev1.SecretProjection) string { return s.Name }),
+		namedReference(func(s *corev1.ConfigMapProjection) string { return s.Name }),
+		onField[corev1.ServiceAccountTokenProjection]("path", nonReservedPath),
+		onField[corev1.ServiceAccountTokenProjection]("expirationSeconds", func(r *report, n int64) {
 			if n < 10*60 {
 				r.invalid(n, "may not specify a duration less than 10 minutes")
 			}
@@ -56,8 +56,8 @@ func volumeRules() []rule {
 	}
 }
 
-// oneSource holds a struct of pointers to exactly one that is set.
-func oneSource(r *report, sources reflect.Value) {
+// exactlyOneVolume checks that exactly one field of a struct of pointers is set.
+func exactlyOneVolume(r *report, sources reflect.Value) {
 	set := 0
 	for i := range sources.NumField() {
 		if sources.Field(i).IsNil() {
@@ -93,7 +93,7 @@ func downwardFile(r *report, f *corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// projections holds each source to one sort, and the files of all of them to different paths.
+// projections checks that each source of a projected volume has one type, and that no two files have the same path.
 func projections(r *report, sources []corev1.VolumeProjection) {
 	var taken []string
 	claim := func(path string, i int) {
@@ -139,24 +139,25 @@ func claimItems(items []corev1.KeyToPath, source int, claim func(string, int)) {
 	}
 }
 
-// mounted holds the mounts and devices of one container to the pod's volumes.
-func mounted(r *report, s *corev1.PodSpec, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice, at ...any) {
+// mountsExist checks that the mounts and devices of a container refer to volumes of the pod.
+func mountsExist(r *report, s *corev1.PodSpec, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice, at ...any) {
 	find := func(name string) int {
 		return slices.IndexFunc(s.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	}
 	for i, m := range mounts {
-		if m.Name != "" && find(m.Name) < 0 && !slices.Contains(r.claims, m.Name) {
+		if m.Name != "" && find(m.Name) < 0 && !slices.Contains(r.claimTemplates, m.Name) {
 			r.add(notFound(r.path(append(at, "volumeMounts", i, "name")...), m.Name))
 		}
 	}
 	for i, d := range devices {
 		v := find(d.Name)
 		switch {
-		case d.Name == "" || slices.Contains(r.claims, d.Name):
+		case d.Name == "" || slices.Contains(r.claimTemplates, d.Name):
 		case v < 0:
 			r.add(notFound(r.path(append(at, "volumeDevices", i, "name")...), d.Name))
 		case s.Volumes[v].PersistentVolumeClaim == nil && s.Volumes[v].Ephemeral == nil:
-			r.invalid(d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode", append(at, "volumeDevices", i, "name")...)
+			r.invalid(d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+				append(at, "volumeDevices", i, "name")...)
 		}
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// walk reports what n's checks find in v, which is addressable. A nil node has none.
+// walk runs the checks of a node and of all nodes below it. v is addressable. A nil node has no checks.
 func (r *report) walk(n *node, v reflect.Value) {
 	if n == nil {
 		return
 	}
 	switch n.kind {
 	case reflect.Struct:
-		for i := range n.members {
-			r.member(&n.members[i], v.Field(n.members[i].index))
+		for i := range n.fields {
+			r.walkField(&n.fields[i], v.Field(n.fields[i].index))
 		}
 		for _, check := range n.checks {
 			check(r, v)
@@ -29,7 +29,7 @@ func (r *report) walk(n *node, v reflect.Value) {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
-			elem := reflect.New(v.Type().Elem()).Elem() // values of a map have no address
+			elem := reflect.New(v.Type().Elem()).Elem() // checks need an address; values in a map have none
 			elem.Set(v.MapIndex(k))
 			r.push(key(k.String()))
 			r.walk(n.elem, elem)
@@ -38,7 +38,7 @@ func (r *report) walk(n *node, v reflect.Value) {
 	}
 }
 
-func (r *report) member(m *member, v reflect.Value) {
+func (r *report) walkField(m *fieldNode, v reflect.Value) {
 	if m.segment != nil {
 		r.push(m.segment)
 		defer r.pop()
@@ -59,7 +59,7 @@ func (r *report) member(m *member, v reflect.Value) {
 	for _, check := range m.checks {
 		check(r, v)
 	}
-	r.walk(m.below, v)
+	r.walk(m.child, v)
 }
 
 func missing(v reflect.Value) bool {
@@ -71,11 +71,11 @@ func missing(v reflect.Value) bool {
 	}
 }
 
-// enum looks at a string or at each of a list of strings.
-func (r *report) enum(m *member, v reflect.Value) {
+// enum checks that a string, or each string of a list, is one of the values.
+func (r *report) enum(m *fieldNode, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if s := v.String(); !slices.Contains(m.enum, s) && (s != "" || !m.empty) {
+		if s := v.String(); !slices.Contains(m.enum, s) && (s != "" || !m.allowEmpty) {
 			r.unsupported(s, m.enum)
 		}
 	case reflect.Slice:

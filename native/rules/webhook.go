@@ -10,50 +10,52 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// reviewVersions are the versions of AdmissionReview that the server can send.
+// reviewVersions are the versions of AdmissionReview that the server supports.
 var reviewVersions = []string{"v1", "v1beta1"}
 
 func webhookRules() []rule {
 	needVersions := "must specify one of " + strings.Join(reviewVersions, ", ")
 	needEffects := "must specify one of None, NoneOnDryRun"
 	return []rule{
-		on[admissionv1.ValidatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.ValidatingWebhook) string { return w.Name })),
-		on[admissionv1.ValidatingWebhook]("name", webhookName),
-		on[admissionv1.ValidatingWebhook]("timeoutSeconds", webhookTimeout),
-		on[admissionv1.ValidatingWebhook]("admissionReviewVersions", webhookVersions),
-		need[admissionv1.ValidatingWebhook]("admissionReviewVersions", needVersions),
+		onField[admissionv1.ValidatingWebhookConfiguration](
+			"webhooks", uniqueHooks(func(w admissionv1.ValidatingWebhook) string { return w.Name }),
+		),
+		onField[admissionv1.ValidatingWebhook]("name", webhookName),
+		onField[admissionv1.ValidatingWebhook]("timeoutSeconds", webhookTimeout),
+		onField[admissionv1.ValidatingWebhook]("admissionReviewVersions", webhookVersions),
+		require[admissionv1.ValidatingWebhook]("admissionReviewVersions", needVersions),
 		oneOf[admissionv1.ValidatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
-		need[admissionv1.ValidatingWebhook]("sideEffects", needEffects),
-		each(func(r *report, w *admissionv1.ValidatingWebhook) {
+		require[admissionv1.ValidatingWebhook]("sideEffects", needEffects),
+		onStruct(func(r *report, w *admissionv1.ValidatingWebhook) {
 			matchConditions(r, webhookCompiler(), w.MatchConditions)
 		}),
 
-		on[admissionv1.MutatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.MutatingWebhook) string { return w.Name })),
-		on[admissionv1.MutatingWebhook]("name", webhookName),
-		on[admissionv1.MutatingWebhook]("timeoutSeconds", webhookTimeout),
-		on[admissionv1.MutatingWebhook]("admissionReviewVersions", webhookVersions),
-		need[admissionv1.MutatingWebhook]("admissionReviewVersions", needVersions),
+		onField[admissionv1.MutatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.MutatingWebhook) string { return w.Name })),
+		onField[admissionv1.MutatingWebhook]("name", webhookName),
+		onField[admissionv1.MutatingWebhook]("timeoutSeconds", webhookTimeout),
+		onField[admissionv1.MutatingWebhook]("admissionReviewVersions", webhookVersions),
+		require[admissionv1.MutatingWebhook]("admissionReviewVersions", needVersions),
 		oneOf[admissionv1.MutatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
-		need[admissionv1.MutatingWebhook]("sideEffects", needEffects),
-		each(func(r *report, w *admissionv1.MutatingWebhook) {
+		require[admissionv1.MutatingWebhook]("sideEffects", needEffects),
+		onStruct(func(r *report, w *admissionv1.MutatingWebhook) {
 			matchConditions(r, webhookCompiler(), w.MatchConditions)
 		}),
 
-		each(clientConfig),
-		skip[admissionv1.WebhookClientConfig]("service"), // said by clientConfig
+		onStruct(clientConfig),
+		skip[admissionv1.WebhookClientConfig]("service"), // checked by clientConfig
 
-		need[admissionv1.RuleWithOperations]("operations", ""),
-		on[admissionv1.RuleWithOperations]("operations", func(r *report, ops []admissionv1.OperationType) {
+		require[admissionv1.RuleWithOperations]("operations", ""),
+		onField[admissionv1.RuleWithOperations]("operations", func(r *report, ops []admissionv1.OperationType) {
 			if len(ops) > 1 && slices.Contains(ops, admissionv1.OperationAll) {
 				r.invalid(ops, "if '*' is present, must not specify other operations")
 			}
 		}),
-		need[admissionv1.Rule]("apiGroups", ""),
-		on[admissionv1.Rule]("apiGroups", starAlone("API groups")),
-		need[admissionv1.Rule]("apiVersions", ""),
-		on[admissionv1.Rule]("apiVersions", starAlone("API versions"), items(present)),
-		need[admissionv1.Rule]("resources", ""),
-		on[admissionv1.Rule]("resources", ruleResources),
+		require[admissionv1.Rule]("apiGroups", ""),
+		onField[admissionv1.Rule]("apiGroups", wildcardAlone("API groups")),
+		require[admissionv1.Rule]("apiVersions", ""),
+		onField[admissionv1.Rule]("apiVersions", wildcardAlone("API versions"), eachItem(notEmptyString)),
+		require[admissionv1.Rule]("resources", ""),
+		onField[admissionv1.Rule]("resources", ruleResources),
 	}
 }
 
@@ -83,7 +85,7 @@ func webhookVersions(r *report, versions []string) {
 			r.invalid(v, "duplicate version", i)
 			continue
 		}
-		r.says(v, validation.IsDNS1035Label(v), i)
+		r.invalidAll(v, validation.IsDNS1035Label(v), i)
 	}
 	if len(versions) > 0 && !slices.ContainsFunc(versions, func(v string) bool { return slices.Contains(reviewVersions, v) }) {
 		r.invalid(versions, "must include at least one of "+strings.Join(reviewVersions, ", "))
@@ -105,7 +107,8 @@ func clientConfig(r *report, c *admissionv1.WebhookClientConfig) {
 	}
 }
 
-func starAlone(noun string) func(*report, []string) {
+// wildcardAlone returns a check that a list with "*" has no other items.
+func wildcardAlone(noun string) func(*report, []string) {
 	return func(r *report, list []string) {
 		if len(list) > 1 && slices.Contains(list, "*") {
 			r.invalid(list, fmt.Sprintf("if '*' is present, must not specify other %s", noun))
@@ -113,9 +116,9 @@ func starAlone(noun string) func(*report, []string) {
 	}
 }
 
-// ruleResources refuses a resource that another entry already covers.
+// ruleResources rejects a resource that another entry with a wildcard already covers.
 func ruleResources(r *report, resources []string) {
-	items(present)(r, resources)
+	eachItem(notEmptyString)(r, resources)
 	all := slices.Contains(resources, "*/*")
 	if all && len(resources) > 1 {
 		r.invalid(resources, "if '*/*' is present, must not specify other resources")

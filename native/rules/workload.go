@@ -10,68 +10,68 @@ import (
 
 func workloadRules() []rule {
 	return []rule{
-		on[appsv1.DeploymentSpec]("replicas", nonNegative[int32]),
-		on[appsv1.DeploymentSpec]("selector", notEmpty("deployment")),
-		on[appsv1.DeploymentSpec]("minReadySeconds", nonNegative[int32]),
-		on[appsv1.DeploymentSpec]("revisionHistoryLimit", nonNegative[int32]),
-		on[appsv1.DeploymentSpec]("progressDeadlineSeconds", nonNegative[int32]),
-		each(func(r *report, s *appsv1.DeploymentSpec) {
-			template(r, s.Selector, &s.Template)
-			staysUp(r, &s.Template, "ReplicaSet")
+		onField[appsv1.DeploymentSpec]("replicas", nonNegative[int32]),
+		onField[appsv1.DeploymentSpec]("selector", notEmpty("deployment")),
+		onField[appsv1.DeploymentSpec]("minReadySeconds", nonNegative[int32]),
+		onField[appsv1.DeploymentSpec]("revisionHistoryLimit", nonNegative[int32]),
+		onField[appsv1.DeploymentSpec]("progressDeadlineSeconds", nonNegative[int32]),
+		onStruct(func(r *report, s *appsv1.DeploymentSpec) {
+			templateMatches(r, s.Selector, &s.Template)
+			alwaysRestarts(r, &s.Template, "ReplicaSet")
 			if d := s.ProgressDeadlineSeconds; d != nil && *d <= s.MinReadySeconds {
 				r.invalid(*d, "must be greater than minReadySeconds", "progressDeadlineSeconds")
 			}
 		}),
-		each(deploymentStrategy),
+		onStruct(deploymentStrategy),
 
-		on[appsv1.ReplicaSetSpec]("replicas", nonNegative[int32]),
-		on[appsv1.ReplicaSetSpec]("minReadySeconds", nonNegative[int32]),
-		on[appsv1.ReplicaSetSpec]("selector", notEmpty("deployment")), // the word Kubernetes uses for both
-		each(func(r *report, s *appsv1.ReplicaSetSpec) {
-			template(r, s.Selector, &s.Template)
-			staysUp(r, &s.Template, "ReplicaSet")
+		onField[appsv1.ReplicaSetSpec]("replicas", nonNegative[int32]),
+		onField[appsv1.ReplicaSetSpec]("minReadySeconds", nonNegative[int32]),
+		onField[appsv1.ReplicaSetSpec]("selector", notEmpty("deployment")), // Kubernetes has the same message for both
+		onStruct(func(r *report, s *appsv1.ReplicaSetSpec) {
+			templateMatches(r, s.Selector, &s.Template)
+			alwaysRestarts(r, &s.Template, "ReplicaSet")
 		}),
 
-		on[appsv1.DaemonSetSpec]("selector", notEmpty("daemonset")),
-		on[appsv1.DaemonSetSpec]("minReadySeconds", nonNegative[int32]),
-		on[appsv1.DaemonSetSpec]("revisionHistoryLimit", nonNegative[int32]),
-		each(func(r *report, s *appsv1.DaemonSetSpec) {
-			template(r, s.Selector, &s.Template)
-			staysUp(r, &s.Template, "DaemonSet")
+		onField[appsv1.DaemonSetSpec]("selector", notEmpty("daemonset")),
+		onField[appsv1.DaemonSetSpec]("minReadySeconds", nonNegative[int32]),
+		onField[appsv1.DaemonSetSpec]("revisionHistoryLimit", nonNegative[int32]),
+		onStruct(func(r *report, s *appsv1.DaemonSetSpec) {
+			templateMatches(r, s.Selector, &s.Template)
+			alwaysRestarts(r, &s.Template, "DaemonSet")
 		}),
-		each(daemonSetStrategy),
+		onStruct(daemonSetStrategy),
 
-		on[appsv1.StatefulSetSpec]("replicas", nonNegative[int32]),
-		on[appsv1.StatefulSetSpec]("selector", notEmpty("statefulset")),
-		on[appsv1.StatefulSetSpec]("minReadySeconds", nonNegative[int32]),
-		on[appsv1.StatefulSetSpec]("revisionHistoryLimit", nonNegative[int32]),
+		onField[appsv1.StatefulSetSpec]("replicas", nonNegative[int32]),
+		onField[appsv1.StatefulSetSpec]("selector", notEmpty("statefulset")),
+		onField[appsv1.StatefulSetSpec]("minReadySeconds", nonNegative[int32]),
+		onField[appsv1.StatefulSetSpec]("revisionHistoryLimit", nonNegative[int32]),
 		skip[appsv1.StatefulSetSpec]("volumeClaimTemplates"), // checked when the claims are created
-		need[appsv1.StatefulSetSpec]("podManagementPolicy", ""),
-		on[appsv1.StatefulSetOrdinals]("start", nonNegative[int32]),
+		require[appsv1.StatefulSetSpec]("podManagementPolicy", ""),
+		onField[appsv1.StatefulSetOrdinals]("start", nonNegative[int32]),
 		oneOf[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenDeleted", "Delete", "Retain"),
 		oneOf[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenScaled", "Delete", "Retain"),
-		each(func(r *report, s *appsv1.StatefulSetSpec) {
-			template(r, s.Selector, &s.Template)
-			staysUp(r, &s.Template, "StatefulSet")
+		onStruct(func(r *report, s *appsv1.StatefulSetSpec) {
+			templateMatches(r, s.Selector, &s.Template)
+			alwaysRestarts(r, &s.Template, "StatefulSet")
 		}),
-		each(statefulSetStrategy),
+		onStruct(statefulSetStrategy),
 
-		on[corev1.ReplicationControllerSpec]("replicas", nonNegative[int32]),
-		on[corev1.ReplicationControllerSpec]("minReadySeconds", nonNegative[int32]),
-		need[corev1.ReplicationControllerSpec]("selector", ""),
-		on[corev1.ReplicationControllerSpec]("selector", labelSet),
-		need[corev1.ReplicationControllerSpec]("template", ""),
-		each(func(r *report, s *corev1.ReplicationControllerSpec) {
+		onField[corev1.ReplicationControllerSpec]("replicas", nonNegative[int32]),
+		onField[corev1.ReplicationControllerSpec]("minReadySeconds", nonNegative[int32]),
+		require[corev1.ReplicationControllerSpec]("selector", ""),
+		onField[corev1.ReplicationControllerSpec]("selector", labelSet),
+		require[corev1.ReplicationControllerSpec]("template", ""),
+		onStruct(func(r *report, s *corev1.ReplicationControllerSpec) {
 			if s.Template == nil {
 				return
 			}
 			if len(s.Selector) > 0 && !labels.SelectorFromSet(s.Selector).Matches(labels.Set(s.Template.Labels)) {
-				r.invalid(s.Template.Labels, mismatch, "template", "metadata", "labels")
+				r.invalid(s.Template.Labels, selectorMismatch, "template", "metadata", "labels")
 			}
-			staysUp(r, s.Template, "ReplicationController")
+			alwaysRestarts(r, s.Template, "ReplicationController")
 		}),
 
-		each(func(r *report, c *appsv1.ControllerRevision) {
+		onStruct(func(r *report, c *appsv1.ControllerRevision) {
 			if c.Revision < 0 {
 				r.invalid(c.Revision, notNegative, "revision")
 			}
@@ -82,7 +82,7 @@ func workloadRules() []rule {
 	}
 }
 
-const mismatch = "`selector` does not match template `labels`"
+const selectorMismatch = "`selector` does not match template `labels`"
 
 func notEmpty(kind string) func(*report, metav1.LabelSelector) {
 	return func(r *report, s metav1.LabelSelector) {
@@ -92,15 +92,16 @@ func notEmpty(kind string) func(*report, metav1.LabelSelector) {
 	}
 }
 
-// template holds the labels of a pod template to its workload's selector. A selector that is missing matches nothing.
-func template(r *report, selector *metav1.LabelSelector, t *corev1.PodTemplateSpec) {
-	if !selects(selector, t.Labels) {
-		r.invalid(t.Labels, mismatch, "template", "metadata", "labels")
+// templateMatches checks that the selector of a workload matches the labels of its pod template. A missing selector
+// matches nothing.
+func templateMatches(r *report, selector *metav1.LabelSelector, t *corev1.PodTemplateSpec) {
+	if !selectorMatches(selector, t.Labels) {
+		r.invalid(t.Labels, selectorMismatch, "template", "metadata", "labels")
 	}
 }
 
-// staysUp refuses a pod template whose pods would come to an end.
-func staysUp(r *report, t *corev1.PodTemplateSpec, kind string) {
+// alwaysRestarts rejects a pod template with a restart policy other than Always or with a deadline.
+func alwaysRestarts(r *report, t *corev1.PodTemplateSpec, kind string) {
 	if p := t.Spec.RestartPolicy; p != corev1.RestartPolicyAlways && p != "" {
 		r.unsupported(string(p), []string{string(corev1.RestartPolicyAlways)}, "template", "spec", "restartPolicy")
 	}
@@ -121,7 +122,7 @@ func deploymentStrategy(r *report, s *appsv1.DeploymentStrategy) {
 			r.required("this should be defaulted and never be nil", "rollingUpdate")
 			return
 		}
-		bounded(r, u.MaxUnavailable, "maxUnavailable")
+		rollingUpdateBound(r, u.MaxUnavailable, "maxUnavailable")
 		if u.MaxSurge != nil {
 			r.under(func() { countOrPercent(r, *u.MaxSurge) }, "rollingUpdate", "maxSurge")
 		}
@@ -140,8 +141,8 @@ func daemonSetStrategy(r *report, s *appsv1.DaemonSetUpdateStrategy) {
 		r.required("", "rollingUpdate")
 		return
 	}
-	bounded(r, u.MaxUnavailable, "maxUnavailable")
-	bounded(r, u.MaxSurge, "maxSurge")
+	rollingUpdateBound(r, u.MaxUnavailable, "maxUnavailable")
+	rollingUpdateBound(r, u.MaxSurge, "maxSurge")
 	switch {
 	case !isZero(u.MaxUnavailable) && !isZero(u.MaxSurge):
 		r.invalid(valueOrZero(u.MaxSurge), "may not be set when maxUnavailable is non-zero", "rollingUpdate", "maxSurge")
@@ -162,18 +163,18 @@ func statefulSetStrategy(r *report, s *appsv1.StatefulSetUpdateStrategy) {
 	if u.Partition != nil && *u.Partition < 0 {
 		r.invalid(*u.Partition, notNegative, "rollingUpdate", "partition")
 	}
-	bounded(r, u.MaxUnavailable, "maxUnavailable")
+	rollingUpdateBound(r, u.MaxUnavailable, "maxUnavailable")
 	if u.MaxUnavailable != nil && isZero(u.MaxUnavailable) {
 		r.invalid(*u.MaxUnavailable, "cannot be 0", "rollingUpdate", "maxUnavailable")
 	}
 }
 
-// bounded is a count, or a percentage of at most 100, of a rolling update.
-func bounded(r *report, v *intstr.IntOrString, name string) {
+// rollingUpdateBound checks a field of a rolling update that is a count, or a percentage of at most 100.
+func rollingUpdateBound(r *report, v *intstr.IntOrString, name string) {
 	if v == nil {
 		return
 	}
-	r.under(func() { countOrPercent(r, *v); atMostAll(r, *v) }, "rollingUpdate", name)
+	r.under(func() { countOrPercent(r, *v); atMost100Percent(r, *v) }, "rollingUpdate", name)
 }
 
 func valueOrZero(v *intstr.IntOrString) intstr.IntOrString {

@@ -13,9 +13,15 @@ func TestWorkloads(t *testing.T) {
 			"selector missing": {"spec/selector =", `
 				spec.selector: Required value
 				spec.template.metadata.labels: Invalid value: {"app":"web","tier":"front"}: ` + mismatch},
-			"selector empty":          {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for deployment`},
-			"selector does not match": {"spec/template/metadata/labels = {app: other}", `spec.template.metadata.labels: Invalid value: {"app":"other"}: ` + mismatch},
-			"selector operator":       {"spec/selector/matchExpressions/0/operator = X", `spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`},
+			"selector empty": {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for deployment`},
+			"selector does not match": {
+				"spec/template/metadata/labels = {app: other}",
+				`spec.template.metadata.labels: Invalid value: {"app":"other"}: ` + mismatch,
+			},
+			"selector operator": {
+				"spec/selector/matchExpressions/0/operator = X",
+				`spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`,
+			},
 			"selector without key": {"spec/selector/matchExpressions/0 = {key: '', operator: ''}", `
 				spec.selector.matchExpressions[0].operator: Invalid value: "": not a valid selector operator
 				spec.selector.matchExpressions[0].key: Invalid value: "": name part must be non-empty
@@ -25,29 +31,55 @@ func TestWorkloads(t *testing.T) {
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0
 				spec.revisionHistoryLimit: Invalid value: -1: must be greater than or equal to 0`},
-			"deadline": {"spec/progressDeadlineSeconds = 10", `spec.progressDeadlineSeconds: Invalid value: 10: must be greater than minReadySeconds`},
-			"deadline below 0": {"spec/progressDeadlineSeconds = -1", `spec.progressDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0
+			"deadline": {
+				"spec/progressDeadlineSeconds = 10",
+				`spec.progressDeadlineSeconds: Invalid value: 10: must be greater than minReadySeconds`,
+			},
+			"deadline below 0": {"spec/progressDeadlineSeconds = -1", `
+				spec.progressDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0
 				spec.progressDeadlineSeconds: Invalid value: -1: must be greater than minReadySeconds`},
 			"strategy": {"spec/strategy = {type: X}", `spec.strategy.type: Unsupported value: "X": supported values: "Recreate", "RollingUpdate"`},
-			"recreate": {"spec/strategy/type = Recreate", "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"},
+			"recreate": {
+				"spec/strategy/type = Recreate",
+				"spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+			},
 			"both zero": {
 				"spec/strategy/rollingUpdate = {maxSurge: 0, maxUnavailable: 0%}",
 				"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0",
 			},
-			"above all": {"spec/strategy/rollingUpdate/maxUnavailable = 101%", `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%`},
+			"percentage above 100": {
+				"spec/strategy/rollingUpdate/maxUnavailable = 101%",
+				`spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%`,
+			},
 			"no percent": {
 				"spec/strategy/rollingUpdate/maxSurge = some",
-				`spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+				`spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": ` +
+					`a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', ` +
+					`regex used for validation is '[0-9]+%')`,
 			},
-			"below zero":        {"spec/strategy/rollingUpdate/maxSurge = -1", `spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0`},
-			"restart policy":    {"spec/template/spec/restartPolicy = Never", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
-			"template deadline": {"spec/template/spec/activeDeadlineSeconds = 5", `spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported`},
+			"below zero": {
+				"spec/strategy/rollingUpdate/maxSurge = -1",
+				`spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0`,
+			},
+			"restart policy": {
+				"spec/template/spec/restartPolicy = Never",
+				`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
+			},
+			"template deadline": {
+				"spec/template/spec/activeDeadlineSeconds = 5",
+				`spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported`,
+			},
 			"template metadata": {"spec/template/metadata/labels/x = '-'\nspec/template/metadata/annotations = {-a: b}", `
 				spec.template.metadata.labels: Invalid value: "-": ` + labelValue + `
 				spec.template.metadata.annotations: Invalid value: "-a": ` + qualified},
-			"ephemeral containers": {"spec/template/spec/ephemeralContainers = [{name: a, image: a}]", `spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`},
-			"container":            {"spec/template/spec/containers/0/image =", `spec.template.spec.containers[0].image: Required value`},
-			"all at once": {"spec/replicas = -1\nspec/template/spec/containers/0/name = A\nspec/template/spec/containers/0/ports/0/containerPort = 0", `
+			"ephemeral containers": {
+				"spec/template/spec/ephemeralContainers = [{name: a, image: a}]",
+				`spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`,
+			},
+			"container": {"spec/template/spec/containers/0/image =", `spec.template.spec.containers[0].image: Required value`},
+			"all at once": {"spec/replicas = -1\n" +
+				"spec/template/spec/containers/0/name = A\n" +
+				"spec/template/spec/containers/0/ports/0/containerPort = 0", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.template.spec.containers[0].name: Invalid value: "A": ` + label + `
 				spec.template.spec.containers[0].ports[0].containerPort: Required value`},
@@ -58,7 +90,10 @@ func TestWorkloads(t *testing.T) {
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0`},
-			"restart policy": {"spec/template/spec/restartPolicy = OnFailure", `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`},
+			"restart policy": {
+				"spec/template/spec/restartPolicy = OnFailure",
+				`spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`,
+			},
 		},
 		"StatefulSet": {
 			"selector empty": {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for statefulset`},
@@ -68,15 +103,30 @@ func TestWorkloads(t *testing.T) {
 				spec.revisionHistoryLimit: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0
 				spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0`},
-			"pod management": {"spec/podManagementPolicy = X", `spec.podManagementPolicy: Unsupported value: "X": supported values: "OrderedReady", "Parallel"`},
-			"partition":      {"spec/updateStrategy/rollingUpdate/partition = -1", `spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0`},
-			"unavailable":    {"spec/updateStrategy/rollingUpdate/maxUnavailable = 0", `spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0`},
-			"on delete":      {"spec/updateStrategy/type = OnDelete", `spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy 'RollingUpdate'`},
+			"pod management": {
+				"spec/podManagementPolicy = X",
+				`spec.podManagementPolicy: Unsupported value: "X": supported values: "OrderedReady", "Parallel"`,
+			},
+			"partition": {
+				"spec/updateStrategy/rollingUpdate/partition = -1",
+				`spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0`,
+			},
+			"unavailable": {
+				"spec/updateStrategy/rollingUpdate/maxUnavailable = 0",
+				`spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0`,
+			},
+			"on delete": {
+				"spec/updateStrategy/type = OnDelete",
+				`spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy 'RollingUpdate'`,
+			},
 			"retention": {"spec/persistentVolumeClaimRetentionPolicy = {whenDeleted: A, whenScaled: B}", `
 				spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "A": supported values: "Delete", "Retain"
 				spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "B": supported values: "Delete", "Retain"`},
-			"restart policy":          {"spec/template/spec/restartPolicy = Never", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
-			"claim templates go free": {"spec/volumeClaimTemplates/0/spec = {}", ``},
+			"restart policy": {
+				"spec/template/spec/restartPolicy = Never",
+				`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
+			},
+			"claim templates are not checked": {"spec/volumeClaimTemplates/0/spec = {}", ``},
 		},
 		"DaemonSet": {
 			"selector empty": {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for daemonset`},
@@ -92,9 +142,18 @@ func TestWorkloads(t *testing.T) {
 				"spec/updateStrategy = {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}",
 				`spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`,
 			},
-			"strategy":       {"spec/updateStrategy/type = X", `spec.updateStrategy.type: Unsupported value: "X": supported values: "OnDelete", "RollingUpdate"`},
-			"restart policy": {"spec/template/spec/restartPolicy = Never", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
-			"host network":   {"spec/template/spec/containers/0/ports/0/hostPort = 9101", "spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 9100: must match `hostPort` when `hostNetwork` is true"},
+			"strategy": {
+				"spec/updateStrategy/type = X",
+				`spec.updateStrategy.type: Unsupported value: "X": supported values: "OnDelete", "RollingUpdate"`,
+			},
+			"restart policy": {
+				"spec/template/spec/restartPolicy = Never",
+				`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
+			},
+			"host network": {
+				"spec/template/spec/containers/0/ports/0/hostPort = 9101",
+				"spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 9100: must match `hostPort` when `hostNetwork` is true",
+			},
 		},
 		"ReplicationController": {
 			"template missing": {"spec/template =", `spec.template: Required value`},
@@ -120,7 +179,13 @@ func TestWorkloads(t *testing.T) {
 func TestJobs(t *testing.T) {
 	const negative = "must be greater than or equal to 0"
 	edits{
-		"counts": {"spec/parallelism = -1\nspec/completions = -1\nspec/activeDeadlineSeconds = -1\nspec/backoffLimit = -1\nspec/backoffLimitPerIndex = -1\nspec/maxFailedIndexes = -1\nspec/ttlSecondsAfterFinished = -1", `
+		"counts": {"spec/parallelism = -1\n" +
+			"spec/completions = -1\n" +
+			"spec/activeDeadlineSeconds = -1\n" +
+			"spec/backoffLimit = -1\n" +
+			"spec/backoffLimitPerIndex = -1\n" +
+			"spec/maxFailedIndexes = -1\n" +
+			"spec/ttlSecondsAfterFinished = -1", `
 			spec.parallelism: Invalid value: -1: ` + negative + `
 			spec.completions: Invalid value: -1: ` + negative + `
 			spec.activeDeadlineSeconds: Invalid value: -1: ` + negative + `
@@ -128,59 +193,135 @@ func TestJobs(t *testing.T) {
 			spec.backoffLimitPerIndex: Invalid value: -1: ` + negative + `
 			spec.maxFailedIndexes: Invalid value: -1: ` + negative + `
 			spec.ttlSecondsAfterFinished: Invalid value: -1: ` + negative},
-		"restart policy": {"spec/template/spec/restartPolicy = Always\nspec/podFailurePolicy =", `spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`},
+		"restart policy": {
+			"spec/template/spec/restartPolicy = Always\nspec/podFailurePolicy =",
+			`spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`,
+		},
 		"failure policy and restarts": {
 			"spec/template/spec/restartPolicy = OnFailure",
 			`spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified`,
 		},
-		"failure rules":   {"spec/podFailurePolicy = {rules: []}", `spec.podFailurePolicy.rules: Required value`},
-		"too many rules":  {"spec/podFailurePolicy/rules = [" + strings.Repeat("{action: Ignore, onExitCodes: {operator: In, values: [1]}},", 21) + "]", `spec.podFailurePolicy.rules: Too many: 21: must have at most 20 items`},
-		"failure action":  {"spec/podFailurePolicy/rules/0/action = X", `spec.podFailurePolicy.rules[0].action: Unsupported value: "X": supported values: "Count", "FailIndex", "FailJob", "Ignore"`},
-		"failure by both": {"spec/podFailurePolicy/rules/0/onPodConditions = [{type: a}]", `spec.podFailurePolicy.rules[0]: Invalid value: specifying both OnExitCodes and OnPodConditions is not supported`},
-		"failure by none": {"spec/podFailurePolicy/rules/0/onExitCodes =", `spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required`},
-		"fail index":      {"spec/backoffLimitPerIndex =", `spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set`},
-		"replacement":     {"spec/podReplacementPolicy = TerminatingOrFailed", `spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"`},
-		"indexed":         {"spec/completions =", `spec.completions: Required value: when completion mode is Indexed`},
-		"wide":            {"spec/parallelism = 100001", `spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed`},
+		"failure rules": {"spec/podFailurePolicy = {rules: []}", `spec.podFailurePolicy.rules: Required value`},
+		"too many rules": {
+			"spec/podFailurePolicy/rules = [" + strings.Repeat("{action: Ignore, onExitCodes: {operator: In, values: [1]}},", 21) + "]",
+			`spec.podFailurePolicy.rules: Too many: 21: must have at most 20 items`,
+		},
+		"failure action": {
+			"spec/podFailurePolicy/rules/0/action = X",
+			`spec.podFailurePolicy.rules[0].action: Unsupported value: "X": supported values: "Count", "FailIndex", "FailJob", "Ignore"`,
+		},
+		"failure by both": {
+			"spec/podFailurePolicy/rules/0/onPodConditions = [{type: a}]",
+			`spec.podFailurePolicy.rules[0]: Invalid value: specifying both OnExitCodes and OnPodConditions is not supported`,
+		},
+		"failure by none": {
+			"spec/podFailurePolicy/rules/0/onExitCodes =",
+			`spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required`,
+		},
+		"fail index": {
+			"spec/backoffLimitPerIndex =",
+			`spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set`,
+		},
+		"replacement": {
+			"spec/podReplacementPolicy = TerminatingOrFailed",
+			`spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"`,
+		},
+		"indexed": {"spec/completions =", `spec.completions: Required value: when completion mode is Indexed`},
+		"many parallel pods": {
+			"spec/parallelism = 100001",
+			`spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed`,
+		},
 		"not indexed": {"spec/completionMode = NonIndexed\nspec/successPolicy = {rules: [{succeededCount: 1}]}", `
 			spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode
 			spec.maxFailedIndexes: Invalid value: 2: requires indexed completion mode
 			spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode`},
-		"mode":            {"spec/completionMode = X\nspec/backoffLimitPerIndex =\nspec/maxFailedIndexes =\nspec/podFailurePolicy =", `spec.completionMode: Unsupported value: "X": supported values: "Indexed", "NonIndexed"`},
-		"name and index":  {"metadata/name = " + strings.Repeat("a", 62), `metadata.name: Invalid value: "` + strings.Repeat("a", 62) + `": will not able to create pod with invalid DNS hostname: ` + strings.Repeat("a", 62) + `-4`},
+		"mode": {
+			"spec/completionMode = X\nspec/backoffLimitPerIndex =\nspec/maxFailedIndexes =\nspec/podFailurePolicy =",
+			`spec.completionMode: Unsupported value: "X": supported values: "Indexed", "NonIndexed"`,
+		},
+		"name and index": {
+			"metadata/name = " + strings.Repeat("a", 62),
+			`metadata.name: Invalid value: "` + strings.Repeat(
+				"a", 62,
+			) + `": will not able to create pod with invalid DNS hostname: ` + strings.Repeat("a", 62) + `-4`,
+		},
 		"manual selector": {"spec/manualSelector = true", `spec.selector: Required value`},
-		"own selector":    {"spec/manualSelector = true\nspec/selector = {matchLabels: {a: b}}", `spec.template.metadata.labels: Invalid value: null: ` + mismatch},
+		"manual selector does not match": {
+			"spec/manualSelector = true\nspec/selector = {matchLabels: {a: b}}",
+			`spec.template.metadata.labels: Invalid value: null: ` + mismatch,
+		},
 	}.run(t, "Job")
 }
 
 func TestCronJobs(t *testing.T) {
 	edits{
 		"schedule missing": {"spec/schedule =", `spec.schedule: Required value`},
-		"few fields":       {"spec/schedule = 0 0 *", `spec.schedule: Invalid value: "0 0 *": expected exactly 5 fields, found 3: [0 0 *]`},
-		"above maximum":    {"spec/schedule = '60 * * * *'", `spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60`},
-		"below minimum":    {"spec/schedule = '0 0 0 * *'", `spec.schedule: Invalid value: "0 0 0 * *": beginning of range (0) below minimum (1): 0`},
-		"backwards":        {"spec/schedule = '0 0 * * fri-mon'", `spec.schedule: Invalid value: "0 0 * * fri-mon": beginning of range (5) beyond end of range (1): fri-mon`},
-		"step":             {"spec/schedule = '*/0 * * * *'", `spec.schedule: Invalid value: "*/0 * * * *": step of range should be a positive number: */0`},
-		"no number":        {"spec/schedule = 'a * * * *'", `spec.schedule: Invalid value: "a * * * *": failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax`},
-		"negative":         {"spec/schedule = '*/-1 * * * *'", `spec.schedule: Invalid value: "*/-1 * * * *": negative number (-1) not allowed: -1`},
-		"hyphens":          {"spec/schedule = '1-2-3 * * * *'", `spec.schedule: Invalid value: "1-2-3 * * * *": too many hyphens: 1-2-3`},
-		"slashes":          {"spec/schedule = '*/1/2 * * * *'", `spec.schedule: Invalid value: "*/1/2 * * * *": too many slashes: */1/2`},
-		"descriptor":       {"spec/schedule = '@fortnightly'", `spec.schedule: Invalid value: "@fortnightly": unrecognized descriptor: @fortnightly`},
-		"duration":         {"spec/schedule = '@every day'", `spec.schedule: Invalid value: "@every day": failed to parse duration @every day: time: invalid duration "day"`},
-		"daily is fine":    {"spec/schedule = '@daily'", ``},
-		"every is fine":    {"spec/schedule = '@every 1h30m'", ``},
-		"zone in schedule": {"spec/schedule = TZ=UTC 0 * * * *\nspec/timeZone =", `spec.schedule: Invalid value: "TZ=UTC 0 * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead`},
-		"zone twice":       {"spec/schedule = CRON_TZ=UTC 0 * * * *", `spec.schedule: Invalid value: "CRON_TZ=UTC 0 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule`},
-		"zone":             {"spec/timeZone = Nowhere/Town", `spec.timeZone: Invalid value: "Nowhere/Town": unknown time zone Nowhere/Town`},
-		"zone empty":       {"spec/timeZone = ''", `spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string`},
-		"zone local":       {"spec/timeZone = Local", `spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones`},
+		"too few fields":   {"spec/schedule = 0 0 *", `spec.schedule: Invalid value: "0 0 *": expected exactly 5 fields, found 3: [0 0 *]`},
+		"above maximum": {
+			"spec/schedule = '60 * * * *'",
+			`spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60`,
+		},
+		"below minimum": {
+			"spec/schedule = '0 0 0 * *'",
+			`spec.schedule: Invalid value: "0 0 0 * *": beginning of range (0) below minimum (1): 0`,
+		},
+		"range backwards": {
+			"spec/schedule = '0 0 * * fri-mon'",
+			`spec.schedule: Invalid value: "0 0 * * fri-mon": beginning of range (5) beyond end of range (1): fri-mon`,
+		},
+		"step": {
+			"spec/schedule = '*/0 * * * *'",
+			`spec.schedule: Invalid value: "*/0 * * * *": step of range should be a positive number: */0`,
+		},
+		"no number": {
+			"spec/schedule = 'a * * * *'",
+			`spec.schedule: Invalid value: "a * * * *": failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax`,
+		},
+		"negative": {
+			"spec/schedule = '*/-1 * * * *'",
+			`spec.schedule: Invalid value: "*/-1 * * * *": negative number (-1) not allowed: -1`,
+		},
+		"hyphens": {"spec/schedule = '1-2-3 * * * *'", `spec.schedule: Invalid value: "1-2-3 * * * *": too many hyphens: 1-2-3`},
+		"slashes": {"spec/schedule = '*/1/2 * * * *'", `spec.schedule: Invalid value: "*/1/2 * * * *": too many slashes: */1/2`},
+		"descriptor": {
+			"spec/schedule = '@fortnightly'",
+			`spec.schedule: Invalid value: "@fortnightly": unrecognized descriptor: @fortnightly`,
+		},
+		"duration": {
+			"spec/schedule = '@every day'",
+			`spec.schedule: Invalid value: "@every day": failed to parse duration @every day: time: invalid duration "day"`,
+		},
+		"@daily": {"spec/schedule = '@daily'", ``},
+		"@every": {"spec/schedule = '@every 1h30m'", ``},
+		"zone in schedule": {
+			"spec/schedule = TZ=UTC 0 * * * *\nspec/timeZone =",
+			`spec.schedule: Invalid value: "TZ=UTC 0 * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead`,
+		},
+		"zone twice": {
+			"spec/schedule = CRON_TZ=UTC 0 * * * *",
+			`spec.schedule: Invalid value: "CRON_TZ=UTC 0 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule`,
+		},
+		"zone":       {"spec/timeZone = Nowhere/Town", `spec.timeZone: Invalid value: "Nowhere/Town": unknown time zone Nowhere/Town`},
+		"zone empty": {"spec/timeZone = ''", `spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string`},
+		"zone local": {
+			"spec/timeZone = Local",
+			`spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones`,
+		},
 		"counts": {"spec/startingDeadlineSeconds = -1\nspec/successfulJobsHistoryLimit = -1\nspec/failedJobsHistoryLimit = -1", `
 			spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0
 			spec.successfulJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0
 			spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0`},
-		"concurrency":    {"spec/concurrencyPolicy = X", `spec.concurrencyPolicy: Unsupported value: "X": supported values: "Allow", "Forbid", "Replace"`},
-		"restart policy": {"spec/jobTemplate/spec/template/spec/restartPolicy =", `spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`},
-		"selector": {"spec/jobTemplate/spec/selector = {matchLabels: {a: b}}\nspec/jobTemplate/spec/manualSelector = true\nspec/jobTemplate/spec/template/metadata = {labels: {a: b}}", `
+		"concurrency": {
+			"spec/concurrencyPolicy = X",
+			`spec.concurrencyPolicy: Unsupported value: "X": supported values: "Allow", "Forbid", "Replace"`,
+		},
+		"restart policy": {
+			"spec/jobTemplate/spec/template/spec/restartPolicy =",
+			`spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`,
+		},
+		"selector": {"spec/jobTemplate/spec/selector = {matchLabels: {a: b}}\n" +
+			"spec/jobTemplate/spec/manualSelector = true\n" +
+			"spec/jobTemplate/spec/template/metadata = {labels: {a: b}}", `
 			spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: ` + "`selector` will be auto-generated" + `
 			spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"`},
 	}.run(t, "CronJob")
