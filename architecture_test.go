@@ -23,7 +23,8 @@ const module = "holdfast.dev/holdfast"
 // package below another counts as its parent.
 var order = []string{
 	"value", "schema", "skeleton", "immutability", "ownership", "parameters",
-	"definition", "native", "projection", "operator", "access", "node", "lifecycle", "manager", "generate",
+	"definition", "native", "projection", "broadcast", "connection", "reconcile",
+	"operator", "access", "node", "lifecycle", "manager", "generate",
 	"apiserver", "cli",
 	"cmd",
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"holdfast.dev/holdfast/broadcast"
 )
 
 const (
@@ -37,8 +39,8 @@ type presence struct {
 	// since is when the outage began, and cause its first error.
 	since time.Time
 	cause error
-	// changed is closed when any of this changes.
-	changed chan struct{}
+	// changed is sent when any of this changes.
+	changed broadcast.Signal
 }
 
 // serverState is what is known about the server.
@@ -63,7 +65,7 @@ type turn struct {
 }
 
 func newPresence(tell func(line string)) *presence {
-	return &presence{tell: tell, changed: make(chan struct{})}
+	return &presence{tell: tell}
 }
 
 // wait returns when a request may be sent. During an outage it blocks if ctx is from
@@ -86,7 +88,7 @@ func (p *presence) wait(ctx context.Context) (turn, error) {
 			defer p.mu.Unlock()
 			return turn{}, fmt.Errorf("the server is away since %s: %w", p.since.Format(time.TimeOnly), p.cause)
 		}
-		changed := p.changed
+		changed := p.changed.Next()
 		if p.trying {
 			due = lastTry // the result of the running probe wakes this request up
 		}
@@ -173,6 +175,5 @@ func (p *presence) doubt() {
 func (p *presence) become(state serverState) {
 	p.state, p.trying = state, false
 	p.turns++
-	close(p.changed)
-	p.changed = make(chan struct{})
+	p.changed.Send()
 }

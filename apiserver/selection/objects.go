@@ -62,7 +62,7 @@ func (o *ObjectStream) Replace(objs []runtime.Object, version uint64) {
 	}
 	o.k.known = true
 	o.s.synced(o.k)
-	o.s.moveOn()
+	o.s.moved.Send()
 }
 
 // Change is one change of one object.
@@ -79,7 +79,7 @@ func (o *ObjectStream) Change(event watch.EventType, obj runtime.Object, version
 		c = change{gone: changed, version: version}
 	}
 	o.s.objectIs(o.k, cache.MetaObjectToName(changed), c)
-	o.s.moveOn()
+	o.s.moved.Send()
 }
 
 // Progress says that there is no other change up to a version.
@@ -87,7 +87,7 @@ func (o *ObjectStream) Progress(version uint64) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
-	o.s.moveOn()
+	o.s.moved.Send()
 }
 
 // change is what an object is after it, or was when it went.

@@ -74,7 +74,7 @@ func (s *Selection) podsMoved(version uint64, change func() []node.Change) {
 			s.synced(k)
 		}
 	}
-	s.moveOn()
+	s.moved.Send()
 }
 
 // used enters what a change of a pod brings into a node's selection, or takes

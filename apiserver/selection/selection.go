@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/access/node"
+	"holdfast.dev/holdfast/broadcast"
 )
 
 // Kind is a kind of objects to select from.
@@ -34,8 +35,8 @@ type Selection struct {
 	index *node.Index
 	pods  stream
 	kinds map[string]*selected
-	// moved is closed, and replaced, when a stream moves on.
-	moved chan struct{}
+	// moved is sent when a stream moves on.
+	moved broadcast.Signal
 }
 
 // selected is what is selected from one kind.
@@ -54,7 +55,7 @@ type selected struct {
 // New returns a selection over the kinds that keeps the index, which nobody
 // else may change.
 func New(index *node.Index, kinds ...Kind) *Selection {
-	s := &Selection{index: index, kinds: map[string]*selected{}, moved: make(chan struct{})}
+	s := &Selection{index: index, kinds: map[string]*selected{}}
 	for _, kind := range kinds {
 		s.kinds[kind.Resource] = &selected{
 			Kind:    kind,
@@ -88,10 +89,4 @@ func (s *Selection) synced(k *selected) {
 		return
 	}
 	k.history.begun, k.history.horizon = true, max(s.pods.version, k.version)
-}
-
-// moveOn wakes up who waits for a stream.
-func (s *Selection) moveOn() {
-	close(s.moved)
-	s.moved = make(chan struct{})
 }

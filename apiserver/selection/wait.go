@@ -25,7 +25,7 @@ func (s *Selection) wait(ctx context.Context, k *selected, version uint64) error
 	defer tick.Stop()
 	s.mu.Lock()
 	for !s.reached(k, version) {
-		moved, asks := s.moved, s.toAsk(k)
+		moved, asks := s.moved.Next(), s.toAsk(k)
 		s.mu.Unlock()
 		for _, ask := range asks {
 			// A stream that is just being opened anew says how far it is by itself.
