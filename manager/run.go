@@ -9,11 +9,10 @@ import (
 	"net/http"
 	"sync"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/operator/controller"
 	"holdfast.dev/holdfast/operator/enforcement"
@@ -63,38 +62,27 @@ func Run(ctx context.Context, config Config) error {
 	if config.Client == nil || config.Webhook == nil {
 		return errors.New("manager: a client and a listener are required")
 	}
-	client := rest.CopyConfig(config.Client)
-	client.UserAgent = Name
-	client.QPS, client.RateLimiter = -1, nil
-	connection, err := rest.HTTPClientFor(client)
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: Name})
 	if err != nil {
 		return fmt.Errorf("client of the manager: %w", err)
 	}
-	defer utilnet.CloseIdleConnectionsFor(connection.Transport)
-	typed, err := kubernetes.NewForConfigAndClient(client, connection)
-	if err != nil {
-		return fmt.Errorf("client of the manager: %w", err)
-	}
-	untyped, err := dynamic.NewForConfigAndClient(client, connection)
-	if err != nil {
-		return fmt.Errorf("client of the manager: %w", err)
-	}
-	builtIn, err := BuiltIn(ctx, typed.Discovery().RESTClient())
+	defer server.Close()
+	builtIn, err := BuiltIn(ctx, server.Discovery.RESTClient())
 	if err != nil {
 		return err
 	}
 	if builtIn {
 		return ErrBuiltIn
 	}
-	keys, err := openKeys(ctx, config, typed)
+	keys, err := openKeys(ctx, config, server.Typed)
 	if err != nil {
 		return err
 	}
 	reviews := &http.Server{
-		Handler:   enforcement.NewWebhook(enforcement.LiveVersions(untyped)),
+		Handler:   enforcement.NewWebhook(enforcement.LiveVersions(server.Dynamic)),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.certificate},
 	}
-	return run(ctx, parts{config: config, client: typed, keys: keys, reviews: reviews, health: healthServer()})
+	return run(ctx, parts{config: config, client: server.Typed, keys: keys, reviews: reviews, health: healthServer()})
 }
 
 // parts are the parts of a running manager.

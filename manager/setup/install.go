@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/operator/api"
 )
@@ -37,18 +38,11 @@ type Outcome struct {
 // New returns an Installer for the cluster of a config, which needs the rights of an
 // administrator. The config is copied.
 func New(config *rest.Config) (*Installer, error) {
-	// The installer makes few requests, which need no rate limit.
-	config = rest.CopyConfig(config)
-	config.QPS, config.RateLimiter = -1, nil
-	typed, err := kubernetes.NewForConfig(config)
+	server, err := connection.Open(config, connection.Options{})
 	if err != nil {
 		return nil, err
 	}
-	untyped, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &Installer{typed: typed, dynamic: untyped}, nil
+	return &Installer{typed: server.Typed, dynamic: server.Dynamic}, nil
 }
 
 // Install applies all objects and reports the outcome of each. On a cluster that has operator
