@@ -10,6 +10,8 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 // defaultAccount is the ServiceAccount of pods that name none.
@@ -21,8 +23,8 @@ type accounts struct {
 	standing
 }
 
-func newAccounts(c *clients) *accounts {
-	return &accounts{typed: c.typed, standing: standing{object: defaultAccount}}
+func newAccounts(c *connection.Connection) *accounts {
+	return &accounts{typed: c.Typed, standing: standing{object: defaultAccount}}
 }
 
 func (*accounts) name() string { return "service accounts" }

@@ -2,31 +2,27 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
-	// workers reconcile objects of one controller at the same time.
+	// workers is the number of objects that one controller reconciles at the same
+	// time.
 	workers = 4
 
-	// An object that is not done is looked at again after firstRetry, then after
-	// twice as long each time.
+	// An object that is not done is retried after firstRetry, then after twice as
+	// long each time, up to lastRetry.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 10 * time.Second
 )
-
-// errNotYet is returned by reconcile when nothing went wrong and there is more
-// to wait for.
-var errNotYet = errors.New("not yet")
 
 // controller keeps one promise about the objects in the cluster.
 type controller interface {
@@ -34,28 +30,25 @@ type controller interface {
 	name() string
 	// watch has enqueue called for every object that may need work.
 	watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error
-	// reconcile does what is missing for one object, which may be gone. It is
-	// called again after the duration, if there is one, and after an error with
-	// a growing delay; never twice at a time for one name.
+	// reconcile does what is missing for one object, which may be deleted already.
+	// It is called again after the returned duration, if that is positive. After an
+	// error it is called again with a growing delay. It is never called twice at the
+	// same time for one name.
 	reconcile(ctx context.Context, name cache.ObjectName) (time.Duration, error)
 }
 
-// runControllers runs every controller until ctx ends and all of them stopped.
+// runControllers runs every controller until ctx ends. It returns when all of them
+// have stopped.
 func runControllers(ctx context.Context, factory informers.SharedInformerFactory, controllers []controller) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait() // runs last: every queue is shut down before
+	defer running.Wait()
+	defer cancel()
 	for _, c := range controllers {
-		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry)
-		queue := workqueue.NewTypedRateLimitingQueue(limiter)
-		defer queue.ShutDown()
-		if err := c.watch(factory, queue.Add); err != nil {
+		loop := newLoop(c)
+		running.Go(func() { loop.Run(ctx) })
+		if err := c.watch(factory, loop.Add); err != nil {
 			return fmt.Errorf("controller of %s: %w", c.name(), err)
-		}
-		for range workers {
-			running.Go(func() {
-				for next(ctx, c, queue) {
-				}
-			})
 		}
 	}
 	factory.StartWithContext(ctx)
@@ -63,28 +56,18 @@ func runControllers(ctx context.Context, factory informers.SharedInformerFactory
 	return nil
 }
 
-// next reconciles the next object in the queue; false means that the queue is
-// shut down.
-func next(ctx context.Context, c controller, queue workqueue.TypedRateLimitingInterface[cache.ObjectName]) bool {
-	name, shutdown := queue.Get()
-	if shutdown {
-		return false
-	}
-	defer queue.Done(name)
-	after, err := c.reconcile(ctx, name)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		// A conflict is the answer to a view that was a moment old.
-		if !errors.Is(err, errNotYet) && !apierrors.IsConflict(err) {
+func newLoop(c controller) *reconcile.Loop[cache.ObjectName] {
+	return reconcile.New(reconcile.Config[cache.ObjectName]{
+		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry,
+		Reconcile: func(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
+			after, err := c.reconcile(ctx, name)
+			if err != nil {
+				return reconcile.Result{}, err
+			}
+			return reconcile.Result{After: after}, nil
+		},
+		Log: func(_ context.Context, name cache.ObjectName, err error) {
 			klog.ErrorS(err, "will be tried again", "controller", c.name(), "object", name)
-		}
-		queue.AddRateLimited(name)
-	default:
-		queue.Forget(name)
-		if after > 0 {
-			queue.AddAfter(name, after)
-		}
-	}
-	return true
+		},
+	})
 }

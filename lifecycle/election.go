@@ -2,19 +2,17 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 const (
@@ -46,20 +44,22 @@ type Election struct {
 // replicas when lead has returned, and returns nil; its errors are those of an
 // election that cannot work, and those of lead.
 func Lead(ctx context.Context, election Election, lead func(context.Context) error) error {
-	if election.Client == nil {
-		return errors.New("client of the election: required")
-	}
 	if election.Identity == "" {
 		var err error
 		if election.Identity, err = randomIdentity(); err != nil {
 			return err
 		}
 	}
-	candidate, err := newCandidate(election)
+	server, err := connection.Open(election.Client, connection.Options{UserAgent: election.Name, Timeout: leaseTimeout})
 	if err != nil {
-		return err
+		return fmt.Errorf("client of the election: %w", err)
 	}
-	defer candidate.close()
+	defer server.Close()
+	candidate := &candidate{lock: &ownLease{Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: election.Namespace, Name: election.Name},
+		Client:     server.Typed.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: election.Identity},
+	}}}
 	for ctx.Err() == nil {
 		if err := candidate.stand(ctx, lead); err != nil {
 			return err
@@ -77,31 +77,7 @@ func randomIdentity() (string, error) {
 }
 
 // candidate stands for election under one identity.
-type candidate struct {
-	http *http.Client
-	lock resourcelock.Interface
-}
-
-func newCandidate(election Election) (*candidate, error) {
-	config := rest.CopyConfig(election.Client)
-	config.UserAgent = election.Name
-	config.Timeout = leaseTimeout
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("client of the election: %w", err)
-	}
-	client, err := kubernetes.NewForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("client of the election: %w", err)
-	}
-	return &candidate{http: httpClient, lock: &ownLease{Interface: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: election.Namespace, Name: election.Name},
-		Client:     client.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: election.Identity},
-	}}}, nil
-}
-
-func (c *candidate) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
+type candidate struct{ lock resourcelock.Interface }
 
 // stand waits for the lease and calls lead with a context that ends with the
 // lease or with ctx. It gives the lease back after lead has returned, so that

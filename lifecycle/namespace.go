@@ -12,6 +12,9 @@ import (
 	"k8s.io/client-go/informers"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // namespaces empties terminating namespaces and lets them go.
@@ -20,10 +23,10 @@ type namespaces struct {
 	content content
 }
 
-func newNamespaces(c *clients) *namespaces {
+func newNamespaces(c *connection.Connection) *namespaces {
 	return &namespaces{
-		client:  c.typed.CoreV1().Namespaces(),
-		content: content{metadata: c.metadata, discovery: c.discovery},
+		client:  c.Typed.CoreV1().Namespaces(),
+		content: content{metadata: c.Metadata, discovery: c.Discovery},
 	}
 }
 
@@ -81,7 +84,7 @@ func (n *namespaces) reconcile(ctx context.Context, name cache.ObjectName) (time
 	// Creations that were let in before the namespace was marked may land after
 	// the deletion of their kind; so what held something is looked at once more.
 	if !found.empty {
-		return 0, errNotYet
+		return 0, reconcile.ErrNotYet
 	}
 	return 0, n.release(ctx, ns)
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 // nodeSilence is how old the Lease of a node gets before its pods are taken to
@@ -25,10 +27,10 @@ type pods struct {
 	store cache.Store
 }
 
-func newPods(c *clients) *pods {
+func newPods(c *connection.Connection) *pods {
 	return &pods{
-		typed: c.typed,
-		nodes: c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")),
+		typed: c.Typed,
+		nodes: c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")),
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/lifecycle/quota"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // quotaAttempts is how often a status is written at once when somebody else was
@@ -31,8 +33,8 @@ type quotas struct {
 	measured map[schema.GroupResource]cache.SharedIndexInformer
 }
 
-func newQuotas(c *clients, ledger *quota.Ledger) *quotas {
-	return &quotas{typed: c.typed, ledger: ledger}
+func newQuotas(c *connection.Connection, ledger *quota.Ledger) *quotas {
+	return &quotas{typed: c.Typed, ledger: ledger}
 }
 
 func (*quotas) name() string { return "quotas" }
@@ -131,7 +133,7 @@ func (q *quotas) reconcile(ctx context.Context, name cache.ObjectName) (time.Dur
 		}
 		live = true
 	}
-	return 0, errNotYet
+	return 0, reconcile.ErrNotYet
 }
 
 // read is a quota as it is now, nil if it is gone; that will be seen.
@@ -148,7 +150,7 @@ func (q *quotas) objects(namespace string) ([]quota.Object, error) {
 	var objects []quota.Object
 	for _, informer := range q.measured {
 		if !informer.HasSynced() {
-			return nil, errNotYet
+			return nil, reconcile.ErrNotYet
 		}
 		found, err := informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 		if err != nil {
@@ -196,5 +198,5 @@ func notYet(r quota.Reckoning) error {
 	if r.Complete {
 		return nil
 	}
-	return errNotYet
+	return reconcile.ErrNotYet
 }

@@ -12,6 +12,8 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 // rootCAName is the ConfigMap that the token volume of every pod includes.
@@ -24,9 +26,9 @@ type rootCAs struct {
 	standing
 }
 
-func newRootCAs(c *clients, ca []byte) *rootCAs {
+func newRootCAs(c *connection.Connection, ca []byte) *rootCAs {
 	return &rootCAs{
-		typed:    c.typed,
+		typed:    c.Typed,
 		data:     map[string]string{corev1.ServiceAccountRootCAKey: string(ca)},
 		standing: standing{object: rootCAName},
 	}

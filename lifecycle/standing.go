@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // standing watches the object of one name that every active namespace has.
@@ -52,7 +54,7 @@ func (s *standing) watch(factory informers.SharedInformerFactory, enqueue func(c
 func (s *standing) in(namespace string) (obj any, wanted bool, err error) {
 	// What is not read yet is not missing.
 	if !s.objects.HasSynced() {
-		return nil, false, errNotYet
+		return nil, false, reconcile.ErrNotYet
 	}
 	found, exists, err := s.namespaces.GetStore().GetByKey(namespace)
 	if err != nil || !exists {

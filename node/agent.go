@@ -14,8 +14,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // Config configures an agent.
@@ -73,7 +74,7 @@ type Agent struct {
 	resolver *resolver
 	watches  watchCounter
 	pods     cache.SharedIndexInformer
-	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	loop     *reconcile.Loop[cache.ObjectName]
 	events   record.EventRecorder
 	metrics  *metrics
 
@@ -223,7 +224,7 @@ func (a *Agent) podsUsing(ref Ref) []cache.ObjectName {
 // enqueueUsers enqueues every pod that references an object.
 func (a *Agent) enqueueUsers(ref Ref) {
 	for _, pod := range a.podsUsing(ref) {
-		a.queue.Add(pod)
+		a.loop.Add(pod)
 	}
 }
 

@@ -89,7 +89,7 @@ func (a *Agent) sweep() error {
 	known := map[types.UID]bool{}
 	for uid, record := range a.records {
 		known[uid] = true
-		a.queue.Add(record.podName())
+		a.loop.Add(record.podName())
 	}
 	a.mu.Unlock()
 	for _, obj := range a.pods.GetIndexer().List() {
@@ -105,7 +105,7 @@ func (a *Agent) sweep() error {
 			known[pod.UID] = true
 			a.setRecord(a.copyRecord(name, pod.UID))
 		}
-		a.queue.Add(name)
+		a.loop.Add(name)
 	}
 	// The remaining directories and damaged records belong to pods that no longer
 	// exist.

@@ -181,7 +181,7 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		}
 		problems = append(problems, fmt.Sprintf("volume %s: %v", volume.Name, err))
 	}
-	if len(failed) == 0 || a.queue.NumRequeues(name) >= reportAfterFailures {
+	if len(failed) == 0 || a.loop.Retries(name) >= reportAfterFailures {
 		failed = append(failed, a.report(ctx, pod, problems))
 	}
 	return result, errors.Join(failed...)

@@ -15,15 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
-	// workers look at pods at the same time.
+	// workers is the number of pods that are reconciled at the same time.
 	workers = 4
-	// A pod that is not done is looked at again after firstRetry, then after
-	// twice as long each time, and up to half as long more by chance.
+	// A pod that is not done is retried after firstRetry, then after twice as long
+	// each time, up to lastRetry. The jitter keeps many agents from sending their
+	// retries to the server at the same moment.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	jitter     = 0.5
@@ -31,9 +33,11 @@ const (
 
 // work watches pods and objects and syncs the volumes of all pods, until ctx ends.
 func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
-	limiter := jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry)}
-	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Clock: a.Clock})
-	defer a.queue.ShutDown()
+	a.loop = reconcile.New(reconcile.Config[cache.ObjectName]{
+		Reconcile: a.reconcile, Log: a.logRetry,
+		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry, Jitter: jitter, Clock: a.Clock,
+	})
+	defer a.loop.ShutDown()
 	if err := a.watchPods(); err != nil {
 		return err
 	}
@@ -53,13 +57,7 @@ func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 	if err := a.sweep(); err != nil {
 		return fmt.Errorf("node agent: %w", err)
 	}
-	for range workers {
-		running.Go(func() {
-			for a.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
+	a.loop.Run(ctx)
 	return nil
 }
 
@@ -80,7 +78,7 @@ func (a *Agent) watchPods() error {
 	a.pods = cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
 	enqueue := func(obj any) {
 		if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
-			a.queue.Add(key)
+			a.loop.Add(key)
 		}
 	}
 	if err := a.pods.SetTransform(shrink); err != nil {
@@ -135,38 +133,15 @@ func (a *Agent) detect(ctx context.Context) bool {
 	}
 }
 
-func (a *Agent) next(ctx context.Context) bool {
-	name, shutdown := a.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer a.queue.Done(name)
-	if ctx.Err() != nil {
-		return true
-	}
+// reconcile brings the volumes of one pod up to date.
+func (a *Agent) reconcile(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
 	result, err := a.sync(ctx, name)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		klog.FromContext(ctx).V(1).Info("will be tried again", "node", a.Name, "pod", name.String(), "err", err)
-		a.queue.AddRateLimited(name)
-	case result.retry:
-		a.queue.AddRateLimited(name)
-	default:
-		a.queue.Forget(name)
+	if err == nil && result.retry {
+		err = reconcile.ErrNotYet
 	}
-	if result.after > 0 {
-		a.queue.AddAfter(name, result.after)
-	}
-	return true
+	return reconcile.Result{After: result.after}, err
 }
 
-// jittered spreads what would come at the same time from many agents.
-type jittered struct {
-	workqueue.TypedRateLimiter[cache.ObjectName]
-}
-
-// When implements workqueue.TypedRateLimiter.
-func (j jittered) When(name cache.ObjectName) time.Duration {
-	return wait.Jitter(j.TypedRateLimiter.When(name), jitter)
+func (a *Agent) logRetry(ctx context.Context, name cache.ObjectName, err error) {
+	klog.FromContext(ctx).V(1).Info("will be tried again", "node", a.Name, "pod", name.String(), "err", err)
 }

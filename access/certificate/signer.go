@@ -3,7 +3,6 @@ package certificate
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -14,10 +13,10 @@ import (
 	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
 	certificateslisters "k8s.io/client-go/listers/certificates/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
@@ -38,7 +37,7 @@ type Signer struct {
 	client    certificatesclient.CertificateSigningRequestInterface
 	requests  certificateslisters.CertificateSigningRequestLister
 	synced    cache.InformerSynced
-	queue     workqueue.TypedRateLimitingInterface[string]
+	loop      *reconcile.Loop[string]
 }
 
 // NewSigner returns a controller that reads requests from the informer and writes them
@@ -49,14 +48,16 @@ func NewSigner(
 	authority Authority, approver Approver,
 	client certificatesclient.CertificateSigningRequestsGetter, informer certificatesinformers.CertificateSigningRequestInformer,
 ) (*Signer, error) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	s := &Signer{
 		authority: authority, approver: approver, client: client.CertificateSigningRequests(),
-		requests: informer.Lister(), queue: workqueue.NewTypedRateLimitingQueue(limiter),
+		requests: informer.Lister(),
 	}
+	s.loop = reconcile.New(reconcile.Config[string]{
+		Reconcile: s.reconcile, Log: logRetry, FirstRetry: firstRetry, LastRetry: lastRetry,
+	})
 	enqueue := func(obj any) {
 		if csr, ok := obj.(*certificatesv1.CertificateSigningRequest); ok {
-			s.queue.Add(csr.Name)
+			s.loop.Add(csr.Name)
 		}
 	}
 	registration, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -69,84 +70,52 @@ func NewSigner(
 	return s, nil
 }
 
-// Run works until ctx ends; then everything it started has ended too.
-func (s *Signer) Run(ctx context.Context) {
-	var working sync.WaitGroup
-	defer working.Wait()
-	defer s.queue.ShutDown()
-	if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
-		return
-	}
-	working.Go(func() {
-		for s.next(ctx) {
-		}
-	})
-	<-ctx.Done()
+// Run signs requests until ctx ends. It returns when its worker has ended.
+func (s *Signer) Run(ctx context.Context) { s.loop.Run(ctx, s.synced) }
+
+func logRetry(_ context.Context, name string, err error) {
+	klog.ErrorS(err, "will be tried again", "certificateSigningRequest", name)
 }
 
-func (s *Signer) next(ctx context.Context) bool {
-	name, shutdown := s.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer s.queue.Done(name)
-	again, err := s.reconcile(ctx, name, time.Now())
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		// A conflict is the answer to a view that was a moment old.
-		if !apierrors.IsConflict(err) {
-			klog.ErrorS(err, "will be tried again", "certificateSigningRequest", name)
-		}
-		s.queue.AddRateLimited(name)
-	default:
-		s.queue.Forget(name)
-		if again > 0 {
-			s.queue.AddAfter(name, again)
-		}
-	}
-	return true
-}
-
-// reconcile deletes, approves or signs one request, whichever is due. It returns after
-// which time to reconcile the request again; zero means only after a change.
-func (s *Signer) reconcile(ctx context.Context, name string, now time.Time) (time.Duration, error) {
+// reconcile deletes, approves or signs one request, whichever is due.
+func (s *Signer) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
+	now := time.Now()
 	csr, err := s.requests.Get(name)
 	if apierrors.IsNotFound(err) {
-		return 0, nil
+		return reconcile.Result{}, nil
 	}
 	if err != nil {
-		return 0, err
+		return reconcile.Result{}, err
 	}
 	if end := deletionTime(csr, now); !end.After(now) {
 		err := s.client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &csr.UID}})
 		if apierrors.IsNotFound(err) {
-			return 0, nil
+			return reconcile.Result{}, nil
 		}
-		return 0, err
+		return reconcile.Result{}, err
 	}
 	renewal, err := Approve(ctx, s.approver, csr)
 	if err != nil {
-		return 0, err
+		return reconcile.Result{}, err
 	}
 	if renewal != nil {
 		_, err = s.client.UpdateApproval(ctx, name, renewal, metav1.UpdateOptions{})
-		return 0, err
+		return reconcile.Result{}, err
 	}
 	if isRenewal(csr) {
 		// Not allowed yet. Try again later: the binding that allows it may still be
 		// created, and the controller does not watch bindings.
-		return lastRetry, nil
+		return reconcile.Result{After: lastRetry}, nil
 	}
 	signed, err := Sign(s.authority, csr, now)
 	if err != nil {
-		return 0, err
+		return reconcile.Result{}, err
 	}
 	if signed == nil {
-		return deletionTime(csr, now).Sub(now), nil
+		return reconcile.Result{After: deletionTime(csr, now).Sub(now)}, nil
 	}
 	_, err = s.client.UpdateStatus(ctx, signed, metav1.UpdateOptions{})
-	return 0, err
+	return reconcile.Result{}, err
 }
 
 // Sign returns a copy of an approved request with its certificate, or, if Check

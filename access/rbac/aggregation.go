@@ -3,7 +3,6 @@ package rbac
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,8 +14,9 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	rbaclisters "k8s.io/client-go/listers/rbac/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
@@ -30,15 +30,17 @@ type Aggregation struct {
 	client rbacclient.ClusterRolesGetter
 	roles  rbaclisters.ClusterRoleLister
 	synced cache.InformerSynced
-	queue  workqueue.TypedRateLimitingInterface[string]
+	loop   *reconcile.Loop[string]
 }
 
 // NewAggregation returns a controller that reads ClusterRoles from the informer
 // and updates them with the client. Call it before the informer's factory starts.
 // Run may be called once.
 func NewAggregation(client rbacclient.ClusterRolesGetter, informer rbacinformers.ClusterRoleInformer) (*Aggregation, error) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
-	c := &Aggregation{client: client, roles: informer.Lister(), queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+	c := &Aggregation{client: client, roles: informer.Lister()}
+	c.loop = reconcile.New(reconcile.Config[string]{
+		Reconcile: c.reconcile, Log: logRetry, FirstRetry: firstRetry, LastRetry: lastRetry,
+	})
 	registration, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { c.enqueue() },
 		UpdateFunc: func(_, _ any) { c.enqueue() },
@@ -61,45 +63,20 @@ func (c *Aggregation) enqueue() {
 	}
 	for _, role := range roles {
 		if role.AggregationRule != nil {
-			c.queue.Add(role.Name)
+			c.loop.Add(role.Name)
 		}
 	}
 }
 
-// Run works until ctx ends; then everything it started has ended too.
-func (c *Aggregation) Run(ctx context.Context) {
-	var working sync.WaitGroup
-	defer working.Wait()
-	defer c.queue.ShutDown()
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
-		return
-	}
-	working.Go(func() {
-		for c.next(ctx) {
-		}
-	})
-	<-ctx.Done()
+// Run aggregates rules until ctx ends. It returns when its worker has ended.
+func (c *Aggregation) Run(ctx context.Context) { c.loop.Run(ctx, c.synced) }
+
+func (c *Aggregation) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
+	return reconcile.Result{}, c.collect(ctx, name)
 }
 
-func (c *Aggregation) next(ctx context.Context) bool {
-	name, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(name)
-	err := c.collect(ctx, name)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		// A conflict is the answer to a view that was a moment old.
-		if !apierrors.IsConflict(err) {
-			klog.ErrorS(err, "rules are not collected, will be tried again", "clusterRole", name)
-		}
-		c.queue.AddRateLimited(name)
-	default:
-		c.queue.Forget(name)
-	}
-	return true
+func logRetry(_ context.Context, name string, err error) {
+	klog.ErrorS(err, "rules are not collected, will be tried again", "clusterRole", name)
 }
 
 // collect updates the ClusterRole if its rules differ from the aggregated ones.

@@ -12,56 +12,51 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/reconcile"
 )
 
-// work looks after the definitions in the queue, one at a time: names are given
-// out in order.
-func (f *follower) work(ctx context.Context) {
-	for {
-		name, shutdown := f.queue.Get()
-		if shutdown {
-			return
-		}
-		again, err := f.look(ctx, name)
-		switch {
-		case err == nil && !again:
-			f.queue.Forget(name)
-		case err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil:
-			klog.ErrorS(err, "definition is not looked after", "definition", name)
-			fallthrough
-		default:
-			f.queue.AddRateLimited(name)
-		}
-		f.queue.Done(name)
-	}
-}
-
-// look brings the status of a definition up to date, and removes the objects of
-// one that is going. again says that there is more to do.
-func (f *follower) look(ctx context.Context, name string) (again bool, err error) {
+// reconcile brings the status of a definition up to date, and removes the objects of
+// a definition that is being deleted.
+func (f *follower) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
 	f.mu.Lock()
 	seen := f.seen[name]
 	f.mu.Unlock()
 	if seen == nil {
-		return false, nil
+		return reconcile.Result{}, nil
 	}
+	update := f.updateStatus
 	if seen.DeletionTimestamp != nil {
-		return f.finalize(ctx, seen)
+		update = f.finalize
 	}
+	err := update(ctx, seen)
+	if apierrors.IsNotFound(err) {
+		// The definition is deleted already, and the informer has not seen it yet.
+		err = reconcile.ErrNotYet
+	}
+	return reconcile.Result{}, err
+}
+
+func logRetry(_ context.Context, name string, err error) {
+	klog.ErrorS(err, "definition is not looked after", "definition", name)
+}
+
+// updateStatus writes the status of a definition if it changed. A definition that
+// becomes established is served before its status says so.
+func (f *follower) updateStatus(ctx context.Context, seen *definition.CustomResourceDefinition) error {
 	crd := seen.DeepCopy()
 	f.decide(crd)
 	if apiequality.Semantic.DeepEqual(seen.Status, crd.Status) {
-		return false, nil
+		return nil
 	}
 	if !isServed(crd) || isServed(seen) {
-		return false, f.write(ctx, crd)
+		return f.write(ctx, crd)
 	}
 	f.anticipate(crd)
-	if err := f.write(ctx, crd); err != nil {
+	err := f.write(ctx, crd)
+	if err != nil {
 		f.retract(crd)
-		return false, err
 	}
-	return false, nil
+	return err
 }
 
 // decide sets the status that follows from the spec and from the names that

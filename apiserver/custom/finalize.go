@@ -14,18 +14,20 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/reconcile"
 )
 
-// finalize removes the objects of a definition that is going, and lets the
-// definition go when the last of them is gone. Finalizers of objects are
-// honoured: whoever set them may take any time.
-func (f *follower) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) (again bool, err error) {
+// finalize deletes the objects of a definition that is being deleted, and removes
+// the definition's finalizer when the last object is gone. It waits for the
+// finalizers of the objects as long as it takes: until then it returns
+// reconcile.ErrNotYet.
+func (f *follower) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) error {
 	if !slices.Contains(seen.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
-		return false, nil
+		return nil
 	}
 	left, err := f.empty(ctx, seen)
 	if err != nil {
-		return true, err
+		return err
 	}
 	crd := seen.DeepCopy()
 	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Terminating}
@@ -39,10 +41,15 @@ func (f *follower) finalize(ctx context.Context, seen *definition.CustomResource
 			return name == apiextensionsv1.CustomResourceCleanupFinalizer
 		})
 	}
-	if !definition.SetCondition(crd, condition, metav1.Now()) {
-		return left > 0, nil
+	if definition.SetCondition(crd, condition, metav1.Now()) {
+		if err := f.write(ctx, crd); err != nil {
+			return err
+		}
 	}
-	return left > 0, f.write(ctx, crd)
+	if left > 0 {
+		return reconcile.ErrNotYet
+	}
+	return nil
 }
 
 // empty deletes the objects of a definition and says how many are left.

@@ -15,13 +15,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 
+	"holdfast.dev/holdfast/broadcast"
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/reconcile"
 )
 
-// settleTimeout bounds how long a write of a definition waits for its effect.
-const settleTimeout = time.Second
+const (
+	// settleTimeout bounds how long a write of a definition waits for its effect.
+	settleTimeout = time.Second
+
+	// A definition that is not done is retried after firstRetry, then after twice as
+	// long each time, up to lastRetry.
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
 
 // follower follows the definitions in the store: each change is put in force in
 // this server, and then the conditions of the definition are looked after, which
@@ -29,22 +37,24 @@ const settleTimeout = time.Second
 type follower struct {
 	server   *Server
 	informer cache.SharedIndexInformer
-	queue    workqueue.TypedRateLimitingInterface[string]
+	loop     *reconcile.Loop[string]
 
 	// serving is held while what is served changes.
 	serving sync.Mutex
 
 	mu sync.Mutex
-	// seen is what is in force, and changed is closed when that changes.
+	// seen is what is in force, and changed is sent when that changes.
 	seen    map[string]*definition.CustomResourceDefinition
-	changed chan struct{}
+	changed broadcast.Signal
 }
 
 func newFollower(s *Server) *follower {
-	f := &follower{
-		server: s, seen: map[string]*definition.CustomResourceDefinition{}, changed: make(chan struct{}),
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 10*time.Second)),
-	}
+	f := &follower{server: s, seen: map[string]*definition.CustomResourceDefinition{}}
+	// One worker: definitions that want the same name get it in the order in which
+	// they were created.
+	f.loop = reconcile.New(reconcile.Config[string]{
+		Reconcile: f.reconcile, Log: logRetry, Workers: 1, FirstRetry: firstRetry, LastRetry: lastRetry,
+	})
 	store := s.config.Definitions
 	f.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -99,14 +109,10 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	go f.informer.RunWithContext(ctx)
-	go func() {
-		<-ctx.Done()
-		f.queue.ShutDown()
-	}()
+	go f.loop.Run(ctx, registered.HasSynced)
 	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
 		return ctx.Err()
 	}
-	go f.work(ctx)
 	return nil
 }
 
@@ -118,7 +124,7 @@ func (f *follower) put(oldObj, obj any) {
 	}
 	old, _ := oldObj.(*definition.CustomResourceDefinition)
 	f.serve(old, crd)
-	f.queue.Add(crd.Name)
+	f.loop.Add(crd.Name)
 }
 
 // serve serves a definition, tells clients of it, and lets those go on who wait
@@ -186,7 +192,7 @@ func (f *follower) remove(obj any) {
 	f.serving.Unlock()
 	for _, other := range f.all() {
 		if other.Spec.Group == crd.Spec.Group {
-			f.queue.Add(other.Name)
+			f.loop.Add(other.Name)
 		}
 	}
 }
@@ -237,8 +243,7 @@ func (f *follower) note(name string, crd *definition.CustomResourceDefinition) {
 	} else {
 		f.seen[name] = crd
 	}
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.changed.Send()
 }
 
 // settle waits until a written definition is in force, and its names decided.
@@ -247,7 +252,7 @@ func (f *follower) settle(ctx context.Context, written *definition.CustomResourc
 	defer cancel()
 	for {
 		f.mu.Lock()
-		seen, changed := f.seen[written.Name], f.changed
+		seen, changed := f.seen[written.Name], f.changed.Next()
 		f.mu.Unlock()
 		if seen != nil && newer(seen, written) && definition.FindCondition(seen, apiextensionsv1.NamesAccepted) != nil {
 			return

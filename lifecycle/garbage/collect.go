@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // collect does what the owners of an object, or its own deletion, ask for.
@@ -33,7 +35,7 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 		}
 		if found.unseen {
 			// Nobody tells when an owner goes that no watch has shown.
-			return errNotYet
+			return reconcile.ErrNotYet
 		}
 		return nil
 	}

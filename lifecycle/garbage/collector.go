@@ -2,16 +2,15 @@ package garbage
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
@@ -25,9 +24,6 @@ const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = time.Minute
 )
-
-// errNotYet is returned when nothing went wrong and there is more to wait for.
-var errNotYet = errors.New("not yet")
 
 // Config says how the server is reached.
 type Config struct {
@@ -44,7 +40,7 @@ type Config struct {
 type collector struct {
 	config Config
 	graph  *graph
-	queue  workqueue.TypedRateLimitingInterface[types.UID]
+	loop   *reconcile.Loop[types.UID]
 	kinds  kinds
 
 	// known are the kinds of the last look at discovery; only follow uses it.
@@ -60,10 +56,8 @@ type collector struct {
 // Run collects garbage until ctx ends. When it returns, everything it started
 // has ended. Only one may run in a cluster.
 func Run(ctx context.Context, config Config) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](firstRetry, lastRetry)
 	c := &collector{
 		config:     config,
-		queue:      workqueue.NewTypedRateLimitingQueue(limiter),
 		kinds:      kinds{parked: map[types.UID]struct{}{}},
 		defined:    make(chan struct{}, 1),
 		discovered: make(chan struct{}),
@@ -72,10 +66,12 @@ func Run(ctx context.Context, config Config) {
 	if config.Census == nil {
 		c.config.Census = nobody{}
 	}
-	c.graph = newGraph(c.queue.Add, c.config.Census)
+	c.loop = reconcile.New(reconcile.Config[types.UID]{
+		Reconcile: c.reconcile, Log: logRetry, Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry,
+	})
+	c.graph = newGraph(c.loop.Add, c.config.Census)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer c.queue.ShutDown()
 	running.Go(func() {
 		c.follow(ctx)
 		// Their contexts ended with ctx.
@@ -85,34 +81,13 @@ func Run(ctx context.Context, config Config) {
 	})
 	// An owner that was seen need not be asked for.
 	c.waitListed(ctx, listLimit)
-	for range workers {
-		running.Go(func() {
-			for c.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
+	c.loop.Run(ctx)
 }
 
-// next looks at the next object in the queue; false means that the queue is
-// shut down.
-func (c *collector) next(ctx context.Context) bool {
-	uid, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(uid)
-	err := c.collect(ctx, uid)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		// A conflict is the answer to a view that was a moment old.
-		if !errors.Is(err, errNotYet) && !apierrors.IsConflict(err) {
-			klog.ErrorS(err, "will be tried again", "controller", "garbage", "uid", uid)
-		}
-		c.queue.AddRateLimited(uid)
-	default:
-		c.queue.Forget(uid)
-	}
-	return true
+func (c *collector) reconcile(ctx context.Context, uid types.UID) (reconcile.Result, error) {
+	return reconcile.Result{}, c.collect(ctx, uid)
+}
+
+func logRetry(_ context.Context, uid types.UID, err error) {
+	klog.ErrorS(err, "will be tried again", "controller", "garbage", "uid", uid)
 }

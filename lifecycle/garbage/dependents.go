@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // orphansAtOnce bounds the requests under way for the orphans of one owner.
@@ -16,7 +18,7 @@ const orphansAtOnce = 16
 func (c *collector) orphan(ctx context.Context, owner *object) error {
 	// An orphan that is overlooked would be collected.
 	if !c.allListed() {
-		return errNotYet
+		return reconcile.ErrNotYet
 	}
 	detached := map[types.UID]bool{}
 	for {
@@ -40,7 +42,7 @@ func (c *collector) orphan(ctx context.Context, owner *object) error {
 // it any more.
 func (c *collector) await(ctx context.Context, owner *object) error {
 	if !c.allListed() {
-		return errNotYet
+		return reconcile.ErrNotYet
 	}
 	blocking := c.graph.dependents(owner.uid, func(o *object) bool { return o.blocks(owner.uid) })
 	if len(blocking) == 0 {
@@ -48,7 +50,7 @@ func (c *collector) await(ctx context.Context, owner *object) error {
 	}
 	for _, dependent := range blocking {
 		if !dependent.deleting {
-			c.queue.Add(dependent.uid)
+			c.loop.Add(dependent.uid)
 		}
 	}
 	return nil

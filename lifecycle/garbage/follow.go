@@ -77,7 +77,7 @@ func (c *collector) refresh(ctx context.Context) error {
 		m.stop()
 	}
 	for _, uid := range c.kinds.set(found) {
-		c.queue.Add(uid)
+		c.loop.Add(uid)
 	}
 	c.config.Census.Discovered()
 	c.refreshed.Do(func() { close(c.discovered) })

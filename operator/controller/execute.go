@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/plan"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // execution is one run of a plan.
@@ -105,7 +106,7 @@ func (e *execution) fail(ctx context.Context, cause error) error {
 	if status.Status.Ended() {
 		return nil
 	}
-	return errNotYet
+	return reconcile.ErrNotYet
 }
 
 // advance executes steps until the run has ended or no step makes progress. When the last
@@ -136,7 +137,7 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 			return progressed, nil
 		}
 		if !advanced {
-			return progressed, errNotYet
+			return progressed, reconcile.ErrNotYet
 		}
 		progressed = true
 	}

@@ -2,43 +2,35 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 const (
 	// manager owns the fields that plans apply.
 	manager = "holdfast-operators"
 
-	// workers run plans of different Instances at the same time.
+	// workers is the number of Instances that run a plan at the same time.
 	workers = 4
 
-	// A run that waits or failed is looked at again after firstRetry, then after
-	// twice as long each time it did not get on.
+	// A run that waits or failed is retried after firstRetry, then after twice as
+	// long each time, up to lastRetry. A step that completes resets the delay.
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 10 * time.Second
 )
-
-// errNotYet says that nothing went wrong and there is more to do.
-var errNotYet = errors.New("not yet")
 
 // Config says how the controller reaches the API server.
 type Config struct {
@@ -53,43 +45,39 @@ type Config struct {
 
 // controller runs plans.
 type controller struct {
-	config     *rest.Config
-	http       *http.Client
-	own        dynamic.Interface
+	// server has the rights of the controller; a writer has those of the requester.
+	server     *connection.Connection
 	kinds      *restmapper.DeferredDiscoveryRESTMapper
 	unattended bool
-	queue      workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	loop       *reconcile.Loop[cache.ObjectName]
 }
 
 // Run runs plans until ctx ends. Its errors are those of a config that cannot
 // work. Only one controller at a time may run for a server.
 func Run(ctx context.Context, config Config) error {
-	if config.Client == nil {
-		return errors.New("client of the operator controller: required")
-	}
-	c := &controller{config: rest.CopyConfig(config.Client), unattended: config.Unattended}
-	c.config.UserAgent = manager
-	c.config.QPS, c.config.RateLimiter = -1, nil
-	var err error
-	if c.http, err = rest.HTTPClientFor(c.config); err != nil {
-		return fmt.Errorf("client of the operator controller: %w", err)
-	}
-	defer utilnet.CloseIdleConnectionsFor(c.http.Transport)
-	if c.own, err = dynamic.NewForConfigAndClient(c.config, c.http); err != nil {
-		return fmt.Errorf("client of the operator controller: %w", err)
-	}
-	found, err := discovery.NewDiscoveryClientForConfigAndClient(c.config, c.http)
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: manager})
 	if err != nil {
 		return fmt.Errorf("client of the operator controller: %w", err)
 	}
-	c.kinds = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry)
-	c.queue = workqueue.NewTypedRateLimitingQueue(limiter)
+	defer server.Close()
+	c := &controller{
+		server:     server,
+		kinds:      restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server.Discovery)),
+		unattended: config.Unattended,
+	}
 	return c.run(ctx)
 }
 
 func (c *controller) run(ctx context.Context) error {
-	informer := dynamicinformer.NewFilteredDynamicInformer(c.own, instances, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	c.loop = reconcile.New(reconcile.Config[cache.ObjectName]{
+		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry, Log: logRetry,
+		Reconcile: func(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
+			progressed, err := c.reconcile(ctx, name)
+			return reconcile.Result{Progressed: progressed}, err
+		},
+	})
+	defer c.loop.ShutDown()
+	informer := dynamicinformer.NewFilteredDynamicInformer(c.server.Dynamic, instances, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { c.enqueue(nil, obj) },
 		UpdateFunc: c.enqueue,
@@ -99,14 +87,7 @@ func (c *controller) run(ctx context.Context) error {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { informer.RunWithContext(ctx) })
-	for range workers {
-		running.Go(func() {
-			for c.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	c.queue.ShutDown()
+	c.loop.Run(ctx)
 	running.Wait()
 	return nil
 }
@@ -124,36 +105,18 @@ func (c *controller) enqueue(oldObj, newObj any) {
 		changed = before
 	} else if before == nil || before.GetGeneration() != after.GetGeneration() || before.GetUID() != after.GetUID() ||
 		(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil) {
-		c.queue.Add(cache.MetaObjectToName(after))
+		c.loop.Add(cache.MetaObjectToName(after))
 	}
 	if changed == nil {
 		return
 	}
 	for _, owner := range changed.GetOwnerReferences() {
 		if owner.Kind == "Instance" && owner.APIVersion == api.GroupVersion.String() {
-			c.queue.Add(cache.ObjectName{Namespace: changed.GetNamespace(), Name: owner.Name})
+			c.loop.Add(cache.ObjectName{Namespace: changed.GetNamespace(), Name: owner.Name})
 		}
 	}
 }
 
-// next looks at the next Instance; false means that the queue is shut down.
-func (c *controller) next(ctx context.Context) bool {
-	name, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(name)
-	progressed, err := c.reconcile(ctx, name)
-	if progressed || err == nil {
-		c.queue.Forget(name)
-	}
-	if err == nil || ctx.Err() != nil {
-		return true
-	}
-	// A conflict is the answer to a view that was a moment old.
-	if !errors.Is(err, errNotYet) && !apierrors.IsConflict(err) {
-		klog.ErrorS(err, "will be tried again", "controller", manager, "instance", name)
-	}
-	c.queue.AddRateLimited(name)
-	return true
+func logRetry(_ context.Context, name cache.ObjectName, err error) {
+	klog.ErrorS(err, "will be tried again", "controller", manager, "instance", name)
 }

@@ -21,7 +21,7 @@ var (
 // instance reads an Instance from the server, nil if there is none. The watch cache is not
 // used, because it may be older than the controller's own last write.
 func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.Instance, error) {
-	found, err := c.own.Resource(instances).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	found, err := c.server.Dynamic.Resource(instances).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (c *controller) write(ctx context.Context, instance *api.Instance, subresou
 	if err != nil {
 		return nil, err
 	}
-	stored, err := c.own.Resource(instances).Namespace(instance.Namespace).
+	stored, err := c.server.Dynamic.Resource(instances).Namespace(instance.Namespace).
 		Update(ctx, &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{FieldManager: manager}, subresources...)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c *controller) write(ctx context.Context, instance *api.Instance, subresou
 
 // version reads an OperatorVersion, nil if there is none.
 func (c *controller) version(ctx context.Context, namespace, name string) (*api.OperatorVersion, error) {
-	found, err := c.own.Resource(versions).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	found, err := c.server.Dynamic.Resource(versions).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func (c *controller) version(ctx context.Context, namespace, name string) (*api.
 
 // newest returns the name of the highest OperatorVersion that matches a task.
 func (c *controller) newest(ctx context.Context, namespace string, wanted api.TaskSpec) (string, error) {
-	list, err := c.own.Resource(versions).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.server.Dynamic.Resource(versions).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -36,8 +36,10 @@ func (c *controller) impersonate(instance *api.Instance) (*writer, error) {
 	// All users share the connections of the controller.
 	impersonating := transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{
 		UserName: requester.Username, UID: requester.UID, Groups: requester.Groups, Extra: requester.Extra,
-	}, c.http.Transport)
-	client, err := dynamic.NewForConfigAndClient(c.config, &http.Client{Transport: impersonating, Timeout: c.http.Timeout})
+	}, c.server.HTTP.Transport)
+	client, err := dynamic.NewForConfigAndClient(c.server.Config, &http.Client{
+		Transport: impersonating, Timeout: c.server.HTTP.Timeout,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("client of user %s: %w", requester.Username, err)
 	}
