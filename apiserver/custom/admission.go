@@ -30,7 +30,7 @@ func (gate) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
 func (g gate) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	if a.GetOperation() == admission.Create && a.GetSubresource() == "" && g.version.served.terminating.Load() {
+	if a.GetOperation() == admission.Create && a.GetSubresource() == "" && g.version.resource.terminating.Load() {
 		return refuseCreate(a)
 	}
 	obj, ok := a.GetObject().(*object)
@@ -88,8 +88,8 @@ func (v *version) wrongTypes(name string, wrong []skeleton.WrongType) error {
 		said = append(said, w.Error())
 		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: w.Path, Message: w.Error()})
 	}
-	err := apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled: %s", v.served.kind.Kind, v.name, strings.Join(said, "; ")))
-	err.ErrStatus.Details = &metav1.StatusDetails{Group: v.served.kind.Group, Kind: v.served.kind.Kind, Name: name, Causes: causes}
+	err := apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled: %s", v.resource.kind.Kind, v.name, strings.Join(said, "; ")))
+	err.ErrStatus.Details = &metav1.StatusDetails{Group: v.resource.kind.Group, Kind: v.resource.kind.Kind, Name: name, Causes: causes}
 	return err
 }
 

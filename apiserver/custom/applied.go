@@ -14,7 +14,7 @@ import (
 
 // applyHandler answers a server-side apply to the resource or its status.
 func (v *version) applyHandler(subresource string) http.HandlerFunc {
-	admit := gate{version: v, delegate: v.served.server.config.Admission}
+	admit := gate{version: v, delegate: v.resource.server.config.Admission}
 	if subresource == "status" {
 		return handlers.PatchResource(appliedTo{v.status, v}, v.scopes.applyStatus, admit, patchTypes)
 	}

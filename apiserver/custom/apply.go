@@ -25,7 +25,7 @@ func isApply(req *http.Request) bool {
 // before it is merged: so nobody comes to own a field that does not exist. It is
 // never defaulted, since what a manager leaves out it does not own.
 func (v *version) pruneApplied(req *http.Request) error {
-	body, err := requestbody.Read(req, v.served.server.config.MaxBody)
+	body, err := requestbody.Read(req, v.resource.server.config.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (v *version) pruneApplied(req *http.Request) error {
 		}
 	}
 	var pruned bytes.Buffer
-	if err := v.served.server.format.Encode(&pruned, applied); err != nil {
+	if err := v.resource.server.format.Encode(&pruned, applied); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	requestbody.Replace(req, pruned.Bytes())
@@ -62,7 +62,7 @@ func (v *version) decodeSound(body []byte) (map[string]any, bool) {
 	if !bytes.HasPrefix(body, []byte("{")) {
 		return nil, false
 	}
-	applied, twice, err := v.served.server.format.DecodeStrict(body)
+	applied, twice, err := v.resource.server.format.DecodeStrict(body)
 	return applied, err == nil && len(twice) == 0
 }
 

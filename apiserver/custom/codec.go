@@ -19,7 +19,7 @@ type codec struct {
 }
 
 func newCodec(v *version) codec {
-	stored := schema.GroupVersion{Group: v.served.crd.Spec.Group, Version: v.served.crd.Spec.StorageVersion()}
+	stored := schema.GroupVersion{Group: v.resource.crd.Spec.Group, Version: v.resource.crd.Spec.StorageVersion()}
 	return codec{version: v, stored: stored, id: runtime.Identifier("custom-" + v.groupVersionKind().String() + "-" + stored.Version)}
 }
 
@@ -33,7 +33,7 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 		return fmt.Errorf("unexpected object %T", obj)
 	}
 	if u.GetAPIVersion() != c.stored.String() {
-		converted, err := c.version.served.convertor.ConvertToVersion(u, c.stored)
+		converted, err := c.version.resource.convertor.ConvertToVersion(u, c.stored)
 		if err != nil {
 			return err
 		}
@@ -41,12 +41,12 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 			return fmt.Errorf("unexpected object %T", converted)
 		}
 	}
-	return c.version.served.server.format.Encode(w, u.Object)
+	return c.version.resource.server.format.Encode(w, u.Object)
 }
 
 // Decode implements runtime.Decoder.
 func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	content, err := c.version.served.server.format.Decode(data)
+	content, err := c.version.resource.server.format.Decode(data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,10 +60,10 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 		c.version.complete(obj.Object)
 		return obj, &gvk, nil
 	}
-	if from := c.version.served.versions[obj.GroupVersionKind().Version]; from != nil {
+	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {
 		from.complete(obj.Object)
 	}
-	converted, err := c.version.served.convertor.unsafe.ConvertToVersion(obj, gvk.GroupVersion())
+	converted, err := c.version.resource.convertor.unsafe.ConvertToVersion(obj, gvk.GroupVersion())
 	if err != nil {
 		return nil, &gvk, err
 	}

@@ -10,7 +10,7 @@ import (
 // number of times.
 func (v *version) complete(obj map[string]any) {
 	if v.compiled.Pruned && v.compiled.Skeleton.Prune(obj) {
-		v.served.pruneOwners(obj)
+		v.resource.pruneOwners(obj)
 	}
 	v.fill(obj)
 }

@@ -17,16 +17,16 @@ import (
 
 // reconcile brings the status of a definition up to date, and removes the objects of
 // a definition that is being deleted.
-func (f *follower) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
-	f.mu.Lock()
-	seen := f.seen[name]
-	f.mu.Unlock()
+func (c *controller) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
+	c.mu.Lock()
+	seen := c.seen[name]
+	c.mu.Unlock()
 	if seen == nil {
 		return reconcile.Result{}, nil
 	}
-	update := f.updateStatus
+	update := c.updateStatus
 	if seen.DeletionTimestamp != nil {
-		update = f.finalize
+		update = c.finalize
 	}
 	err := update(ctx, seen)
 	if apierrors.IsNotFound(err) {
@@ -42,35 +42,35 @@ func logRetry(_ context.Context, name string, err error) {
 
 // updateStatus writes the status of a definition if it changed. A definition that
 // becomes established is served before its status says so.
-func (f *follower) updateStatus(ctx context.Context, seen *definition.CustomResourceDefinition) error {
+func (c *controller) updateStatus(ctx context.Context, seen *definition.CustomResourceDefinition) error {
 	crd := seen.DeepCopy()
-	f.decide(crd)
+	c.decide(crd)
 	if apiequality.Semantic.DeepEqual(seen.Status, crd.Status) {
 		return nil
 	}
 	if !isServed(crd) || isServed(seen) {
-		return f.write(ctx, crd)
+		return c.write(ctx, crd)
 	}
-	f.anticipate(crd)
-	err := f.write(ctx, crd)
+	c.anticipate(crd)
+	err := c.write(ctx, crd)
 	if err != nil {
-		f.retract(crd)
+		c.retract(crd)
 	}
 	return err
 }
 
 // decide sets the status that follows from the spec and from the names that
 // others have.
-func (f *follower) decide(crd *definition.CustomResourceDefinition) {
+func (c *controller) decide(crd *definition.CustomResourceDefinition) {
 	now := metav1.Now()
-	accepted, namesAccepted, established := definition.AcceptNames(crd, f.all())
+	accepted, namesAccepted, established := definition.AcceptNames(crd, c.all())
 	crd.Status.AcceptedNames = accepted
 	definition.SetCondition(crd, namesAccepted, now)
 	definition.SetCondition(crd, established, now)
 	// The server that answers a request opens what it needs for it, so a
 	// definition whose names are accepted is served at once.
 	if condition, ok := definition.Establish(crd); ok {
-		if f.server.builtIn[crd.Spec.Group] {
+		if c.server.builtIn[crd.Spec.Group] {
 			condition.Status, condition.Reason = apiextensionsv1.ConditionFalse, "BuiltInGroup"
 			condition.Message = "the group belongs to built-in kinds; define the resource in another one"
 		}
@@ -90,15 +90,15 @@ func (f *follower) decide(crd *definition.CustomResourceDefinition) {
 
 // write stores the status, and the finalizers, of a definition, and waits until
 // this server goes by it: the next decision builds on it.
-func (f *follower) write(ctx context.Context, crd *definition.CustomResourceDefinition) error {
+func (c *controller) write(ctx context.Context, crd *definition.CustomResourceDefinition) error {
 	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceNone)
-	out, _, err := f.server.config.DefinitionsStatus.Update(ctx, crd.Name, rest.DefaultUpdatedObjectInfo(crd),
+	out, _, err := c.server.config.DefinitionsStatus.Update(ctx, crd.Name, rest.DefaultUpdatedObjectInfo(crd),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	if err != nil {
 		return err
 	}
 	if written, ok := out.(*definition.CustomResourceDefinition); ok && written.DeletionTimestamp == nil {
-		f.settle(ctx, written)
+		c.settle(ctx, written)
 	}
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 type convertor struct {
 	// safe copies what it is given, unsafe may change it.
 	safe, unsafe runtime.ObjectConvertor
-	served       *served
+	resource     *resource
 }
 
-func newConvertor(d *served) (convertor, error) {
+func newConvertor(d *resource) (convertor, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: d.crd.ObjectMeta,
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -29,7 +29,7 @@ func newConvertor(d *served) (convertor, error) {
 		})
 	}
 	safe, unsafe, err := d.server.converters.NewConverter(crd)
-	return convertor{safe: safe, unsafe: unsafe, served: d}, err
+	return convertor{safe: safe, unsafe: unsafe, resource: d}, err
 }
 
 // Convert implements runtime.ObjectConvertor.
@@ -60,7 +60,7 @@ func (c convertor) ConvertFieldLabel(gvk runtimeKind, label, value string) (stri
 func (c convertor) complete(obj runtime.Object) {
 	switch obj := obj.(type) {
 	case *object:
-		if v := c.served.versions[obj.GroupVersionKind().Version]; v != nil && obj.GroupVersionKind().GroupKind() == c.served.kind {
+		if v := c.resource.versions[obj.GroupVersionKind().Version]; v != nil && obj.GroupVersionKind().GroupKind() == c.resource.kind {
 			v.complete(obj.Object)
 		}
 	case *objectList:

@@ -21,11 +21,11 @@ import (
 // the definition's finalizer when the last object is gone. It waits for the
 // finalizers of the objects as long as it takes: until then it returns
 // reconcile.ErrNotYet.
-func (f *follower) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) error {
+func (c *controller) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) error {
 	if !slices.Contains(seen.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return nil
 	}
-	left, err := f.empty(ctx, seen)
+	left, err := c.empty(ctx, seen)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (f *follower) finalize(ctx context.Context, seen *definition.CustomResource
 		})
 	}
 	if definition.SetCondition(crd, condition, metav1.Now()) {
-		if err := f.write(ctx, crd); err != nil {
+		if err := c.write(ctx, crd); err != nil {
 			return err
 		}
 	}
@@ -53,8 +53,8 @@ func (f *follower) finalize(ctx context.Context, seen *definition.CustomResource
 }
 
 // empty deletes the objects of a definition and says how many are left.
-func (f *follower) empty(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
-	held := f.server.acquire(definitionResource(crd))
+func (c *controller) empty(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
+	held := c.server.acquire(definitionResource(crd))
 	if held == nil {
 		// It was never served, so it has no objects.
 		return 0, nil

@@ -63,9 +63,9 @@ func merged(found, more []immutability.Violation) []immutability.Violation {
 func (v *version) forbidden(obj *object, found []immutability.Violation) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
-		Details: &metav1.StatusDetails{Group: v.served.kind.Group, Kind: v.served.kind.Kind, Name: obj.GetName(), UID: obj.GetUID()},
+		Details: &metav1.StatusDetails{Group: v.resource.kind.Group, Kind: v.resource.kind.Kind, Name: obj.GetName(), UID: obj.GetUID()},
 	}
-	if v.served.server.config.ImmutabilityStatus == http.StatusUnprocessableEntity {
+	if v.resource.server.config.ImmutabilityStatus == http.StatusUnprocessableEntity {
 		status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 	}
 	var said []string
@@ -80,6 +80,6 @@ func (v *version) forbidden(obj *object, found []immutability.Violation) error {
 	if more := len(found) - len(said); more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
-	status.Message = fmt.Sprintf("%s %q cannot be changed this way: %s", v.served.kind.String(), obj.GetName(), strings.Join(said, "; "))
+	status.Message = fmt.Sprintf("%s %q cannot be changed this way: %s", v.resource.kind.String(), obj.GetName(), strings.Join(said, "; "))
 	return &apierrors.StatusError{ErrStatus: status}
 }

@@ -20,9 +20,9 @@ import (
 // do not, the storage version first.
 func othersOf(v *version) []*version {
 	var others []*version
-	for i := range v.served.crd.Spec.Versions {
-		spec := &v.served.crd.Spec.Versions[i]
-		other := v.served.versions[spec.Name]
+	for i := range v.resource.crd.Spec.Versions {
+		spec := &v.resource.crd.Spec.Versions[i]
+		other := v.resource.versions[spec.Name]
 		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage || v.speaksFor(other) {
 			continue
 		}
@@ -39,7 +39,7 @@ func othersOf(v *version) []*version {
 // allow as well. Equal markers are not enough: below an immutable field one
 // version may specify what the other prunes.
 func (v *version) speaksFor(other *version) bool {
-	return isNone(v.served.crd.Spec.Conversion) && v.compiled.Pruned == other.compiled.Pruned &&
+	return isNone(v.resource.crd.Spec.Conversion) && v.compiled.Pruned == other.compiled.Pruned &&
 		v.compiled.Policy.Equal(other.compiled.Policy) && reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
 }
 
@@ -53,7 +53,7 @@ func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]im
 	}
 	var found []immutability.Violation
 	for _, other := range v.others {
-		was, is, err := v.served.convertor.convertUpdate(stored, newObj, other)
+		was, is, err := v.resource.convertor.convertUpdate(stored, newObj, other)
 		if err != nil {
 			return found, err
 		}
@@ -65,7 +65,7 @@ func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]im
 // storedObject is the old object of an update in the storage version: what only
 // that knows is not in the old object of another.
 func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, error) {
-	keeper := v.served.storage()
+	keeper := v.resource.storage()
 	if keeper == v {
 		return oldObj, nil
 	}
@@ -78,10 +78,10 @@ func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, er
 	}
 	stored := &object{}
 	if err := keeper.store.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
-		return nil, storeerr.InterpretGetError(err, v.served.resource(), oldObj.GetName())
+		return nil, storeerr.InterpretGetError(err, v.resource.groupResource(), oldObj.GetName())
 	}
 	if stored.GetResourceVersion() != oldObj.GetResourceVersion() {
-		return nil, apierrors.NewConflict(v.served.resource(), oldObj.GetName(),
+		return nil, apierrors.NewConflict(v.resource.groupResource(), oldObj.GetName(),
 			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	return stored, nil
@@ -91,7 +91,7 @@ func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, er
 // call where a webhook converts.
 func (c convertor) convertUpdate(oldObj, newObj *object, to *version) (was, is *object, err error) {
 	pair := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*oldObj, *newObj}}
-	pair.SetGroupVersionKind(to.groupVersion().WithKind(c.served.crd.Status.AcceptedNames.ListKind))
+	pair.SetGroupVersionKind(to.groupVersion().WithKind(c.resource.crd.Status.AcceptedNames.ListKind))
 	converted, err := c.ConvertToVersion(pair, to.groupVersion())
 	if err != nil {
 		return nil, nil, err

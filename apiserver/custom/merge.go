@@ -30,7 +30,7 @@ func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersio
 }
 
 // newMerger makes the types that objects of a definition are merged by.
-func newMerger(d *served) (merger, error) {
+func newMerger(d *resource) (merger, error) {
 	models := maps.Clone(d.server.config.Models)
 	loose := false
 	for _, v := range d.versions {

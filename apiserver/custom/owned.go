@@ -27,7 +27,7 @@ func (v *version) canonical(config []byte) (map[string]any, []string, error) {
 		return nil, nil, err
 	}
 	u := &unstructured.Unstructured{Object: obj}
-	from := v.served.versions[u.GroupVersionKind().Version]
+	from := v.resource.versions[u.GroupVersionKind().Version]
 	if from == nil {
 		from = v
 	}
@@ -36,7 +36,7 @@ func (v *version) canonical(config []byte) (map[string]any, []string, error) {
 		unknown = from.compiled.Skeleton.PrunePaths(u.Object)
 	}
 	if from != v {
-		converted, err := v.served.convertor.safe.ConvertToVersion(u, v.groupVersion())
+		converted, err := v.resource.convertor.safe.ConvertToVersion(u, v.groupVersion())
 		if err != nil {
 			return nil, nil, err
 		}

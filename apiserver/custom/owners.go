@@ -13,7 +13,7 @@ import (
 // that the schema does not specify, each by the version that its manager wrote.
 // It is for an object that has lost such fields itself: who had them owns
 // nothing any more.
-func (d *served) pruneOwners(obj map[string]any) {
+func (r *resource) pruneOwners(obj map[string]any) {
 	metadata, _ := obj["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	if len(entries) == 0 {
@@ -23,7 +23,7 @@ func (d *served) pruneOwners(obj map[string]any) {
 	for _, item := range entries {
 		entry, _ := item.(map[string]any)
 		if fields, ok := entry["fieldsV1"].(map[string]any); ok {
-			v := d.versionOf(entry)
+			v := r.versionOf(entry)
 			if v != nil && v.compiled.Pruned && v.compiled.Skeleton.PruneFields(fields) && len(fields) == 0 {
 				continue
 			}
@@ -35,13 +35,13 @@ func (d *served) pruneOwners(obj map[string]any) {
 
 // versionOf is the version that something with an apiVersion is written in, nil
 // if there is none.
-func (d *served) versionOf(obj map[string]any) *version {
+func (r *resource) versionOf(obj map[string]any) *version {
 	apiVersion, _ := obj["apiVersion"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil || gv.Group != d.crd.Spec.Group {
+	if err != nil || gv.Group != r.crd.Spec.Group {
 		return nil
 	}
-	return d.versions[gv.Version]
+	return r.versions[gv.Version]
 }
 
 // updateTypes are the merge types for keeping track of owners in an update,
@@ -49,7 +49,7 @@ func (d *served) versionOf(obj map[string]any) *version {
 // refused, are not tracked. Upstream would log the value that it stumbles on.
 type updateTypes struct {
 	managedfields.TypeConverter
-	served *served
+	resource *resource
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
@@ -59,7 +59,7 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 	if err == nil || !ok {
 		return value, err
 	}
-	v := t.served.versionOf(u.Object)
+	v := t.resource.versionOf(u.Object)
 	if v == nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 // what they give: nothing is left out. Their errors name no values.
 type applyTypes struct {
 	managedfields.TypeConverter
-	served *served
+	resource *resource
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	value, err := t.TypeConverter.ObjectToTyped(obj, options...)
-	if u, ok := obj.(*object); err != nil && ok && t.served.versionOf(u.Object) != nil {
+	if u, ok := obj.(*object); err != nil && ok && t.resource.versionOf(u.Object) != nil {
 		var found typed.ValidationErrors
 		if errors.As(err, &found) {
 			return nil, errUnfit

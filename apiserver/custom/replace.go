@@ -4,10 +4,10 @@ import "holdfast.dev/holdfast/definition"
 
 // replace serves a definition from now on.
 func (s *Server) replace(crd *definition.CustomResourceDefinition) {
-	next := newServed(s, crd)
-	resource := next.resource()
+	next := newResource(s, crd)
+	name := next.groupResource()
 	s.mu.RLock()
-	old := s.served[resource]
+	old := s.resources[name]
 	s.mu.RUnlock()
 	if !isServed(crd) {
 		s.drop(crd)
@@ -21,7 +21,7 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 		next.warm(old)
 	}
 	s.mu.Lock()
-	s.served[resource] = next
+	s.resources[name] = next
 	s.mu.Unlock()
 	if old != nil {
 		old.retire()
@@ -32,9 +32,9 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 func (s *Server) drop(crd *definition.CustomResourceDefinition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for resource, old := range s.served {
+	for name, old := range s.resources {
 		if old.crd.Name == crd.Name {
-			delete(s.served, resource)
+			delete(s.resources, name)
 			old.retire()
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func newScale(v *version) *subresource.Scale {
 	paths := newScalePaths(v)
 	return subresource.NewScale(subresource.ScaleConfig{
-		Store: v.store, Version: v.groupVersion(), Paths: replicaPaths(v.served),
+		Store: v.store, Version: v.groupVersion(), Paths: replicaPaths(v.resource),
 		View: paths.view, SetReplicas: paths.setReplicas,
 	})
 }
@@ -39,9 +39,9 @@ func newScalePaths(v *version) scalePaths {
 
 // replicaPaths returns the path of the wanted count in every version; a version
 // without a scale has none.
-func replicaPaths(d *served) managedfields.ResourcePathMappings {
+func replicaPaths(r *resource) managedfields.ResourcePathMappings {
 	paths := managedfields.ResourcePathMappings{}
-	for _, v := range d.versions {
+	for _, v := range r.versions {
 		var path fieldpath.Path
 		if scale := v.compiled.Scale(); scale != nil {
 			for _, name := range fieldsOf(scale.SpecReplicasPath) {

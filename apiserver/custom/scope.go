@@ -21,31 +21,31 @@ func newScopes(v *version) (scopes, error) {
 	typer := newTyper(options)
 	serializer := newRequestSerializer(v, typer)
 	main := handlers.RequestScope{
-		Namer:               handlers.ContextBasedNaming{Namer: meta.NewAccessor(), ClusterScoped: !v.served.namespaced()},
+		Namer:               handlers.ContextBasedNaming{Namer: meta.NewAccessor(), ClusterScoped: !v.resource.namespaced()},
 		Serializer:          serializer,
 		ParameterCodec:      runtime.NewParameterCodec(options),
 		StandardSerializers: serializer.infos[:2],
 
 		Creater:                  creater{},
-		Convertor:                v.served.convertor,
-		Defaulter:                defaulter{v.served.convertor},
+		Convertor:                v.resource.convertor,
+		Defaulter:                defaulter{v.resource.convertor},
 		Typer:                    typer,
-		UnsafeConvertor:          unsafeConvertor{v.served.convertor},
-		EquivalentResourceMapper: equivalents(v.served),
+		UnsafeConvertor:          unsafeConvertor{v.resource.convertor},
+		EquivalentResourceMapper: equivalents(v.resource),
 
-		Resource:         v.groupVersion().WithResource(v.served.resource().Resource),
+		Resource:         v.groupVersion().WithResource(v.resource.groupResource().Resource),
 		Kind:             v.groupVersionKind(),
 		HubGroupVersion:  v.groupVersion(),
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 		TableConvertor:   v.store.TableConvertor,
-		Authorizer:       v.served.server.config.Authorizer,
+		Authorizer:       v.resource.server.config.Authorizer,
 
-		MaxRequestBodyBytes: v.served.server.config.MaxBody,
+		MaxRequestBodyBytes: v.resource.server.config.MaxBody,
 	}
 	var out scopes
 	var err error
-	types := v.served.merger.types
-	updates, applies := merger{updateTypes{types, v.served}}, merger{applyTypes{types, v.served}}
+	types := v.resource.merger.types
+	updates, applies := merger{updateTypes{types, v.resource}}, merger{applyTypes{types, v.resource}}
 	if out.main, err = updates.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}
@@ -78,10 +78,10 @@ func scaleScope(main handlers.RequestScope) handlers.RequestScope {
 }
 
 // equivalents tells admission under which versions an object is known.
-func equivalents(d *served) runtime.EquivalentResourceRegistry {
+func equivalents(d *resource) runtime.EquivalentResourceRegistry {
 	registry := runtime.NewEquivalentResourceRegistry()
 	for _, v := range d.versions {
-		resource := v.groupVersion().WithResource(d.resource().Resource)
+		resource := v.groupVersion().WithResource(d.groupResource().Resource)
 		registry.RegisterKindFor(resource, "", v.groupVersionKind())
 		if v.compiled.HasStatus() {
 			registry.RegisterKindFor(resource, "status", v.groupVersionKind())
@@ -101,16 +101,16 @@ func deprecation(v *version) []string {
 	if v.spec.DeprecationWarning != nil {
 		return []string{*v.spec.DeprecationWarning}
 	}
-	kind := v.served.kind.Kind
+	kind := v.resource.kind.Kind
 	said := fmt.Sprintf("%s %s is deprecated", v.groupVersion(), kind)
 	best := ""
-	for name, other := range v.served.versions {
+	for name, other := range v.resource.versions {
 		if other.spec.Served && !other.spec.Deprecated && compareVersions(v.name, name) < 0 && (best == "" || compareVersions(best, name) < 0) {
 			best = name
 		}
 	}
 	if best != "" {
-		said += fmt.Sprintf("; use %s/%s %s", v.served.kind.Group, best, kind)
+		said += fmt.Sprintf("; use %s/%s %s", v.resource.kind.Group, best, kind)
 	}
 	return []string{said}
 }

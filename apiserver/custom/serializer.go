@@ -64,7 +64,7 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 		return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer, options)
 	}
 	direct := func(options json.SerializerOptions) formatted {
-		return formatted{Serializer: text(options), format: v.served.server.format}
+		return formatted{Serializer: text(options), format: v.resource.server.format}
 	}
 	return requestSerializer{version: v, infos: []runtime.SerializerInfo{
 		{
@@ -93,8 +93,8 @@ func (s requestSerializer) SupportedMediaTypes() []runtime.SerializerInfo { retu
 
 // EncoderForVersion implements runtime.NegotiatedSerializer.
 func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
-	scheme := s.version.served.server.scheme
-	return versioning.NewCodec(encoder, nil, s.version.served.convertor, scheme, scheme, scheme, gv, nil, "custom-"+s.version.groupVersion().String())
+	scheme := s.version.resource.server.scheme
+	return versioning.NewCodec(encoder, nil, s.version.resource.convertor, scheme, scheme, scheme, gv, nil, "custom-"+s.version.groupVersion().String())
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
@@ -166,7 +166,7 @@ func (v *version) receive(u *object) ([]string, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		v.served.pruneOwners(u.Object)
+		v.resource.pruneOwners(u.Object)
 	}
 	return unknown, nil
 }

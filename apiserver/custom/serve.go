@@ -36,11 +36,11 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	case info.Subresource == "scale" && v.scale != nil:
 		handler = v.subresourceHandler(info.Verb, v.scale, v.scopes.scale)
 	default:
-		v.refuse(apierrors.NewNotFound(v.served.resource(), info.Name), w, req)
+		v.refuse(apierrors.NewNotFound(v.resource.groupResource(), info.Name), w, req)
 		return
 	}
 	if handler == nil {
-		v.refuse(apierrors.NewMethodNotSupported(v.served.resource(), info.Verb), w, req)
+		v.refuse(apierrors.NewMethodNotSupported(v.resource.groupResource(), info.Verb), w, req)
 		return
 	}
 	if info.Verb == "patch" && info.Subresource != "scale" && isApply(req) {
@@ -53,7 +53,7 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	if info.Verb == "watch" {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
-		defer context.AfterFunc(v.served.watches, cancel)()
+		defer context.AfterFunc(v.resource.watches, cancel)()
 		req = req.WithContext(ctx)
 	}
 	metrics.InstrumentHandlerFunc(strings.ToUpper(info.Verb), info.APIGroup, info.APIVersion, info.Resource, info.Subresource,
@@ -61,13 +61,13 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 }
 
 func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
-	responsewriters.ErrorNegotiated(err, v.served.server.codecs, v.groupVersion(), w, req)
+	responsewriters.ErrorNegotiated(err, v.resource.server.codecs, v.groupVersion(), w, req)
 }
 
 // resourceHandler makes a handler for one request: each time that it is called,
 // a handler wraps the admission that it was given once more.
 func (v *version) resourceHandler(verb string) http.HandlerFunc {
-	scope, config := v.scopes.main, v.served.server.config
+	scope, config := v.scopes.main, v.resource.server.config
 	admit := gate{version: v, delegate: config.Admission}
 	switch verb {
 	case "get":
@@ -91,7 +91,7 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 }
 
 func (v *version) subresourceHandler(verb string, storage rest.Patcher, scope *handlers.RequestScope) http.HandlerFunc {
-	admit := gate{version: v, delegate: v.served.server.config.Admission}
+	admit := gate{version: v, delegate: v.resource.server.config.Admission}
 	switch verb {
 	case "get":
 		return handlers.GetResource(storage, scope)

@@ -65,15 +65,15 @@ type Server struct {
 	scheme     *runtime.Scheme
 	discovery  *discoveries
 	openapi    *documents
-	follower   *follower
+	controller *controller
 	// format is how all custom resources are written.
 	format format
 
 	// builtIn are the groups of built-in kinds, there once started.
 	builtIn map[string]bool
 
-	mu     sync.RWMutex
-	served map[schema.GroupResource]*served
+	mu        sync.RWMutex
+	resources map[schema.GroupResource]*resource
 }
 
 // New makes a server, which serves nothing before Start.
@@ -82,11 +82,11 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, converters: converters, scheme: newScheme(), served: map[schema.GroupResource]*served{}, format: &text.JSON{}}
+	s := &Server{config: config, converters: converters, scheme: newScheme(), resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.discovery = newDiscoveries(config.Groups, config.Aggregated, s.codecs)
 	s.openapi = &documents{}
-	s.follower = newFollower(s)
+	s.controller = newController(s)
 	return s, nil
 }
 
@@ -111,10 +111,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.discovery.ServeHTTP(w, req)
 		return
 	}
-	resource := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
-	held := s.acquire(resource)
+	name := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
+	held := s.acquire(name)
 	if held == nil {
-		if held = s.await(req.Context(), resource); held == nil {
+		if held = s.await(req.Context(), name); held == nil {
 			http.NotFound(w, req)
 			return
 		}
@@ -134,10 +134,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // acquire holds a served definition until release, nil if there is none.
-func (s *Server) acquire(resource schema.GroupResource) *served {
+func (s *Server) acquire(name schema.GroupResource) *resource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	held := s.served[resource]
+	held := s.resources[name]
 	if held != nil {
 		held.holders.Add(1)
 	}
@@ -146,8 +146,8 @@ func (s *Server) acquire(resource schema.GroupResource) *served {
 
 // await holds a served definition that another server has just established, or
 // that is about to be served here, until release. It is nil if there is none.
-func (s *Server) await(ctx context.Context, resource schema.GroupResource) *served {
-	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), resource.String(), &metav1.GetOptions{})
+func (s *Server) await(ctx context.Context, name schema.GroupResource) *resource {
+	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
 	if err != nil {
 		// Whatever the reason, it is not served here.
 		return nil
@@ -156,22 +156,22 @@ func (s *Server) await(ctx context.Context, resource schema.GroupResource) *serv
 	if !ok || !isServed(crd) {
 		return nil
 	}
-	s.follower.settle(ctx, crd)
-	return s.acquire(resource)
+	s.controller.settle(ctx, crd)
+	return s.acquire(name)
 }
 
 // Settle waits until requests to this server are judged by a definition that was
 // just written, for a second at most.
 func (s *Server) Settle(ctx context.Context, written *definition.CustomResourceDefinition) {
-	s.follower.settle(ctx, written)
+	s.controller.settle(ctx, written)
 }
 
 // Destroy closes all storage. No request may be under way.
 func (s *Server) Destroy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for resource, held := range s.served {
-		delete(s.served, resource)
+	for name, held := range s.resources {
+		delete(s.resources, name)
 		held.close()
 	}
 }

@@ -44,7 +44,7 @@ var (
 )
 
 func newStrategy(v *version) strategy {
-	s := strategy{ObjectTyper: newTyper(v.served.server.scheme), NameGenerator: names.SimpleNameGenerator, version: v}
+	s := strategy{ObjectTyper: newTyper(v.resource.server.scheme), NameGenerator: names.SimpleNameGenerator, version: v}
 	for _, f := range v.spec.SelectableFields {
 		path := jsonpath.New(f.JSONPath).AllowMissingKeys(true)
 		if err := path.Parse("{" + f.JSONPath + "}"); err == nil {
@@ -55,7 +55,7 @@ func newStrategy(v *version) strategy {
 }
 
 // NamespaceScoped implements rest.RESTCreateStrategy.
-func (s strategy) NamespaceScoped() bool { return s.version.served.namespaced() }
+func (s strategy) NamespaceScoped() bool { return s.version.resource.namespaced() }
 
 // AllowCreateOnUpdate implements rest.RESTUpdateStrategy.
 func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
@@ -85,7 +85,7 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 		generation++
 	}
 	updated.SetGeneration(generation)
-	s.version.served.server.config.Ownership.Prepare(ctx, s.version.ownedUpdate(updated, old))
+	s.version.resource.server.config.Ownership.Prepare(ctx, s.version.ownedUpdate(updated, old))
 }
 
 // keepStatus puts back what a write to the resource leaves alone.
@@ -117,7 +117,7 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 // validateKind says whether a new object is of the kind that its URL names.
 func (v *version) validateKind(u *object) field.ErrorList {
 	var errs field.ErrorList
-	if want := v.served.kind.Kind; u.GetKind() != want {
+	if want := v.resource.kind.Kind; u.GetKind() != want {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be "+want))
 	}
 	if want := v.groupVersion().String(); u.GetAPIVersion() != want {

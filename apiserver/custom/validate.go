@@ -49,7 +49,7 @@ func doNothing(context.Context, bool) {}
 func (v *version) compare(ctx context.Context, updated, old *object) error {
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
 		// The store compares the UID of a PUT only; a patch may name one too.
-		return apierrors.NewConflict(v.served.resource(), old.GetName(),
+		return apierrors.NewConflict(v.resource.groupResource(), old.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
 	}
 	return v.checkImmutable(ctx, updated, old)
@@ -66,7 +66,7 @@ func (v *version) validateStatus(ctx context.Context, newObj, oldObj runtime.Obj
 
 // checkOwnership is a rule: an edit must not change fields that apply owns.
 func (v *version) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return v.served.server.config.Ownership.Check(ctx, v.ownedUpdate(newObj, oldObj))
+	return v.resource.server.config.Ownership.Check(ctx, v.ownedUpdate(newObj, oldObj))
 }
 
 // ownedUpdate describes an update to the checker of field ownership.

@@ -29,9 +29,9 @@ const (
 // version is one version of a served definition. What is below opening is there
 // once open has returned.
 type version struct {
-	served *served
-	name   string
-	spec   *definition.CustomResourceDefinitionVersion
+	resource *resource
+	name     string
+	spec     *definition.CustomResourceDefinitionVersion
 
 	// What follows is there once the definition is compiled.
 	compiled *definition.Compiled
@@ -59,16 +59,16 @@ type version struct {
 type scopes struct{ main, apply, status, applyStatus, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {
-	return schema.GroupVersion{Group: v.served.crd.Spec.Group, Version: v.name}
+	return schema.GroupVersion{Group: v.resource.crd.Spec.Group, Version: v.name}
 }
 
 func (v *version) groupVersionKind() schema.GroupVersionKind {
-	return v.groupVersion().WithKind(v.served.kind.Kind)
+	return v.groupVersion().WithKind(v.resource.kind.Kind)
 }
 
 // open compiles the definition and opens the store, if nobody did before.
 func (v *version) open() error {
-	if err := v.served.compile(); err != nil {
+	if err := v.resource.compile(); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -94,16 +94,16 @@ func (v *version) doOpen() error {
 }
 
 func (v *version) openStore() error {
-	gvk, names := v.groupVersionKind(), v.served.crd.Status.AcceptedNames
+	gvk, names := v.groupVersionKind(), v.resource.crd.Status.AcceptedNames
 	s := newStrategy(v)
 	table, err := tableconvertor.New(columnsOf(v.spec))
 	if err != nil {
-		table = rest.NewDefaultTableConvertor(v.served.resource())
+		table = rest.NewDefaultTableConvertor(v.resource.groupResource())
 	}
 	store := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return newObject(gvk) },
 		NewListFunc:               func() runtime.Object { return newObjectList(gvk.GroupVersion().WithKind(names.ListKind)) },
-		DefaultQualifiedResource:  v.served.resource(),
+		DefaultQualifiedResource:  v.resource.groupResource(),
 		SingularQualifiedResource: schema.GroupResource{Group: gvk.Group, Resource: names.Singular},
 		PredicateFunc:             s.predicate,
 		CreateStrategy:            s,
@@ -112,9 +112,9 @@ func (v *version) openStore() error {
 		ResetFieldsStrategy:       s,
 		TableConvertor:            table,
 		BeginUpdate:               v.compareUpdate,
-		AfterDelete:               v.served.server.config.Ownership.AfterDelete,
+		AfterDelete:               v.resource.server.config.Ownership.AfterDelete,
 	}
-	options := &generic.StoreOptions{RESTOptions: withCodec{v.served.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
+	options := &generic.StoreOptions{RESTOptions: withCodec{v.resource.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
 	if err := store.CompleteWithOptions(options); err != nil {
 		return err
 	}

@@ -31,10 +31,10 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// follower follows the definitions in the store: each change is put in force in
+// controller follows the definitions in the store: each change is put in force in
 // this server, and then the conditions of the definition are looked after, which
 // every server does and only the first one has to.
-type follower struct {
+type controller struct {
 	server   *Server
 	informer cache.SharedIndexInformer
 	loop     *reconcile.Loop[string]
@@ -48,15 +48,15 @@ type follower struct {
 	changed broadcast.Signal
 }
 
-func newFollower(s *Server) *follower {
-	f := &follower{server: s, seen: map[string]*definition.CustomResourceDefinition{}}
+func newController(s *Server) *controller {
+	c := &controller{server: s, seen: map[string]*definition.CustomResourceDefinition{}}
 	// One worker: definitions that want the same name get it in the order in which
 	// they were created.
-	f.loop = reconcile.New(reconcile.Config[string]{
-		Reconcile: f.reconcile, Log: logRetry, Workers: 1, FirstRetry: firstRetry, LastRetry: lastRetry,
+	c.loop = reconcile.New(reconcile.Config[string]{
+		Reconcile: c.reconcile, Log: logRetry, Workers: 1, FirstRetry: firstRetry, LastRetry: lastRetry,
 	})
 	store := s.config.Definitions
-	f.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
+	c.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			internal, err := internalOptions(options)
 			if err != nil {
@@ -76,7 +76,7 @@ func newFollower(s *Server) *follower {
 			return watch.Filter(events, unwrap), nil
 		},
 	}, &definition.CustomResourceDefinition{}, 0, cache.Indexers{})
-	return f
+	return c
 }
 
 // unwrap takes an object out of what the watch cache encodes it once in.
@@ -96,20 +96,20 @@ func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, 
 // Start follows the definitions until ctx ends. It returns when those that there
 // are at the start are served.
 func (s *Server) Start(ctx context.Context) error {
-	f := s.follower
+	c := s.controller
 	if err := s.learnBuiltIn(ctx); err != nil {
 		return err
 	}
-	registered, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { f.put(nil, obj) },
-		UpdateFunc: f.put,
-		DeleteFunc: f.remove,
+	registered, err := c.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { c.put(nil, obj) },
+		UpdateFunc: c.put,
+		DeleteFunc: c.remove,
 	})
 	if err != nil {
 		return err
 	}
-	go f.informer.RunWithContext(ctx)
-	go f.loop.Run(ctx, registered.HasSynced)
+	go c.informer.RunWithContext(ctx)
+	go c.loop.Run(ctx, registered.HasSynced)
 	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
 		return ctx.Err()
 	}
@@ -117,50 +117,50 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // put puts a definition in force.
-func (f *follower) put(oldObj, obj any) {
+func (c *controller) put(oldObj, obj any) {
 	crd, ok := obj.(*definition.CustomResourceDefinition)
 	if !ok {
 		return
 	}
 	old, _ := oldObj.(*definition.CustomResourceDefinition)
-	f.serve(old, crd)
-	f.loop.Add(crd.Name)
+	c.serve(old, crd)
+	c.loop.Add(crd.Name)
 }
 
 // serve serves a definition, tells clients of it, and lets those go on who wait
 // for both.
-func (f *follower) serve(old, crd *definition.CustomResourceDefinition) {
-	f.serving.Lock()
-	defer f.serving.Unlock()
-	f.server.replace(crd)
+func (c *controller) serve(old, crd *definition.CustomResourceDefinition) {
+	c.serving.Lock()
+	defer c.serving.Unlock()
+	c.server.replace(crd)
 	if looksDifferent(old, crd) {
-		f.announce(crd.Spec.Group, crd)
+		c.announce(crd.Spec.Group, crd)
 	}
-	f.note(crd.Name, crd)
+	c.note(crd.Name, crd)
 }
 
 // anticipate serves a definition that is about to be written as established: who
 // reads that it is, finds it served.
-func (f *follower) anticipate(crd *definition.CustomResourceDefinition) {
-	f.serving.Lock()
-	defer f.serving.Unlock()
-	f.server.replace(crd)
-	f.announce(crd.Spec.Group, crd)
+func (c *controller) anticipate(crd *definition.CustomResourceDefinition) {
+	c.serving.Lock()
+	defer c.serving.Unlock()
+	c.server.replace(crd)
+	c.announce(crd.Spec.Group, crd)
 }
 
 // retract takes back what was anticipated and could not be written.
-func (f *follower) retract(crd *definition.CustomResourceDefinition) {
-	f.serving.Lock()
-	defer f.serving.Unlock()
-	f.mu.Lock()
-	seen := f.seen[crd.Name]
-	f.mu.Unlock()
+func (c *controller) retract(crd *definition.CustomResourceDefinition) {
+	c.serving.Lock()
+	defer c.serving.Unlock()
+	c.mu.Lock()
+	seen := c.seen[crd.Name]
+	c.mu.Unlock()
 	if seen == nil {
-		f.server.drop(crd)
+		c.server.drop(crd)
 	} else {
-		f.server.replace(seen)
+		c.server.replace(seen)
 	}
-	f.announce(crd.Spec.Group, nil)
+	c.announce(crd.Spec.Group, nil)
 }
 
 // looksDifferent says whether clients are to be told of a change. Most writes of
@@ -177,7 +177,7 @@ func looksDifferent(old, crd *definition.CustomResourceDefinition) bool {
 
 // remove ends the service of a definition that is gone. Others may have waited
 // for its names.
-func (f *follower) remove(obj any) {
+func (c *controller) remove(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
@@ -185,26 +185,26 @@ func (f *follower) remove(obj any) {
 	if !ok {
 		return
 	}
-	f.serving.Lock()
-	f.server.drop(crd)
-	f.note(crd.Name, nil)
-	f.announce(crd.Spec.Group, nil)
-	f.serving.Unlock()
-	for _, other := range f.all() {
+	c.serving.Lock()
+	c.server.drop(crd)
+	c.note(crd.Name, nil)
+	c.announce(crd.Spec.Group, nil)
+	c.serving.Unlock()
+	for _, other := range c.all() {
 		if other.Spec.Group == crd.Spec.Group {
-			f.loop.Add(other.Name)
+			c.loop.Add(other.Name)
 		}
 	}
 }
 
 // announce tells clients what there is in a group, with next, if there is one, in
 // place of what is in force.
-func (f *follower) announce(group string, next *definition.CustomResourceDefinition) {
-	if f.server.builtIn[group] {
+func (c *controller) announce(group string, next *definition.CustomResourceDefinition) {
+	if c.server.builtIn[group] {
 		return
 	}
 	var established []*definition.CustomResourceDefinition
-	all := f.all()
+	all := c.all()
 	if next != nil {
 		all = slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return crd.Name == next.Name })
 		all = append(all, next)
@@ -215,16 +215,16 @@ func (f *follower) announce(group string, next *definition.CustomResourceDefinit
 			established = append(established, crd)
 		}
 	}
-	f.server.discovery.update(group, established)
-	f.server.openapi.update(group, established, all)
+	c.server.discovery.update(group, established)
+	c.server.openapi.update(group, established, all)
 }
 
 // all are the definitions in force, by name.
-func (f *follower) all() []*definition.CustomResourceDefinition {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := make([]*definition.CustomResourceDefinition, 0, len(f.seen))
-	for _, crd := range f.seen {
+func (c *controller) all() []*definition.CustomResourceDefinition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*definition.CustomResourceDefinition, 0, len(c.seen))
+	for _, crd := range c.seen {
 		out = append(out, crd)
 	}
 	sortByName(out)
@@ -235,25 +235,25 @@ func sortByName(crds []*definition.CustomResourceDefinition) {
 	slices.SortFunc(crds, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (f *follower) note(name string, crd *definition.CustomResourceDefinition) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (c *controller) note(name string, crd *definition.CustomResourceDefinition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if crd == nil {
-		delete(f.seen, name)
+		delete(c.seen, name)
 	} else {
-		f.seen[name] = crd
+		c.seen[name] = crd
 	}
-	f.changed.Send()
+	c.changed.Send()
 }
 
 // settle waits until a written definition is in force, and its names decided.
-func (f *follower) settle(ctx context.Context, written *definition.CustomResourceDefinition) {
+func (c *controller) settle(ctx context.Context, written *definition.CustomResourceDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
-		f.mu.Lock()
-		seen, changed := f.seen[written.Name], f.changed.Next()
-		f.mu.Unlock()
+		c.mu.Lock()
+		seen, changed := c.seen[written.Name], c.changed.Next()
+		c.mu.Unlock()
 		if seen != nil && newer(seen, written) && definition.FindCondition(seen, apiextensionsv1.NamesAccepted) != nil {
 			return
 		}

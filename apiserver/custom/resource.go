@@ -20,7 +20,7 @@ import (
 const watchGrace = time.Second
 
 // served is one definition as requests meet it.
-type served struct {
+type resource struct {
 	server *Server
 	crd    *definition.CustomResourceDefinition
 	kind   schema.GroupKind
@@ -45,101 +45,101 @@ func isServed(crd *definition.CustomResourceDefinition) bool {
 	return definition.IsConditionTrue(crd, apiextensionsv1.Established)
 }
 
-func newServed(s *Server, crd *definition.CustomResourceDefinition) *served {
-	d := &served{
+func newResource(s *Server, crd *definition.CustomResourceDefinition) *resource {
+	r := &resource{
 		server:   s,
 		crd:      crd,
 		kind:     schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Status.AcceptedNames.Kind},
 		versions: make(map[string]*version, len(crd.Spec.Versions)),
 	}
-	d.watches, d.stopWatches = context.WithCancel(context.Background())
-	d.terminating.Store(crd.DeletionTimestamp != nil)
+	r.watches, r.stopWatches = context.WithCancel(context.Background())
+	r.terminating.Store(crd.DeletionTimestamp != nil)
 	for i := range crd.Spec.Versions {
 		name := crd.Spec.Versions[i].Name
-		d.versions[name] = &version{served: d, name: name, spec: &crd.Spec.Versions[i]}
+		r.versions[name] = &version{resource: r, name: name, spec: &crd.Spec.Versions[i]}
 	}
-	return d
+	return r
 }
 
 // same says whether a definition is served as this one is.
-func (d *served) same(crd *definition.CustomResourceDefinition) bool {
-	return d.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(d.crd.Spec, crd.Spec) &&
-		apiequality.Semantic.DeepEqual(d.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
+func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
+	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) &&
+		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
-func (d *served) resource() schema.GroupResource {
-	return schema.GroupResource{Group: d.crd.Spec.Group, Resource: d.crd.Status.AcceptedNames.Plural}
+func (r *resource) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.crd.Spec.Group, Resource: r.crd.Status.AcceptedNames.Plural}
 }
 
-func (d *served) namespaced() bool { return d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped }
+func (r *resource) namespaced() bool { return r.crd.Spec.Scope == apiextensionsv1.NamespaceScoped }
 
 // version is the one that a request asks for, nil if it is not served or asked
 // for in the wrong scope.
-func (d *served) version(info *genericapirequest.RequestInfo) *version {
-	v := d.versions[info.APIVersion]
+func (r *resource) version(info *genericapirequest.RequestInfo) *version {
+	v := r.versions[info.APIVersion]
 	if v == nil || !v.spec.Served {
 		return nil
 	}
-	if !d.namespaced() && info.Namespace != "" {
+	if !r.namespaced() && info.Namespace != "" {
 		return nil
 	}
-	if d.namespaced() && info.Namespace == "" && info.Verb != "list" && info.Verb != "watch" && info.Verb != "deletecollection" {
+	if r.namespaced() && info.Namespace == "" && info.Verb != "list" && info.Verb != "watch" && info.Verb != "deletecollection" {
 		return nil
 	}
 	return v
 }
 
 // compile makes what all versions share, once, when the first request comes.
-func (d *served) compile() error {
-	d.compileOnce.Do(func() { d.compileErr = d.doCompile() })
-	return d.compileErr
+func (r *resource) compile() error {
+	r.compileOnce.Do(func() { r.compileErr = r.doCompile() })
+	return r.compileErr
 }
 
-func (d *served) doCompile() error {
-	compiled, err := definition.Compile(d.crd)
+func (r *resource) doCompile() error {
+	compiled, err := definition.Compile(r.crd)
 	if err != nil {
 		return err
 	}
-	for name, v := range d.versions {
+	for name, v := range r.versions {
 		v.compiled, v.validator = compiled[name], compiled[name]
 		v.embeds = hasEmbedded(v.compiled.Structural)
 	}
-	for _, v := range d.versions {
+	for _, v := range r.versions {
 		v.others = othersOf(v)
 	}
-	if d.convertor, err = newConvertor(d); err != nil {
+	if r.convertor, err = newConvertor(r); err != nil {
 		return err
 	}
-	d.merger, err = newMerger(d)
+	r.merger, err = newMerger(r)
 	return err
 }
 
-func (d *served) release() { d.holders.Done() }
+func (r *resource) release() { r.holders.Done() }
 
 // retire closes the storage when the last holder is gone. No one can acquire it
 // any more.
-func (d *served) retire() {
+func (r *resource) retire() {
 	go func() {
-		stop := time.AfterFunc(watchGrace, d.stopWatches)
-		d.holders.Wait()
+		stop := time.AfterFunc(watchGrace, r.stopWatches)
+		r.holders.Wait()
 		stop.Stop()
-		d.close()
+		r.close()
 	}()
 }
 
 // close closes the storage.
-func (d *served) close() {
-	d.stopWatches()
-	for _, v := range d.versions {
+func (r *resource) close() {
+	r.stopWatches()
+	for _, v := range r.versions {
 		v.close()
 	}
 }
 
 // warm opens the versions that were open in a definition that this one is to
 // replace, so that no request waits for it.
-func (d *served) warm(old *served) {
+func (r *resource) warm(old *resource) {
 	for name, was := range old.versions {
-		if v := d.versions[name]; v != nil && was.isOpen() {
+		if v := r.versions[name]; v != nil && was.isOpen() {
 			// A version that cannot be opened says so to the requests for it.
 			_ = v.open()
 		}
@@ -147,7 +147,7 @@ func (d *served) warm(old *served) {
 }
 
 // storage is the version that objects are stored in.
-func (d *served) storage() *version { return d.versions[d.crd.Spec.StorageVersion()] }
+func (r *resource) storage() *version { return r.versions[r.crd.Spec.StorageVersion()] }
 
 var _ runtime.ObjectConvertor = convertor{}
 
