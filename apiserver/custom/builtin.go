@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// learnBuiltIn notes which groups belong to built-in kinds, before any
-// definition is served. Paths below them are not for definitions to serve, nor
-// is what discovery says of them.
-func (s *Server) learnBuiltIn(ctx context.Context) error {
+// loadBuiltInGroups records which groups belong to built-in kinds, before any
+// definition is served. A definition in such a group is never established, and does
+// not change discovery.
+func (s *Server) loadBuiltInGroups(ctx context.Context) error {
 	groups, err := s.config.Groups.Groups(ctx, &http.Request{Header: http.Header{}})
 	if err != nil {
 		return fmt.Errorf("list built-in groups: %w", err)

@@ -15,22 +15,22 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// reconcile brings the status of a definition up to date, and removes the objects of
-// a definition that is being deleted.
+// reconcile updates the status of a definition. For a definition that is being
+// deleted it deletes the objects.
 func (c *controller) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
 	c.mu.Lock()
-	seen := c.seen[name]
+	observed := c.observed[name]
 	c.mu.Unlock()
-	if seen == nil {
+	if observed == nil {
 		return reconcile.Result{}, nil
 	}
 	update := c.updateStatus
-	if seen.DeletionTimestamp != nil {
+	if observed.DeletionTimestamp != nil {
 		update = c.finalize
 	}
-	err := update(ctx, seen)
+	err := update(ctx, observed)
 	if apierrors.IsNotFound(err) {
-		// The definition is deleted already, and the informer has not seen it yet.
+		// The definition is deleted in storage, and the informer does not know it yet.
 		err = reconcile.ErrNotYet
 	}
 	return reconcile.Result{}, err
@@ -42,33 +42,33 @@ func logRetry(_ context.Context, name string, err error) {
 
 // updateStatus writes the status of a definition if it changed. A definition that
 // becomes established is served before its status says so.
-func (c *controller) updateStatus(ctx context.Context, seen *definition.CustomResourceDefinition) error {
-	crd := seen.DeepCopy()
-	c.decide(crd)
-	if apiequality.Semantic.DeepEqual(seen.Status, crd.Status) {
+func (c *controller) updateStatus(ctx context.Context, observed *definition.CustomResourceDefinition) error {
+	crd := observed.DeepCopy()
+	c.computeStatus(crd)
+	if apiequality.Semantic.DeepEqual(observed.Status, crd.Status) {
 		return nil
 	}
-	if !isServed(crd) || isServed(seen) {
-		return c.write(ctx, crd)
+	if !isEstablished(crd) || isEstablished(observed) {
+		return c.writeStatus(ctx, crd)
 	}
-	c.anticipate(crd)
-	err := c.write(ctx, crd)
+	c.serveBeforeWrite(crd)
+	err := c.writeStatus(ctx, crd)
 	if err != nil {
-		c.retract(crd)
+		c.revert(crd)
 	}
 	return err
 }
 
-// decide sets the status that follows from the spec and from the names that
-// others have.
-func (c *controller) decide(crd *definition.CustomResourceDefinition) {
+// computeStatus sets the status of a definition. It depends on the spec and on the
+// names that other definitions have.
+func (c *controller) computeStatus(crd *definition.CustomResourceDefinition) {
 	now := metav1.Now()
 	accepted, namesAccepted, established := definition.AcceptNames(crd, c.all())
 	crd.Status.AcceptedNames = accepted
 	definition.SetCondition(crd, namesAccepted, now)
 	definition.SetCondition(crd, established, now)
-	// The server that answers a request opens what it needs for it, so a
-	// definition whose names are accepted is served at once.
+	// A definition with accepted names is established without delay: each server opens
+	// the storage of a resource when the first request for it arrives.
 	if condition, ok := definition.Establish(crd); ok {
 		if c.server.builtIn[crd.Spec.Group] {
 			condition.Status, condition.Reason = apiextensionsv1.ConditionFalse, "BuiltInGroup"
@@ -88,9 +88,10 @@ func (c *controller) decide(crd *definition.CustomResourceDefinition) {
 	}
 }
 
-// write stores the status, and the finalizers, of a definition, and waits until
-// this server goes by it: the next decision builds on it.
-func (c *controller) write(ctx context.Context, crd *definition.CustomResourceDefinition) error {
+// writeStatus stores the status and the finalizers of a definition. It then waits
+// until this server has observed the write, because the status of the next definition
+// depends on it.
+func (c *controller) writeStatus(ctx context.Context, crd *definition.CustomResourceDefinition) error {
 	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceNone)
 	out, _, err := c.server.config.DefinitionsStatus.Update(ctx, crd.Name, rest.DefaultUpdatedObjectInfo(crd),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})

@@ -31,25 +31,27 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// controller follows the definitions in the store: each change is put in force in
-// this server, and then the conditions of the definition are looked after, which
-// every server does and only the first one has to.
+// controller watches the definitions in storage. The handler of each event makes this
+// server serve the changed definition at once. The reconcile loop then writes the
+// status of the definition. With several servers every one of them does this, and
+// the first write wins.
 type controller struct {
 	server   *Server
 	informer cache.SharedIndexInformer
 	loop     *reconcile.Loop[string]
 
-	// serving is held while what is served changes.
+	// serving is held while the set of served resources changes.
 	serving sync.Mutex
 
 	mu sync.Mutex
-	// seen is what is in force, and changed is sent when that changes.
-	seen    map[string]*definition.CustomResourceDefinition
-	changed broadcast.Signal
+	// observed holds the definitions that this server goes by, by name. changed is
+	// sent when it changes.
+	observed map[string]*definition.CustomResourceDefinition
+	changed  broadcast.Signal
 }
 
 func newController(s *Server) *controller {
-	c := &controller{server: s, seen: map[string]*definition.CustomResourceDefinition{}}
+	c := &controller{server: s, observed: map[string]*definition.CustomResourceDefinition{}}
 	// One worker: definitions that want the same name get it in the order in which
 	// they were created.
 	c.loop = reconcile.New(reconcile.Config[string]{
@@ -79,7 +81,7 @@ func newController(s *Server) *controller {
 	return c
 }
 
-// unwrap takes an object out of what the watch cache encodes it once in.
+// unwrap replaces a CacheableObject of the watch cache by the object inside.
 func unwrap(event watch.Event) (watch.Event, bool) {
 	if cached, ok := event.Object.(runtime.CacheableObject); ok {
 		event.Object = cached.GetObject()
@@ -93,17 +95,17 @@ func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, 
 	return internal, err
 }
 
-// Start follows the definitions until ctx ends. It returns when those that there
-// are at the start are served.
+// Start serves the definitions until ctx ends. It returns when the definitions that
+// exist at this moment are served.
 func (s *Server) Start(ctx context.Context) error {
 	c := s.controller
-	if err := s.learnBuiltIn(ctx); err != nil {
+	if err := s.loadBuiltInGroups(ctx); err != nil {
 		return err
 	}
 	registered, err := c.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { c.put(nil, obj) },
-		UpdateFunc: c.put,
-		DeleteFunc: c.remove,
+		AddFunc:    func(obj any) { c.onUpdate(nil, obj) },
+		UpdateFunc: c.onUpdate,
+		DeleteFunc: c.onDelete,
 	})
 	if err != nil {
 		return err
@@ -116,8 +118,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// put puts a definition in force.
-func (c *controller) put(oldObj, obj any) {
+// onUpdate serves a definition that was created or changed, and enqueues it.
+func (c *controller) onUpdate(oldObj, obj any) {
 	crd, ok := obj.(*definition.CustomResourceDefinition)
 	if !ok {
 		return
@@ -127,59 +129,59 @@ func (c *controller) put(oldObj, obj any) {
 	c.loop.Add(crd.Name)
 }
 
-// serve serves a definition, tells clients of it, and lets those go on who wait
-// for both.
+// serve serves a definition, updates discovery and OpenAPI, and wakes the requests
+// that wait for the definition.
 func (c *controller) serve(old, crd *definition.CustomResourceDefinition) {
 	c.serving.Lock()
 	defer c.serving.Unlock()
 	c.server.replace(crd)
-	if looksDifferent(old, crd) {
-		c.announce(crd.Spec.Group, crd)
+	if changesDiscovery(old, crd) {
+		c.publish(crd.Spec.Group, crd)
 	}
-	c.note(crd.Name, crd)
+	c.setObserved(crd.Name, crd)
 }
 
-// anticipate serves a definition that is about to be written as established: who
-// reads that it is, finds it served.
-func (c *controller) anticipate(crd *definition.CustomResourceDefinition) {
+// serveBeforeWrite serves a definition whose status is about to be written as
+// established. A client that reads this status can then use the resource at once.
+func (c *controller) serveBeforeWrite(crd *definition.CustomResourceDefinition) {
 	c.serving.Lock()
 	defer c.serving.Unlock()
 	c.server.replace(crd)
-	c.announce(crd.Spec.Group, crd)
+	c.publish(crd.Spec.Group, crd)
 }
 
-// retract takes back what was anticipated and could not be written.
-func (c *controller) retract(crd *definition.CustomResourceDefinition) {
+// revert undoes serveBeforeWrite when the status could not be written.
+func (c *controller) revert(crd *definition.CustomResourceDefinition) {
 	c.serving.Lock()
 	defer c.serving.Unlock()
 	c.mu.Lock()
-	seen := c.seen[crd.Name]
+	observed := c.observed[crd.Name]
 	c.mu.Unlock()
-	if seen == nil {
+	if observed == nil {
 		c.server.drop(crd)
 	} else {
-		c.server.replace(seen)
+		c.server.replace(observed)
 	}
-	c.announce(crd.Spec.Group, nil)
+	c.publish(crd.Spec.Group, nil)
 }
 
-// looksDifferent says whether clients are to be told of a change. Most writes of
-// the status are not for them.
-func looksDifferent(old, crd *definition.CustomResourceDefinition) bool {
-	wasServed := old != nil && isServed(old)
-	if !wasServed || !isServed(crd) {
-		return wasServed != isServed(crd)
+// changesDiscovery reports whether a change of a definition changes discovery or
+// OpenAPI. Most writes of the status do not.
+func changesDiscovery(old, crd *definition.CustomResourceDefinition) bool {
+	wasEstablished := old != nil && isEstablished(old)
+	if !wasEstablished || !isEstablished(crd) {
+		return wasEstablished != isEstablished(crd)
 	}
 	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
 		!apiequality.Semantic.DeepEqual(old.Spec, crd.Spec) ||
 		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
-// remove ends the service of a definition that is gone. Others may have waited
-// for its names.
-func (c *controller) remove(obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+// onDelete stops serving a definition that was deleted. It enqueues the other
+// definitions of the group: one of them may have waited for the names.
+func (c *controller) onDelete(obj any) {
+	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = unknown.Obj
 	}
 	crd, ok := obj.(*definition.CustomResourceDefinition)
 	if !ok {
@@ -187,8 +189,8 @@ func (c *controller) remove(obj any) {
 	}
 	c.serving.Lock()
 	c.server.drop(crd)
-	c.note(crd.Name, nil)
-	c.announce(crd.Spec.Group, nil)
+	c.setObserved(crd.Name, nil)
+	c.publish(crd.Spec.Group, nil)
 	c.serving.Unlock()
 	for _, other := range c.all() {
 		if other.Spec.Group == crd.Spec.Group {
@@ -197,9 +199,9 @@ func (c *controller) remove(obj any) {
 	}
 }
 
-// announce tells clients what there is in a group, with next, if there is one, in
-// place of what is in force.
-func (c *controller) announce(group string, next *definition.CustomResourceDefinition) {
+// publish updates discovery and OpenAPI for a group. next, unless it is nil, takes
+// the place of the observed definition with its name.
+func (c *controller) publish(group string, next *definition.CustomResourceDefinition) {
 	if c.server.builtIn[group] {
 		return
 	}
@@ -211,7 +213,7 @@ func (c *controller) announce(group string, next *definition.CustomResourceDefin
 		sortByName(all)
 	}
 	for _, crd := range all {
-		if crd.Spec.Group == group && isServed(crd) {
+		if crd.Spec.Group == group && isEstablished(crd) {
 			established = append(established, crd)
 		}
 	}
@@ -219,12 +221,12 @@ func (c *controller) announce(group string, next *definition.CustomResourceDefin
 	c.server.openapi.update(group, established, all)
 }
 
-// all are the definitions in force, by name.
+// all returns the observed definitions, sorted by name.
 func (c *controller) all() []*definition.CustomResourceDefinition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*definition.CustomResourceDefinition, 0, len(c.seen))
-	for _, crd := range c.seen {
+	out := make([]*definition.CustomResourceDefinition, 0, len(c.observed))
+	for _, crd := range c.observed {
 		out = append(out, crd)
 	}
 	sortByName(out)
@@ -235,26 +237,28 @@ func sortByName(crds []*definition.CustomResourceDefinition) {
 	slices.SortFunc(crds, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (c *controller) note(name string, crd *definition.CustomResourceDefinition) {
+// setObserved records the definition that this server goes by; nil removes it.
+func (c *controller) setObserved(name string, crd *definition.CustomResourceDefinition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if crd == nil {
-		delete(c.seen, name)
+		delete(c.observed, name)
 	} else {
-		c.seen[name] = crd
+		c.observed[name] = crd
 	}
 	c.changed.Send()
 }
 
-// settle waits until a written definition is in force, and its names decided.
+// settle waits until this server goes by a definition that was written, or by a later
+// one, and its names are accepted or rejected. It gives up after settleTimeout.
 func (c *controller) settle(ctx context.Context, written *definition.CustomResourceDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
 		c.mu.Lock()
-		seen, changed := c.seen[written.Name], c.changed.Next()
+		observed, changed := c.observed[written.Name], c.changed.Next()
 		c.mu.Unlock()
-		if seen != nil && newer(seen, written) && definition.FindCondition(seen, apiextensionsv1.NamesAccepted) != nil {
+		if observed != nil && atLeast(observed, written) && definition.FindCondition(observed, apiextensionsv1.NamesAccepted) != nil {
 			return
 		}
 		select {
@@ -265,8 +269,8 @@ func (c *controller) settle(ctx context.Context, written *definition.CustomResou
 	}
 }
 
-// newer says whether a is b or came after it.
-func newer(a, b *definition.CustomResourceDefinition) bool {
+// atLeast reports whether the resourceVersion of a is that of b or a later one.
+func atLeast(a, b *definition.CustomResourceDefinition) bool {
 	av, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	bv, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
 	return errA == nil && errB == nil && av >= bv

@@ -1,16 +1,22 @@
 // Package custom serves custom resources: the objects of kinds that users define
 // with CustomResourceDefinitions.
 //
-// A served definition is one CustomResourceDefinition as requests meet it, made
-// when the definition changes and never changed afterwards; a change swaps it for
-// another, and its storage is closed when the last request that holds it is
-// done. A version of it has a store, opened by the first request, and an
-// endpoint for the resource and each of its subresources. The rules are those of
-// package definition; this package puts them in their places along a write.
+// The package has these parts:
+//
+//   - The controller watches the definitions. It makes the server serve each of them,
+//     and writes their status.
+//   - A resource serves the objects of one definition. It is immutable: a change of
+//     the definition replaces it, and its storage is closed when the last request
+//     that uses it has ended.
+//   - A version of a resource has a store, which the first request opens, and an
+//     endpoint for the resource and for each of its subresources.
+//
+// Package definition holds the rules: pruning, defaults, validation. This package
+// calls them at the right place of a request.
 //
 //	server, err := custom.New(config)
 //	mux.HandlePrefix("/apis/", server)
-//	server.Start(ctx) // follows the definitions until ctx ends
+//	server.Start(ctx) // serves the definitions until ctx ends
 //
 // Everything here is safe for concurrent use.
 package custom

@@ -21,15 +21,15 @@ import (
 // the definition's finalizer when the last object is gone. It waits for the
 // finalizers of the objects as long as it takes: until then it returns
 // reconcile.ErrNotYet.
-func (c *controller) finalize(ctx context.Context, seen *definition.CustomResourceDefinition) error {
-	if !slices.Contains(seen.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+func (c *controller) finalize(ctx context.Context, observed *definition.CustomResourceDefinition) error {
+	if !slices.Contains(observed.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return nil
 	}
-	left, err := c.empty(ctx, seen)
+	left, err := c.deleteObjects(ctx, observed)
 	if err != nil {
 		return err
 	}
-	crd := seen.DeepCopy()
+	crd := observed.DeepCopy()
 	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Terminating}
 	if left > 0 {
 		condition.Status, condition.Reason = apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress"
@@ -42,7 +42,7 @@ func (c *controller) finalize(ctx context.Context, seen *definition.CustomResour
 		})
 	}
 	if definition.SetCondition(crd, condition, metav1.Now()) {
-		if err := c.write(ctx, crd); err != nil {
+		if err := c.writeStatus(ctx, crd); err != nil {
 			return err
 		}
 	}
@@ -52,15 +52,15 @@ func (c *controller) finalize(ctx context.Context, seen *definition.CustomResour
 	return nil
 }
 
-// empty deletes the objects of a definition and says how many are left.
-func (c *controller) empty(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
-	held := c.server.acquire(definitionResource(crd))
-	if held == nil {
-		// It was never served, so it has no objects.
+// deleteObjects deletes the objects of a definition and returns how many are left.
+func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
+	r := c.server.acquire(definitionResource(crd))
+	if r == nil {
+		// The definition was never served, so it has no objects.
 		return 0, nil
 	}
-	defer held.release()
-	v := held.storage()
+	defer r.release()
+	v := r.storage()
 	if err := v.open(); err != nil {
 		return 0, err
 	}
@@ -83,12 +83,12 @@ func (c *controller) empty(ctx context.Context, crd *definition.CustomResourceDe
 			left++
 			continue
 		}
-		of := genericapirequest.WithNamespace(ctx, u.GetNamespace())
-		_, gone, err := v.store.Delete(of, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+		inNamespace := genericapirequest.WithNamespace(ctx, u.GetNamespace())
+		_, deleted, err := v.store.Delete(inNamespace, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return 0, err
 		}
-		if err == nil && !gone {
+		if err == nil && !deleted {
 			left++
 		}
 	}

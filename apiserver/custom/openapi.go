@@ -55,7 +55,7 @@ func (d *documents) update(group string, changed, all []*definition.CustomResour
 		d.updateV3(group, changed)
 	}
 	if d.v2 != nil {
-		all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool { return !isServed(crd) })
+		all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool { return !isEstablished(crd) })
 		d.v2.UpdateSpecLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
 			swagger, err := d.buildV2(all)
 			return swagger, d.tag(), err

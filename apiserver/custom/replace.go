@@ -2,14 +2,14 @@ package custom
 
 import "holdfast.dev/holdfast/definition"
 
-// replace serves a definition from now on.
+// replace serves a definition, in place of its former version if there is one.
 func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	next := newResource(s, crd)
 	name := next.groupResource()
 	s.mu.RLock()
 	old := s.resources[name]
 	s.mu.RUnlock()
-	if !isServed(crd) {
+	if !isEstablished(crd) {
 		s.drop(crd)
 		return
 	}
@@ -28,7 +28,7 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	}
 }
 
-// drop serves a definition no more.
+// drop stops serving a definition.
 func (s *Server) drop(crd *definition.CustomResourceDefinition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,19 +15,21 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// watchGrace is how long watches of a definition that was replaced go on, so
-// that one which just begins is never met by closed storage.
+// watchGrace is how long the watches of a replaced resource continue. A watch that
+// begins at the moment of the replacement therefore never finds closed storage.
 const watchGrace = time.Second
 
-// served is one definition as requests meet it.
+// resource serves the objects of one CustomResourceDefinition. It is never changed:
+// when the definition changes, another resource replaces it. Requests hold it with
+// Server.acquire and release; its storage is closed after the last release.
 type resource struct {
 	server *Server
 	crd    *definition.CustomResourceDefinition
 	kind   schema.GroupKind
-	// terminating is set while the definition and its objects are going.
+	// terminating is set while the definition and its objects are being deleted.
 	terminating atomic.Bool
 	holders     sync.WaitGroup
-	// watches ends the watches.
+	// watches is the context of all watches; stopWatches cancels it.
 	watches     context.Context
 	stopWatches context.CancelFunc
 
@@ -35,13 +37,14 @@ type resource struct {
 
 	compileOnce sync.Once
 	compileErr  error
-	// What follows is there once compiled.
+	// The fields below are set by compile.
 	convertor convertor
 	merger    merger
 }
 
-// isServed says whether a definition is to be served at all.
-func isServed(crd *definition.CustomResourceDefinition) bool {
+// isEstablished reports whether a definition has the condition Established. Only such
+// a definition is served.
+func isEstablished(crd *definition.CustomResourceDefinition) bool {
 	return definition.IsConditionTrue(crd, apiextensionsv1.Established)
 }
 
@@ -61,7 +64,7 @@ func newResource(s *Server, crd *definition.CustomResourceDefinition) *resource 
 	return r
 }
 
-// same says whether a definition is served as this one is.
+// same reports whether this resource can go on serving a changed definition.
 func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
 	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) &&
 		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
@@ -73,8 +76,9 @@ func (r *resource) groupResource() schema.GroupResource {
 
 func (r *resource) namespaced() bool { return r.crd.Spec.Scope == apiextensionsv1.NamespaceScoped }
 
-// version is the one that a request asks for, nil if it is not served or asked
-// for in the wrong scope.
+// version returns the version that a request asks for. It returns nil if that version
+// is not served, or if the request is namespaced and the resource is not, or the other
+// way round.
 func (r *resource) version(info *genericapirequest.RequestInfo) *version {
 	v := r.versions[info.APIVersion]
 	if v == nil || !v.spec.Served {
@@ -89,7 +93,7 @@ func (r *resource) version(info *genericapirequest.RequestInfo) *version {
 	return v
 }
 
-// compile makes what all versions share, once, when the first request comes.
+// compile compiles the schemas of all versions, once, when the first request arrives.
 func (r *resource) compile() error {
 	r.compileOnce.Do(func() { r.compileErr = r.doCompile() })
 	return r.compileErr
@@ -116,8 +120,8 @@ func (r *resource) doCompile() error {
 
 func (r *resource) release() { r.holders.Done() }
 
-// retire closes the storage when the last holder is gone. No one can acquire it
-// any more.
+// retire closes the storage in the background after the last release. The resource is
+// no longer in Server.resources, so no request can acquire it.
 func (r *resource) retire() {
 	go func() {
 		stop := time.AfterFunc(watchGrace, r.stopWatches)
@@ -135,18 +139,18 @@ func (r *resource) close() {
 	}
 }
 
-// warm opens the versions that were open in a definition that this one is to
-// replace, so that no request waits for it.
+// warm opens the versions that are open in the resource that this one is about to
+// replace. The next requests then need not wait for it.
 func (r *resource) warm(old *resource) {
 	for name, was := range old.versions {
 		if v := r.versions[name]; v != nil && was.isOpen() {
-			// A version that cannot be opened says so to the requests for it.
+			// The requests for a version that cannot be opened get this error.
 			_ = v.open()
 		}
 	}
 }
 
-// storage is the version that objects are stored in.
+// storage returns the version that objects are stored in.
 func (r *resource) storage() *version { return r.versions[r.crd.Spec.StorageVersion()] }
 
 var _ runtime.ObjectConvertor = convertor{}

@@ -28,36 +28,36 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// Config is what custom resources are served with. All of it is required but for
-// what says otherwise.
+// Config configures a Server. All fields are required unless their comment says
+// otherwise.
 type Config struct {
 	// Definitions and DefinitionsStatus are the stores of the definitions.
 	Definitions, DefinitionsStatus *genericregistry.Store
-	// RESTOptions gives each resource its storage; the codec is brought here.
+	// RESTOptions gives each resource its storage. This package replaces the codec.
 	RESTOptions generic.RESTOptionsGetter
 	Admission   admission.Interface
 	Authorizer  authorizer.UnconditionalAuthorizer
-	// Services and WebhookAuth say how conversion webhooks are reached.
+	// Services and WebhookAuth are used to call conversion webhooks.
 	Services    webhook.ServiceResolver
 	WebhookAuth webhook.AuthenticationInfoResolverWrapper
-	// Models are the OpenAPI models of ObjectMeta and Scale, and of all they refer
-	// to.
+	// Models are the OpenAPI models of ObjectMeta and Scale, and all models that these
+	// refer to.
 	Models map[string]*spec.Schema
-	// Groups and Aggregated are what /apis is answered from.
+	// Groups and Aggregated hold what the server answers for /apis.
 	Groups     discovery.GroupManager
 	Aggregated aggregated.ResourceManager
-	// Ownership checks who owns the fields that an update changes; nil checks nothing.
+	// Ownership checks whether an update changes fields of other owners. It is optional.
 	Ownership *fieldownership.Checker
-	// ImmutabilityStatus is the HTTP status of a change that a marker forbids:
-	// 400, which is also the meaning of 0, or 422.
+	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker
+	// forbids: 400 or 422. The default is 400.
 	ImmutabilityStatus int
-	// MinWatch is the least time that a watch is kept open.
+	// MinWatch is the shortest time that the server keeps a watch open.
 	MinWatch time.Duration
-	// MaxBody bounds the body of a request; 0 is no limit.
+	// MaxBody bounds the body of a request. Zero means no limit.
 	MaxBody int64
 }
 
-// Server serves custom resources and what says that they exist.
+// Server serves custom resources, their discovery and their OpenAPI documents.
 type Server struct {
 	config     Config
 	converters *conversion.CRConverterFactory
@@ -66,23 +66,26 @@ type Server struct {
 	discovery  *discoveries
 	openapi    *documents
 	controller *controller
-	// format is how all custom resources are written.
+	// format decodes and encodes all custom resources.
 	format format
 
-	// builtIn are the groups of built-in kinds, there once started.
+	// builtIn holds the groups of built-in kinds. Start sets it.
 	builtIn map[string]bool
 
 	mu        sync.RWMutex
 	resources map[schema.GroupResource]*resource
 }
 
-// New makes a server, which serves nothing before Start.
+// New creates a server. It serves nothing before Start.
 func New(config Config) (*Server, error) {
 	converters, err := conversion.NewCRConverterFactory(config.Services, config.WebhookAuth)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, converters: converters, scheme: newScheme(), resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}}
+	s := &Server{
+		config: config, converters: converters, scheme: newScheme(),
+		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{},
+	}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.discovery = newDiscoveries(config.Groups, config.Aggregated, s.codecs)
 	s.openapi = &documents{}
@@ -90,17 +93,18 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// newScheme knows what is answered beside custom resources.
+// newScheme returns a scheme with the types of answers that are not custom resources.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	v1 := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, v1)
-	scheme.AddUnversionedTypes(v1, &metav1.Status{}, &metav1.WatchEvent{}, &metav1.APIVersions{}, &metav1.APIGroup{}, &metav1.APIGroupList{}, &metav1.APIResourceList{})
+	scheme.AddUnversionedTypes(v1, &metav1.Status{}, &metav1.WatchEvent{},
+		&metav1.APIVersions{}, &metav1.APIGroup{}, &metav1.APIGroupList{}, &metav1.APIResourceList{})
 	return scheme
 }
 
-// ServeHTTP implements http.Handler for every path below /apis that no built-in
-// kind has.
+// ServeHTTP implements http.Handler for all paths below /apis that do not belong to
+// built-in kinds.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	info, ok := genericapirequest.RequestInfoFrom(req.Context())
 	if !ok {
@@ -112,15 +116,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	name := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
-	held := s.acquire(name)
-	if held == nil {
-		if held = s.await(req.Context(), name); held == nil {
+	r := s.acquire(name)
+	if r == nil {
+		if r = s.await(req.Context(), name); r == nil {
 			http.NotFound(w, req)
 			return
 		}
 	}
-	defer held.release()
-	v := held.version(info)
+	defer r.release()
+	v := r.version(info)
 	if v == nil {
 		http.NotFound(w, req)
 		return
@@ -133,45 +137,47 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	v.serve(w, req, info)
 }
 
-// acquire holds a served definition until release, nil if there is none.
+// acquire returns the resource with a name, or nil. The caller releases it, and its
+// storage stays open until then.
 func (s *Server) acquire(name schema.GroupResource) *resource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	held := s.resources[name]
-	if held != nil {
-		held.holders.Add(1)
+	r := s.resources[name]
+	if r != nil {
+		r.holders.Add(1)
 	}
-	return held
+	return r
 }
 
-// await holds a served definition that another server has just established, or
-// that is about to be served here, until release. It is nil if there is none.
+// await is acquire for a resource that this server does not serve yet, because another
+// server established its definition a moment ago. It returns nil if there is no such
+// definition.
 func (s *Server) await(ctx context.Context, name schema.GroupResource) *resource {
 	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
 	if err != nil {
-		// Whatever the reason, it is not served here.
+		// Whatever the error is, this server does not serve the resource.
 		return nil
 	}
 	crd, ok := obj.(*definition.CustomResourceDefinition)
-	if !ok || !isServed(crd) {
+	if !ok || !isEstablished(crd) {
 		return nil
 	}
 	s.controller.settle(ctx, crd)
 	return s.acquire(name)
 }
 
-// Settle waits until requests to this server are judged by a definition that was
-// just written, for a second at most.
+// Settle waits until this server serves a definition as it was just written. It gives
+// up after a second.
 func (s *Server) Settle(ctx context.Context, written *definition.CustomResourceDefinition) {
 	s.controller.settle(ctx, written)
 }
 
-// Destroy closes all storage. No request may be under way.
+// Destroy closes all storage. The caller makes sure that no request is under way.
 func (s *Server) Destroy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, held := range s.resources {
+	for name, r := range s.resources {
 		delete(s.resources, name)
-		held.close()
+		r.close()
 	}
 }
