@@ -12,62 +12,62 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// gate stands around mutating admission, where every write passes with the old
-// object at hand: it checks the types of a new object before anybody sees it,
-// and prunes and completes it again when webhooks are done with it.
-type gate struct {
+// objectAdmission wraps the admission chain of the server. Before mutating admission it
+// checks the types of the new object, so that plugins and webhooks see no wrong type.
+// After it, it checks them again, and prunes and completes what webhooks changed.
+type objectAdmission struct {
 	version  *version
 	delegate admission.Interface
 }
 
 var (
-	_ admission.MutationInterface   = gate{}
-	_ admission.ValidationInterface = gate{}
+	_ admission.MutationInterface   = objectAdmission{}
+	_ admission.ValidationInterface = objectAdmission{}
 )
 
 // Handles implements admission.Interface.
-func (gate) Handles(admission.Operation) bool { return true }
+func (objectAdmission) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
-func (g gate) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	if a.GetOperation() == admission.Create && a.GetSubresource() == "" && g.version.resource.terminating.Load() {
+func (o objectAdmission) Admit(ctx context.Context, a admission.Attributes, interfaces admission.ObjectInterfaces) error {
+	if a.GetOperation() == admission.Create && a.GetSubresource() == "" && o.version.resource.terminating.Load() {
 		return refuseCreate(a)
 	}
 	obj, ok := a.GetObject().(*object)
 	if ok {
-		if err := g.version.checkTypes(obj, a); err != nil {
+		if err := o.version.checkTypes(obj, a); err != nil {
 			return err
 		}
-		g.version.complete(obj.Object)
+		o.version.complete(obj.Object)
 	}
-	mutation, can := g.delegate.(admission.MutationInterface)
+	mutation, can := o.delegate.(admission.MutationInterface)
 	if !can || !mutation.Handles(a.GetOperation()) {
 		return nil
 	}
-	if err := mutation.Admit(ctx, a, o); err != nil {
+	if err := mutation.Admit(ctx, a, interfaces); err != nil {
 		return err
 	}
 	if ok {
-		if err := g.version.checkTypes(obj, a); err != nil {
+		if err := o.version.checkTypes(obj, a); err != nil {
 			return err
 		}
-		g.version.complete(obj.Object)
+		o.version.complete(obj.Object)
 	}
 	return nil
 }
 
 // Validate implements admission.ValidationInterface.
-func (g gate) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	validation, ok := g.delegate.(admission.ValidationInterface)
+func (o objectAdmission) Validate(ctx context.Context, a admission.Attributes, interfaces admission.ObjectInterfaces) error {
+	validation, ok := o.delegate.(admission.ValidationInterface)
 	if !ok || !validation.Handles(a.GetOperation()) {
 		return nil
 	}
-	return validation.Validate(ctx, a, o)
+	return validation.Validate(ctx, a, interfaces)
 }
 
-// checkTypes is the first step of validation: the basic types of what the schema
-// specifies. Of an update only what changes is looked at, so that nothing in
-// storage can keep an object from being changed or finalized.
+// checkTypes checks the types of all values that the schema specifies. It is the first
+// step of validation. For an update it checks only the values that change: an object
+// that was stored with a wrong type can still be changed and finalized.
 func (v *version) checkTypes(obj *object, a admission.Attributes) error {
 	var wrong []skeleton.WrongType
 	if old, ok := a.GetOldObject().(*object); ok && a.GetOperation() == admission.Update {
@@ -82,14 +82,15 @@ func (v *version) wrongTypes(name string, wrong []skeleton.WrongType) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	var said []string
+	var messages []string
 	var causes []metav1.StatusCause
 	for _, w := range wrong {
-		said = append(said, w.Error())
+		messages = append(messages, w.Error())
 		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: w.Path, Message: w.Error()})
 	}
-	err := apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled: %s", v.resource.kind.Kind, v.name, strings.Join(said, "; ")))
-	err.ErrStatus.Details = &metav1.StatusDetails{Group: v.resource.kind.Group, Kind: v.resource.kind.Kind, Name: name, Causes: causes}
+	kind := v.resource.kind
+	err := apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled: %s", kind.Kind, v.name, strings.Join(messages, "; ")))
+	err.ErrStatus.Details = &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name, Causes: causes}
 	return err
 }
 

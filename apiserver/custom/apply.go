@@ -16,22 +16,22 @@ import (
 	"holdfast.dev/holdfast/apiserver/requestbody"
 )
 
-// isApply says whether a request is a server-side apply.
+// isApply reports whether a request is a server-side apply.
 func isApply(req *http.Request) bool {
 	return types.PatchType(requestbody.MediaType(req)) == types.ApplyYAMLPatchType
 }
 
-// pruneApplied prunes the configuration that a request applies, in the request,
-// before it is merged: so nobody comes to own a field that does not exist. It is
-// never defaulted, since what a manager leaves out it does not own.
+// pruneApplied prunes the configuration in the body of a server-side apply, before it
+// is merged. Without this a manager would own fields that the schema does not have.
+// Defaults are not added: a manager does not own the fields that it leaves out.
 func (v *version) pruneApplied(req *http.Request) error {
 	body, err := requestbody.Read(req, v.resource.server.config.MaxBody)
 	if err != nil {
 		return err
 	}
 	directive := req.URL.Query().Get("fieldValidation")
-	applied, sound := v.decodeSound(body)
-	if !sound {
+	applied, ok := v.decodeValidJSON(body)
+	if !ok {
 		if applied, err = decodeApplied(req, directive, body); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (v *version) pruneApplied(req *http.Request) error {
 		return err
 	}
 	if v.compiled.Pruned && applied != nil {
-		if err := report(req, directive, v.compiled.Skeleton.PrunePaths(applied)); err != nil {
+		if err := reportUnknown(req, directive, v.compiled.Skeleton.PrunePaths(applied)); err != nil {
 			return err
 		}
 	}
@@ -56,18 +56,19 @@ func (v *version) pruneApplied(req *http.Request) error {
 	return nil
 }
 
-// decodeSound reads a configuration that is JSON with nothing wrong in it, which
-// is what Go clients send.
-func (v *version) decodeSound(body []byte) (map[string]any, bool) {
+// decodeValidJSON decodes a configuration that is JSON without duplicate keys. That is
+// what Go clients send. For everything else it returns false.
+func (v *version) decodeValidJSON(body []byte) (map[string]any, bool) {
 	if !bytes.HasPrefix(body, []byte("{")) {
 		return nil, false
 	}
-	applied, twice, err := v.resource.server.format.DecodeStrict(body)
-	return applied, err == nil && len(twice) == 0
+	applied, duplicates, err := v.resource.server.format.DecodeStrict(body)
+	return applied, err == nil && len(duplicates) == 0
 }
 
-// decodeApplied reads YAML and says what is wrong in it as the request wants it
-// said. Integers stay exact.
+// decodeApplied decodes YAML. Depending on directive, the fieldValidation of the
+// request, it ignores duplicate keys, adds a warning or returns an error. Integers stay
+// exact.
 func decodeApplied(req *http.Request, directive string, body []byte) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON(body)
 	if err != nil {
@@ -84,25 +85,27 @@ func decodeApplied(req *http.Request, directive string, body []byte) (map[string
 		if directive == metav1.FieldValidationStrict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
-		// A warning is one line, or it is lost on the way.
+		// A warning must be one line, because it is sent in a header.
 		warning.AddWarning(req.Context(), "", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return applied, nil
 }
 
-// report says which fields were unknown, as the request wants it said.
-func report(req *http.Request, directive string, unknown []string) error {
+// reportUnknown tells the client which fields are unknown. Depending on directive, the
+// fieldValidation of the request, that is nothing, a warning for each field, or an
+// error.
+func reportUnknown(req *http.Request, directive string, unknown []string) error {
 	if len(unknown) == 0 || directive == metav1.FieldValidationIgnore {
 		return nil
 	}
-	var said []string
+	var messages []string
 	for _, path := range unknown {
-		said = append(said, fmt.Sprintf("unknown field %q", path))
+		messages = append(messages, fmt.Sprintf("unknown field %q", path))
 	}
 	if directive == metav1.FieldValidationStrict {
-		return apierrors.NewBadRequest("error strict decoding patch: strict decoding error: " + strings.Join(said, ", "))
+		return apierrors.NewBadRequest("error strict decoding patch: strict decoding error: " + strings.Join(messages, ", "))
 	}
-	for _, text := range said {
+	for _, text := range messages {
 		warning.AddWarning(req.Context(), "", text)
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 )
 
-// codec is how the objects of a version are stored: as JSON, in the storage
-// version. What is read is brought to the version, pruned, and completed, so that
-// an object stored before the schema changed looks like any other.
+// codec stores the objects of a version as JSON in the storage version. When it decodes
+// an object, it converts it to its own version, prunes it and sets defaults. An object
+// that was stored before the schema changed therefore looks like a new one.
 type codec struct {
 	version *version
 	stored  schema.GroupVersion
@@ -20,7 +20,8 @@ type codec struct {
 
 func newCodec(v *version) codec {
 	stored := schema.GroupVersion{Group: v.resource.crd.Spec.Group, Version: v.resource.crd.Spec.StorageVersion()}
-	return codec{version: v, stored: stored, id: runtime.Identifier("custom-" + v.groupVersionKind().String() + "-" + stored.Version)}
+	id := runtime.Identifier("custom-" + v.groupVersionKind().String() + "-" + stored.Version)
+	return codec{version: v, stored: stored, id: id}
 }
 
 // Identifier implements runtime.Encoder.
@@ -76,7 +77,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	return obj, &gvk, nil
 }
 
-// withCodec gives storage a codec of its own.
+// withCodec replaces the codec in the options of a storage.
 type withCodec struct {
 	generic.RESTOptionsGetter
 	codec codec

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 )
 
-// complete makes an object of this version, in place, what a GET answers: pruned,
-// without nulls that mean nothing, defaulted and normalized. It may be done any
-// number of times.
+// complete changes an object of this version, in place, to what a GET returns. It
+// prunes unknown fields, removes nulls that the schema does not allow, sets defaults and
+// normalizes. A second call changes nothing.
 func (v *version) complete(obj map[string]any) {
 	if v.compiled.Pruned && v.compiled.Skeleton.Prune(obj) {
 		v.resource.pruneOwners(obj)
@@ -15,15 +15,16 @@ func (v *version) complete(obj map[string]any) {
 	v.fill(obj)
 }
 
-// completePaths is complete for an object that a client sent. It returns the
-// paths of what was not specified.
+// completePaths is complete for an object that a client sent. It returns the paths of
+// the fields that the schema does not have.
 func (v *version) completePaths(obj map[string]any) ([]string, error) {
 	var unknown []string
 	if v.compiled.Pruned {
 		unknown = v.compiled.Skeleton.PrunePaths(obj)
 	}
 	if v.embeds {
-		err, paths := objectmeta.CoerceWithOptions(nil, obj, v.compiled.Structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+		err, paths := objectmeta.CoerceWithOptions(nil, obj, v.compiled.Structural, false,
+			objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 		if err != nil {
 			return nil, err
 		}
@@ -38,8 +39,8 @@ func (v *version) fill(obj map[string]any) {
 	v.compiled.Skeleton.Normalize(obj)
 }
 
-// hasEmbedded says whether a schema has objects inside of objects, whose metadata
-// needs a look of its own.
+// hasEmbedded reports whether a schema has embedded resources. Their metadata is
+// checked separately.
 func hasEmbedded(s *structuralschema.Structural) bool {
 	if s == nil {
 		return false

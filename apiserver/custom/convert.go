@@ -5,31 +5,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// convertor converts objects between the versions of a definition. What comes
-// out of a conversion is pruned and completed like what comes out of storage.
+// convertor converts objects between the versions of a resource. It prunes and
+// completes each converted object, like one that is read from storage.
 type convertor struct {
-	// safe copies what it is given, unsafe may change it.
+	// safe copies its input, unsafe may change it.
 	safe, unsafe runtime.ObjectConvertor
 	resource     *resource
 }
 
-func newConvertor(d *resource) (convertor, error) {
+func newConvertor(r *resource) (convertor, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: d.crd.ObjectMeta,
+		ObjectMeta: r.crd.ObjectMeta,
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: d.crd.Spec.Group, Names: d.crd.Spec.Names, Scope: d.crd.Spec.Scope, Conversion: d.crd.Spec.Conversion,
+			Group: r.crd.Spec.Group, Names: r.crd.Spec.Names, Scope: r.crd.Spec.Scope, Conversion: r.crd.Spec.Conversion,
 		},
 	}
 	if crd.Spec.Conversion == nil {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	}
-	for _, v := range d.crd.Spec.Versions {
+	for _, v := range r.crd.Spec.Versions {
 		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
 			Name: v.Name, Served: v.Served, Storage: v.Storage, Subresources: v.Subresources, SelectableFields: v.SelectableFields,
 		})
 	}
-	safe, unsafe, err := d.server.converters.NewConverter(crd)
-	return convertor{safe: safe, unsafe: unsafe, resource: d}, err
+	safe, unsafe, err := r.server.converters.NewConverter(crd)
+	return convertor{safe: safe, unsafe: unsafe, resource: r}, err
 }
 
 // Convert implements runtime.ObjectConvertor.
@@ -60,7 +60,8 @@ func (c convertor) ConvertFieldLabel(gvk runtimeKind, label, value string) (stri
 func (c convertor) complete(obj runtime.Object) {
 	switch obj := obj.(type) {
 	case *object:
-		if v := c.resource.versions[obj.GroupVersionKind().Version]; v != nil && obj.GroupVersionKind().GroupKind() == c.resource.kind {
+		gvk := obj.GroupVersionKind()
+		if v := c.resource.versions[gvk.Version]; v != nil && gvk.GroupKind() == c.resource.kind {
 			v.complete(obj.Object)
 		}
 	case *objectList:
@@ -70,11 +71,11 @@ func (c convertor) complete(obj runtime.Object) {
 	}
 }
 
-// unsafeConvertor may change what it is given.
+// unsafeConvertor is a convertor that may change its input.
 type unsafeConvertor struct{ convertor }
 
-// ConvertToVersion implements runtime.ObjectConvertor. What is in the version
-// already stays as it is.
+// ConvertToVersion implements runtime.ObjectConvertor. An object that has the wanted
+// version already is returned unchanged.
 func (c unsafeConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	gvk := in.GetObjectKind().GroupVersionKind()
 	if want, ok := target.KindForGroupVersionKinds([]runtimeKind{gvk}); ok && want == gvk {

@@ -18,11 +18,11 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// The place of custom groups in discovery, as upstream has it.
+// The priorities of custom groups in discovery are those of Kubernetes.
 const groupPriority, versionPriority = 1000, 100
 
-// discoveries tells clients which custom resources there are.
-type discoveries struct {
+// discoveryHandler serves the discovery documents of custom resources.
+type discoveryHandler struct {
 	groups     discovery.GroupManager
 	aggregated aggregated.ResourceManager
 	codecs     serializer.CodecFactory
@@ -32,15 +32,17 @@ type discoveries struct {
 	byVersion map[schema.GroupVersion]http.Handler
 }
 
-func newDiscoveries(groups discovery.GroupManager, all aggregated.ResourceManager, codecs serializer.CodecFactory) *discoveries {
-	return &discoveries{
+func newDiscoveryHandler(
+	groups discovery.GroupManager, all aggregated.ResourceManager, codecs serializer.CodecFactory,
+) *discoveryHandler {
+	return &discoveryHandler{
 		groups: groups, aggregated: all.WithSource(aggregated.CRDSource), codecs: codecs,
 		byGroup: map[string]http.Handler{}, byVersion: map[schema.GroupVersion]http.Handler{},
 	}
 }
 
 // ServeHTTP implements http.Handler for /apis/<group> and /apis/<group>/<version>.
-func (d *discoveries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (d *discoveryHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	var handler http.Handler
 	d.mu.RLock()
@@ -58,8 +60,9 @@ func (d *discoveries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler.ServeHTTP(w, req)
 }
 
-// update makes discovery say what the established definitions of a group are.
-func (d *discoveries) update(group string, crds []*definition.CustomResourceDefinition) {
+// update replaces the discovery documents of a group by those of its established
+// definitions.
+func (d *discoveryHandler) update(group string, crds []*definition.CustomResourceDefinition) {
 	resources := map[string][]metav1.APIResource{}
 	for _, crd := range crds {
 		for i := range crd.Spec.Versions {
@@ -93,7 +96,8 @@ func (d *discoveries) update(group string, crds []*definition.CustomResourceDefi
 		gv := schema.GroupVersion{Group: group, Version: name}
 		described.Versions = append(described.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: name})
 		list := resources[name]
-		d.byVersion[gv] = discovery.NewAPIVersionHandler(d.codecs, gv, discovery.APIResourceListerFunc(func() []metav1.APIResource { return list }))
+		lister := discovery.APIResourceListerFunc(func() []metav1.APIResource { return list })
+		d.byVersion[gv] = discovery.NewAPIVersionHandler(d.codecs, gv, lister)
 		d.aggregated.AddGroupVersion(group, apidiscoveryv2.APIVersionDiscovery{
 			Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: aggregate(gv, list),
 		})
@@ -104,7 +108,7 @@ func (d *discoveries) update(group string, crds []*definition.CustomResourceDefi
 	d.groups.AddGroup(described)
 }
 
-// resourcesOf are a resource and its subresources.
+// resourcesOf returns a resource and its subresources.
 func resourcesOf(crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion) []metav1.APIResource {
 	names, namespaced := crd.Status.AcceptedNames, crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 	verbs := metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
@@ -116,20 +120,20 @@ func resourcesOf(crd *definition.CustomResourceDefinition, v *definition.CustomR
 		ShortNames: names.ShortNames, Categories: names.Categories,
 		StorageVersionHash: discovery.StorageVersionHash(crd.Spec.Group, crd.Spec.StorageVersion(), names.Kind),
 	}}
-	some := metav1.Verbs{"get", "patch", "update"}
+	subresourceVerbs := metav1.Verbs{"get", "patch", "update"}
 	if v.Subresources != nil && v.Subresources.Status != nil {
-		out = append(out, metav1.APIResource{Name: names.Plural + "/status", Namespaced: namespaced, Kind: names.Kind, Verbs: some})
+		out = append(out, metav1.APIResource{Name: names.Plural + "/status", Namespaced: namespaced, Kind: names.Kind, Verbs: subresourceVerbs})
 	}
 	if v.Subresources != nil && v.Subresources.Scale != nil {
 		out = append(out, metav1.APIResource{
-			Name: names.Plural + "/scale", Namespaced: namespaced, Verbs: some,
+			Name: names.Plural + "/scale", Namespaced: namespaced, Verbs: subresourceVerbs,
 			Group: autoscalingv1.GroupName, Version: "v1", Kind: "Scale",
 		})
 	}
 	return out
 }
 
-// aggregate is a list of resources in the newer form of discovery.
+// aggregate converts a list of resources to aggregated discovery.
 func aggregate(gv schema.GroupVersion, resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
 	var out []apidiscoveryv2.APIResourceDiscovery
 	for _, r := range resources {
@@ -139,7 +143,9 @@ func aggregate(gv schema.GroupVersion, resources []metav1.APIResource) []apidisc
 		}
 		if _, sub, ok := strings.Cut(r.Name, "/"); ok {
 			parent := &out[len(out)-1]
-			parent.Subresources = append(parent.Subresources, apidiscoveryv2.APISubresourceDiscovery{Subresource: sub, ResponseKind: kind, Verbs: r.Verbs})
+			parent.Subresources = append(parent.Subresources, apidiscoveryv2.APISubresourceDiscovery{
+				Subresource: sub, ResponseKind: kind, Verbs: r.Verbs,
+			})
 			continue
 		}
 		scope := apidiscoveryv2.ScopeCluster

@@ -9,33 +9,33 @@ import (
 
 // format decodes and encodes custom resources, for clients and for storage.
 type format interface {
-	// Decode reads one object; what it returns shares no memory with data.
+	// Decode decodes one object. The result shares no memory with data.
 	Decode(data []byte) (map[string]any, error)
-	// DecodeStrict is Decode, and says which keys come twice.
-	DecodeStrict(data []byte) (obj map[string]any, twice []error, err error)
-	// Encode writes one object.
+	// DecodeStrict is Decode, and returns an error for each duplicate key.
+	DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error)
+	// Encode encodes one object.
 	Encode(w io.Writer, obj map[string]any) error
 }
 
-// formatted is a serializer whose custom resources go through the format. What
-// else there is, options and lists and tables, is left to upstream.
-type formatted struct {
+// formatSerializer decodes and encodes custom resources with a format. All other
+// objects, such as options, lists and tables, go through the serializer of Kubernetes.
+type formatSerializer struct {
 	*json.Serializer
 	format format
 }
 
-// Decode implements runtime.Decoder. What cannot be read is refused in
-// upstream's words.
-func (f formatted) Decode(data []byte, defaults *runtimeKind, into runtime.Object) (runtime.Object, *runtimeKind, error) {
+// Decode implements runtime.Decoder. Data that the format cannot decode goes through
+// the serializer of Kubernetes as well, so that the client gets its error message.
+func (f formatSerializer) Decode(data []byte, defaults *runtimeKind, into runtime.Object) (runtime.Object, *runtimeKind, error) {
 	obj, ok := into.(*object)
 	if !ok {
 		return f.Serializer.Decode(data, defaults, into)
 	}
 	var read map[string]any
-	var twice []error
+	var duplicates []error
 	var err error
 	if f.IsStrict() {
-		read, twice, err = f.format.DecodeStrict(data)
+		read, duplicates, err = f.format.DecodeStrict(data)
 	} else {
 		read, err = f.format.Decode(data)
 	}
@@ -45,21 +45,21 @@ func (f formatted) Decode(data []byte, defaults *runtimeKind, into runtime.Objec
 	}
 	obj.Object = read
 	gvk := obj.GroupVersionKind()
-	if len(twice) > 0 {
-		return obj, &gvk, runtime.NewStrictDecodingError(twice)
+	if len(duplicates) > 0 {
+		return obj, &gvk, runtime.NewStrictDecodingError(duplicates)
 	}
 	return obj, &gvk, nil
 }
 
 // Encode implements runtime.Encoder.
-func (f formatted) Encode(obj runtime.Object, w io.Writer) error {
+func (f formatSerializer) Encode(obj runtime.Object, w io.Writer) error {
 	if cached, ok := obj.(runtime.CacheableObject); ok {
 		return cached.CacheEncode(f.Identifier(), f.encode, w)
 	}
 	return f.encode(obj, w)
 }
 
-func (f formatted) encode(obj runtime.Object, w io.Writer) error {
+func (f formatSerializer) encode(obj runtime.Object, w io.Writer) error {
 	if u, ok := obj.(*object); ok {
 		return f.format.Encode(w, u.Object)
 	}

@@ -12,23 +12,23 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// CauseTypeFieldImmutable is the reason of each cause in the answer to a change
-// that a marker forbids.
+// CauseTypeFieldImmutable is the type of each cause in the answer to a change that a
+// marker forbids.
 const CauseTypeFieldImmutable metav1.CauseType = "FieldImmutable"
 
-// maxSaid is how many changes the message itself names; kubectl prints the causes
-// of Invalid only.
-const maxSaid = 5
+// maxListed is the number of changes that the message lists. They are also in the
+// causes, but kubectl prints causes only for the reason Invalid.
+const maxListed = 5
 
-// checkImmutable refuses an update that changes what a marker keeps: a marker in
-// the version of the request, and in every other version that is served or
-// stored, so that no version is a way around another.
+// checkImmutable returns an error for an update that a marker forbids. The markers of
+// the version in the request count, and those of every other version that is served or
+// stored. Otherwise a client could change a field through a version without the marker.
 func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) error {
 	found := v.compiled.Policy.Check(oldObj.Object, newObj.Object)
-	if len(v.others) > 0 {
-		more, err := v.checkOthers(ctx, newObj, oldObj)
-		found = merged(found, more)
-		// What one version refuses stays so, whatever another cannot say.
+	if len(v.alsoMarked) > 0 {
+		more, err := v.checkOtherVersions(ctx, newObj, oldObj)
+		found = mergeViolations(found, more)
+		// A violation in one version is returned, although another version failed to check.
 		if err != nil && len(found) == 0 {
 			return err
 		}
@@ -36,50 +36,51 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 	if len(found) == 0 {
 		return nil
 	}
-	return v.forbidden(oldObj, found)
+	return v.immutableError(oldObj, found)
 }
 
-// merged adds violations that are not among those found already: versions that mark
-// the same field say the same of it.
-func merged(found, more []immutability.Violation) []immutability.Violation {
+// mergeViolations appends the violations in more that are not in found. Two versions
+// that mark the same field find the same violation.
+func mergeViolations(found, more []immutability.Violation) []immutability.Violation {
 	if len(found) == 0 || len(more) == 0 {
 		return append(found, more...)
 	}
-	said := make(map[string]bool, len(found))
+	known := make(map[string]bool, len(found))
 	for _, violation := range found {
-		said[violation.String()] = true
+		known[violation.String()] = true
 	}
 	for _, violation := range more {
-		if !said[violation.String()] {
+		if !known[violation.String()] {
 			found = append(found, violation)
 		}
 	}
 	return found
 }
 
-// forbidden is the answer to a change of immutable fields. It is 400, which
-// clients do not try again; some recreate an object on 422 only, so that can be
-// chosen.
-func (v *version) forbidden(obj *object, found []immutability.Violation) error {
+// immutableError is the answer to a change of immutable fields. Its status is 400,
+// because clients do not retry after it. Some tools recreate an object only after 422, so
+// the configuration can choose that.
+func (v *version) immutableError(obj *object, found []immutability.Violation) error {
+	kind := v.resource.kind
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
-		Details: &metav1.StatusDetails{Group: v.resource.kind.Group, Kind: v.resource.kind.Kind, Name: obj.GetName(), UID: obj.GetUID()},
+		Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: obj.GetName(), UID: obj.GetUID()},
 	}
 	if v.resource.server.config.ImmutabilityStatus == http.StatusUnprocessableEntity {
 		status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 	}
-	var said []string
+	var listed []string
 	for i, violation := range found {
 		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{
 			Type: CauseTypeFieldImmutable, Field: violation.Path.String(), Message: violation.Message(),
 		})
-		if i < maxSaid {
-			said = append(said, violation.String())
+		if i < maxListed {
+			listed = append(listed, violation.String())
 		}
 	}
-	if more := len(found) - len(said); more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
+	if more := len(found) - len(listed); more > 0 {
+		listed = append(listed, fmt.Sprintf("and %d more", more))
 	}
-	status.Message = fmt.Sprintf("%s %q cannot be changed this way: %s", v.resource.kind.String(), obj.GetName(), strings.Join(said, "; "))
+	status.Message = fmt.Sprintf("%s %q cannot be changed this way: %s", kind.String(), obj.GetName(), strings.Join(listed, "; "))
 	return &apierrors.StatusError{ErrStatus: status}
 }

@@ -16,14 +16,14 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// othersOf are the versions whose markers say something that those of a version
-// do not, the storage version first.
-func othersOf(v *version) []*version {
+// versionsToCheck returns the other versions whose markers may forbid an update that
+// the markers of v allow. The storage version comes first.
+func versionsToCheck(v *version) []*version {
 	var others []*version
 	for i := range v.resource.crd.Spec.Versions {
 		spec := &v.resource.crd.Spec.Versions[i]
 		other := v.resource.versions[spec.Name]
-		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage || v.speaksFor(other) {
+		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage || v.impliesMarkersOf(other) {
 			continue
 		}
 		if spec.Storage {
@@ -35,49 +35,50 @@ func othersOf(v *version) []*version {
 	return others
 }
 
-// speaksFor says whether an update that the markers of v allow, those of other
-// allow as well. Equal markers are not enough: below an immutable field one
-// version may specify what the other prunes.
-func (v *version) speaksFor(other *version) bool {
+// impliesMarkersOf reports whether every update that the markers of v allow is also
+// allowed by those of other. Equal markers are not enough: below an immutable field one
+// version may have fields that the other prunes.
+func (v *version) impliesMarkersOf(other *version) bool {
 	return isNone(v.resource.crd.Spec.Conversion) && v.compiled.Pruned == other.compiled.Pruned &&
-		v.compiled.Policy.Equal(other.compiled.Policy) && reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
+		v.compiled.Policy.Equal(other.compiled.Policy) &&
+		reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
 }
 
-// checkOthers asks all other versions. Each sees the old object as it would be
-// read in that version now, and the new one as it would be after the update. An
-// error comes with what was found before it.
-func (v *version) checkOthers(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
+// checkOtherVersions checks the markers of the other versions. It converts the old and
+// the new object to each of them. If a conversion fails, it returns the error together
+// with the violations that it found before.
+func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
 	stored, err := v.storedObject(ctx, oldObj)
 	if err != nil {
 		return nil, err
 	}
 	var found []immutability.Violation
-	for _, other := range v.others {
+	for _, other := range v.alsoMarked {
 		was, is, err := v.resource.convertor.convertUpdate(stored, newObj, other)
 		if err != nil {
 			return found, err
 		}
-		found = merged(found, other.compiled.Policy.Check(was.Object, is.Object))
+		found = mergeViolations(found, other.compiled.Policy.Check(was.Object, is.Object))
 	}
 	return found, nil
 }
 
-// storedObject is the old object of an update in the storage version: what only
-// that knows is not in the old object of another.
+// storedObject returns the old object of an update in the storage version. The storage
+// version may have fields that the version of the request does not have.
 func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, error) {
-	keeper := v.resource.storage()
-	if keeper == v {
+	storageVersion := v.resource.storage()
+	if storageVersion == v {
 		return oldObj, nil
 	}
-	if err := keeper.open(); err != nil {
+	if err := storageVersion.open(); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	key, err := keeper.store.KeyFunc(ctx, oldObj.GetName())
+	key, err := storageVersion.store.KeyFunc(ctx, oldObj.GetName())
 	if err != nil {
 		return nil, err
 	}
 	stored := &object{}
-	if err := keeper.store.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
+	if err := storageVersion.store.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
 		return nil, storeerr.InterpretGetError(err, v.resource.groupResource(), oldObj.GetName())
 	}
 	if stored.GetResourceVersion() != oldObj.GetResourceVersion() {
@@ -87,8 +88,8 @@ func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, er
 	return stored, nil
 }
 
-// convertUpdate brings both objects of an update to another version, by one
-// call where a webhook converts.
+// convertUpdate converts both objects of an update to another version. A conversion
+// webhook is called once for both.
 func (c convertor) convertUpdate(oldObj, newObj *object, to *version) (was, is *object, err error) {
 	pair := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*oldObj, *newObj}}
 	pair.SetGroupVersionKind(to.groupVersion().WithKind(c.resource.crd.Status.AcceptedNames.ListKind))

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// merger merges what is applied into objects and keeps track of who owns which
-// field, on every write, by the types of a definition.
+// merger creates the field managers of a resource. A field manager merges applied
+// configurations and records on every write which manager owns which field.
 type merger struct{ types managedfields.TypeConverter }
 
-// scope gives a scope of requests its merger; reset are the fields that writes to
-// it leave alone.
+// scope returns a copy of a request scope with a field manager. reset are the fields
+// that a write to the scope does not change.
 func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
 	manager, err := managedfields.NewDefaultCRDFieldManager(m.types, scope.Convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(reset))
@@ -29,11 +29,11 @@ func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersio
 	return &scope, nil
 }
 
-// newMerger makes the types that objects of a definition are merged by.
-func newMerger(d *resource) (merger, error) {
-	models := maps.Clone(d.server.config.Models)
-	loose := false
-	for _, v := range d.versions {
+// newMerger creates the types that the objects of a resource are merged by.
+func newMerger(r *resource) (merger, error) {
+	models := maps.Clone(r.server.config.Models)
+	preserveUnknown := false
+	for _, v := range r.versions {
 		shape := v.compiled.Structural.ToKubeOpenAPI()
 		withMetadata(shape)
 		gvk := v.groupVersionKind()
@@ -41,24 +41,25 @@ func newMerger(d *resource) (merger, error) {
 			map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind},
 		})
 		models[modelName(gvk)] = shape
-		loose = loose || !v.compiled.Pruned
+		preserveUnknown = preserveUnknown || !v.compiled.Pruned
 	}
-	for _, v := range d.versions {
+	for _, v := range r.versions {
 		var err error
-		if v.owned, err = newOwned(v, models); err != nil {
+		if v.owned, err = newOwnershipType(v, models); err != nil {
 			return merger{}, err
 		}
 	}
-	types, err := managedfields.NewTypeConverter(models, loose)
+	types, err := managedfields.NewTypeConverter(models, preserveUnknown)
 	if err != nil {
-		return merger{}, fmt.Errorf("merge types of %s: %w", d.kind, err)
+		return merger{}, fmt.Errorf("merge types of %s: %w", r.kind, err)
 	}
 	return merger{types}, nil
 }
 
-// withMetadata adds what every object has, to the object and to those inside.
+// withMetadata adds apiVersion, kind and metadata to a schema and to the embedded
+// resources in it.
 func withMetadata(s *spec.Schema) {
-	embed(s)
+	addEmbeddedMetadata(s)
 	addMetadata(s)
 }
 
@@ -68,23 +69,23 @@ func addMetadata(s *spec.Schema) {
 	s.SetProperty("metadata", *spec.RefSchema("#/components/schemas/" + metav1.ObjectMeta{}.OpenAPIModelName()))
 }
 
-func embed(s *spec.Schema) {
+func addEmbeddedMetadata(s *spec.Schema) {
 	for name, child := range s.Properties {
-		embed(&child)
+		addEmbeddedMetadata(&child)
 		s.Properties[name] = child
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		embed(s.Items.Schema)
+		addEmbeddedMetadata(s.Items.Schema)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		embed(s.AdditionalProperties.Schema)
+		addEmbeddedMetadata(s.AdditionalProperties.Schema)
 	}
-	if yes, ok := s.VendorExtensible.Extensions.GetBool("x-kubernetes-embedded-resource"); ok && yes {
+	if embedded, ok := s.VendorExtensible.Extensions.GetBool("x-kubernetes-embedded-resource"); ok && embedded {
 		addMetadata(s)
 	}
 }
 
-// modelName is how a kind is called in OpenAPI documents.
+// modelName returns the name of a kind in OpenAPI documents.
 func modelName(gvk runtimeKind) string {
 	parts := strings.Split(gvk.Group, ".")
 	slices.Reverse(parts)

@@ -5,28 +5,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// object is what represents a custom resource between the socket and the store.
-// The rest of the package knows it by this name.
+// object is the representation of a custom resource in memory. The other files of the
+// package use only this name, so that the representation can be replaced.
 type object = unstructured.Unstructured
 
-// objectList is a list of them.
+// objectList is a list of objects.
 type objectList = unstructured.UnstructuredList
 
-// newObject makes an empty object of a kind.
+// newObject creates an empty object of a kind.
 func newObject(gvk runtimeKind) *object {
 	obj := &object{}
 	obj.SetGroupVersionKind(gvk)
 	return obj
 }
 
-// newObjectList makes an empty list of a kind.
+// newObjectList creates an empty list of a kind.
 func newObjectList(gvk runtimeKind) *objectList {
 	list := &objectList{}
 	list.SetGroupVersionKind(gvk)
 	return list
 }
 
-// content is an object of a store, which holds no others.
+// content returns an object of a store in its own type. A store holds no other types.
 func content(obj runtime.Object) *object {
 	if u, ok := obj.(*object); ok {
 		return u

@@ -19,43 +19,46 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// documents are the OpenAPI documents of custom resources. They are built when
-// somebody asks for them, and again after a change.
+// documents publishes the OpenAPI documents of custom resources. A document is built
+// when a client asks for it, and again after a change.
 type documents struct {
 	mu     sync.Mutex
 	v2     *handler.OpenAPIService
 	v3     *handler3.OpenAPIService
 	static *spec.Swagger
-	// published are the paths that v3 has documents for, with the number of the
-	// change that each was last part of.
+	// published holds the group versions that v3 has documents for, each with the number
+	// of its last change.
 	published map[schema.GroupVersion]uint64
 	changes   atomic.Uint64
 }
 
-// Publish says where OpenAPI documents go: v2 together with those of the built-in
-// kinds, v3 for each version of a group. It comes before Start.
+// Publish sets the services that OpenAPI documents are added to. The v2 document is
+// merged with static, that of the built-in kinds. The v3 documents are one for each
+// version of a group. Publish must be called before Start.
 func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static *spec.Swagger) {
 	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
 }
 
-// Schemas are the versions of groups that there are documents for, each with a
-// number that another document of it would have another of. It builds nothing.
+// Schemas returns the group versions that have OpenAPI documents, each with a number
+// that changes with the document. It builds no document.
 func (s *Server) Schemas() map[schema.GroupVersion]uint64 {
 	s.openapi.mu.Lock()
 	defer s.openapi.mu.Unlock()
 	return maps.Clone(s.openapi.published)
 }
 
-// update publishes the definitions of a group that are served, and all of them
-// in v2, which is one document.
-func (d *documents) update(group string, changed, all []*definition.CustomResourceDefinition) {
+// update publishes the v3 documents of a group from its established definitions, and
+// the v2 document, of which there is only one, from all established definitions.
+func (d *documents) update(group string, established, all []*definition.CustomResourceDefinition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.v3 != nil {
-		d.updateV3(group, changed)
+		d.updateV3(group, established)
 	}
 	if d.v2 != nil {
-		all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool { return !isEstablished(crd) })
+		all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
+			return !isEstablished(crd)
+		})
 		d.v2.UpdateSpecLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
 			swagger, err := d.buildV2(all)
 			return swagger, d.tag(), err
@@ -63,7 +66,7 @@ func (d *documents) update(group string, changed, all []*definition.CustomResour
 	}
 }
 
-// tag is another one each time.
+// tag returns a new entity tag.
 func (d *documents) tag() string { return strconv.FormatUint(d.changes.Add(1), 10) }
 
 func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefinition) {
@@ -91,8 +94,9 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 	}
 }
 
-// pathsOnly is a definition without schemas, for upstream's builder of paths. It
-// would leave out of the schemas what it does not know, and take its time for it.
+// pathsOnly returns a definition without schemas, for the builder of Kubernetes. From
+// the schemas the builder would drop the keywords that it does not know, and it would
+// need a long time for them.
 func pathsOnly(crd *definition.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	outline := *crd
 	outline.Spec.Versions = slices.Clone(crd.Spec.Versions)
@@ -144,8 +148,9 @@ func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.
 			if err != nil {
 				return nil, err
 			}
-			part.Definitions[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = *model.OpenAPIV2()
-			// The document of the built-in kinds has no defaults either.
+			name := modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+			part.Definitions[name] = *model.OpenAPIV2()
+			// The v2 document of the built-in kinds has no defaults either.
 			part.Definitions = handler.PruneDefaults(part.Definitions)
 			parts = append(parts, part)
 		}

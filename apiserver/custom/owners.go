@@ -9,10 +9,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// pruneOwners takes from the managedFields of an object, in place, the fields
-// that the schema does not specify, each by the version that its manager wrote.
-// It is for an object that has lost such fields itself: who had them owns
-// nothing any more.
+// pruneOwners removes from the managedFields of an object, in place, the fields that
+// the schema does not have. It uses the schema of the version that each manager wrote.
+// It is called after such fields were pruned from the object itself.
 func (r *resource) pruneOwners(obj map[string]any) {
 	metadata, _ := obj["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
@@ -33,8 +32,7 @@ func (r *resource) pruneOwners(obj map[string]any) {
 	metadata["managedFields"] = kept
 }
 
-// versionOf is the version that something with an apiVersion is written in, nil
-// if there is none.
+// versionOf returns the version that the apiVersion of obj names, or nil.
 func (r *resource) versionOf(obj map[string]any) *version {
 	apiVersion, _ := obj["apiVersion"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
@@ -44,9 +42,9 @@ func (r *resource) versionOf(obj map[string]any) *version {
 	return r.versions[gv.Version]
 }
 
-// updateTypes are the merge types for keeping track of owners in an update,
-// which must never fail: values of a wrong type, in storage or about to be
-// refused, are not tracked. Upstream would log the value that it stumbles on.
+// updateTypes converts objects for the field manager of updates, which must not fail. It
+// leaves out values of a wrong type. Such a value is stored under an earlier schema, or
+// validation will reject it. Kubernetes would log the value, which may be a secret.
 type updateTypes struct {
 	managedfields.TypeConverter
 	resource *resource
@@ -65,13 +63,14 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 	}
 	fitting := &object{Object: v.compiled.Skeleton.Fitting(u.Object)}
 	if value, err = t.TypeConverter.ObjectToTyped(fitting, options...); err != nil {
-		return nil, errUnfit
+		return nil, errWrongShape
 	}
 	return value, nil
 }
 
-// applyTypes are the merge types for server-side apply, whose result is made of
-// what they give: nothing is left out. Their errors name no values.
+// applyTypes converts objects for the field manager of server-side apply. The merged
+// object is built from the result, so nothing may be left out. Its errors contain no
+// values.
 type applyTypes struct {
 	managedfields.TypeConverter
 	resource *resource
@@ -83,11 +82,11 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	if u, ok := obj.(*object); err != nil && ok && t.resource.versionOf(u.Object) != nil {
 		var found typed.ValidationErrors
 		if errors.As(err, &found) {
-			return nil, errUnfit
+			return nil, errWrongShape
 		}
 	}
 	return value, err
 }
 
-// errUnfit stands for errors that would show values.
-var errUnfit = errors.New("the object does not have the shape that its schema demands")
+// errWrongShape replaces errors whose message contains values of the object.
+var errWrongShape = errors.New("the object does not have the shape that its schema demands")

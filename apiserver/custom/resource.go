@@ -109,7 +109,7 @@ func (r *resource) doCompile() error {
 		v.embeds = hasEmbedded(v.compiled.Structural)
 	}
 	for _, v := range r.versions {
-		v.others = othersOf(v)
+		v.alsoMarked = versionsToCheck(v)
 	}
 	if r.convertor, err = newConvertor(r); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/scale"
 )
 
-// newScopes puts together how the endpoints of a version handle requests.
+// newScopes creates the request scopes of the endpoints of a version.
 func newScopes(v *version) (scopes, error) {
 	options := runtime.NewScheme()
 	options.AddUnversionedTypes(v.groupVersion(), &metav1.ListOptions{}, &metav1.GetOptions{}, &metav1.DeleteOptions{})
@@ -77,11 +77,11 @@ func scaleScope(main handlers.RequestScope) handlers.RequestScope {
 	return main
 }
 
-// equivalents tells admission under which versions an object is known.
-func equivalents(d *resource) runtime.EquivalentResourceRegistry {
+// equivalents tells admission which versions a resource has.
+func equivalents(r *resource) runtime.EquivalentResourceRegistry {
 	registry := runtime.NewEquivalentResourceRegistry()
-	for _, v := range d.versions {
-		resource := v.groupVersion().WithResource(d.groupResource().Resource)
+	for _, v := range r.versions {
+		resource := v.groupVersion().WithResource(r.groupResource().Resource)
 		registry.RegisterKindFor(resource, "", v.groupVersionKind())
 		if v.compiled.HasStatus() {
 			registry.RegisterKindFor(resource, "status", v.groupVersionKind())
@@ -93,7 +93,7 @@ func equivalents(d *resource) runtime.EquivalentResourceRegistry {
 	return registry
 }
 
-// deprecation is what users of a deprecated version are told.
+// deprecation returns the warnings for clients that use a deprecated version.
 func deprecation(v *version) []string {
 	if !v.spec.Deprecated {
 		return nil
@@ -102,17 +102,18 @@ func deprecation(v *version) []string {
 		return []string{*v.spec.DeprecationWarning}
 	}
 	kind := v.resource.kind.Kind
-	said := fmt.Sprintf("%s %s is deprecated", v.groupVersion(), kind)
+	message := fmt.Sprintf("%s %s is deprecated", v.groupVersion(), kind)
 	best := ""
 	for name, other := range v.resource.versions {
-		if other.spec.Served && !other.spec.Deprecated && compareVersions(v.name, name) < 0 && (best == "" || compareVersions(best, name) < 0) {
+		newer := other.spec.Served && !other.spec.Deprecated && compareVersions(v.name, name) < 0
+		if newer && (best == "" || compareVersions(best, name) < 0) {
 			best = name
 		}
 	}
 	if best != "" {
-		said += fmt.Sprintf("; use %s/%s %s", v.resource.kind.Group, best, kind)
+		message += fmt.Sprintf("; use %s/%s %s", v.resource.kind.Group, best, kind)
 	}
-	return []string{said}
+	return []string{message}
 }
 
 func compareVersions(a, b string) int { return kubeversion.CompareKubeAwareVersionStrings(a, b) }

@@ -15,7 +15,7 @@ import (
 
 type runtimeKind = schema.GroupVersionKind
 
-// typer knows custom resources, and the options that come in requests.
+// typer returns the kinds of custom resources and of the options in requests.
 type typer struct {
 	options runtime.ObjectTyper
 	objects runtime.ObjectTyper
@@ -38,7 +38,7 @@ func (t typer) Recognizes(gvk runtimeKind) bool {
 	return t.options.Recognizes(gvk) || t.objects.Recognizes(gvk)
 }
 
-// creater makes empty objects of any kind.
+// creater creates empty objects of any kind.
 type creater struct{}
 
 // New implements runtime.ObjectCreater.
@@ -46,14 +46,13 @@ func (creater) New(gvk runtimeKind) (runtime.Object, error) {
 	return newObject(gvk), nil
 }
 
-// defaulter completes the objects of a definition.
+// defaulter completes the objects of a resource.
 type defaulter struct{ convertor convertor }
 
 // Default implements runtime.ObjectDefaulter.
 func (d defaulter) Default(obj runtime.Object) { d.convertor.complete(obj) }
 
-// requestSerializer decodes what clients of a version send and encodes what they
-// get.
+// requestSerializer decodes the requests for a version and encodes the answers.
 type requestSerializer struct {
 	version *version
 	infos   []runtime.SerializerInfo
@@ -63,8 +62,8 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 	text := func(options json.SerializerOptions) *json.Serializer {
 		return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer, options)
 	}
-	direct := func(options json.SerializerOptions) formatted {
-		return formatted{Serializer: text(options), format: v.resource.server.format}
+	direct := func(options json.SerializerOptions) formatSerializer {
+		return formatSerializer{Serializer: text(options), format: v.resource.server.format}
 	}
 	return requestSerializer{version: v, infos: []runtime.SerializerInfo{
 		{
@@ -72,7 +71,9 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 			Serializer:       direct(json.SerializerOptions{StreamingCollectionsEncoding: true}),
 			PrettySerializer: text(json.SerializerOptions{Pretty: true}),
 			StrictSerializer: direct(json.SerializerOptions{Strict: true, StreamingCollectionsEncoding: true}),
-			StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: text(json.SerializerOptions{}), Framer: json.Framer},
+			StreamSerializer: &runtime.StreamSerializerInfo{
+				EncodesAsText: true, Serializer: text(json.SerializerOptions{}), Framer: json.Framer,
+			},
 		},
 		{
 			MediaType: runtime.ContentTypeYAML, MediaTypeType: "application", MediaTypeSubType: "yaml", EncodesAsText: true,
@@ -80,10 +81,12 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 			StrictSerializer: text(json.SerializerOptions{Yaml: true, Strict: true}),
 		},
 		{
-			// For tables and metadata; objects have no such form.
+			// Only tables and metadata can be encoded as protobuf.
 			MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
-			Serializer:       protobuf.NewSerializerWithOptions(creater{}, typer, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
-			StreamSerializer: &runtime.StreamSerializerInfo{Serializer: protobuf.NewRawSerializer(creater{}, typer), Framer: protobuf.LengthDelimitedFramer},
+			Serializer: protobuf.NewSerializerWithOptions(creater{}, typer, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
+			StreamSerializer: &runtime.StreamSerializerInfo{
+				Serializer: protobuf.NewRawSerializer(creater{}, typer), Framer: protobuf.LengthDelimitedFramer,
+			},
 		},
 	}}
 }
@@ -94,7 +97,8 @@ func (s requestSerializer) SupportedMediaTypes() []runtime.SerializerInfo { retu
 // EncoderForVersion implements runtime.NegotiatedSerializer.
 func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
 	scheme := s.version.resource.server.scheme
-	return versioning.NewCodec(encoder, nil, s.version.resource.convertor, scheme, scheme, scheme, gv, nil, "custom-"+s.version.groupVersion().String())
+	return versioning.NewCodec(encoder, nil, s.version.resource.convertor, scheme, scheme, scheme, gv, nil,
+		"custom-"+s.version.groupVersion().String())
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
@@ -103,8 +107,8 @@ func (s requestSerializer) DecoderToVersion(decoder runtime.Decoder, _ runtime.G
 	return requestDecoder{version: s.version, delegate: decoder, strict: ok && text.IsStrict()}
 }
 
-// requestDecoder prunes and completes what a client sent. Where unknown fields
-// are reported, it reports them.
+// requestDecoder prunes and completes the objects that clients send. If it is strict, it
+// returns an error for the unknown fields.
 type requestDecoder struct {
 	version  *version
 	delegate runtime.Decoder
@@ -139,13 +143,14 @@ func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.
 	return obj, gvk, nil
 }
 
-// receive completes an object that a client sent and returns the paths of what
-// was not specified. Its metadata becomes what ObjectMeta can hold.
+// receive completes an object that a client sent and returns the paths of unknown
+// fields. Unknown fields of its metadata are removed too.
 func (v *version) receive(u *object) ([]string, error) {
 	if u.Object == nil {
 		return nil, errors.New("an object is required")
 	}
-	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object,
+		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// patchTypes are the patches that custom resources take: a strategic merge needs
-// a Go type.
+// patchTypes are the patch types for custom resources. A strategic merge patch needs a
+// Go type and is not among them.
 var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
 
-// serve answers a request for the version, which is open.
+// serve answers a request. The version is open.
 func (v *version) serve(w http.ResponseWriter, req *http.Request, info *genericapirequest.RequestInfo) {
 	for _, text := range v.warnings {
 		warning.AddWarning(req.Context(), "", text)
@@ -27,8 +27,8 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	var handler http.HandlerFunc
 	switch {
 	case info.Subresource == "" && info.Verb == "create" && info.Name != "":
-		// Nothing is created at a place that has a name: it was allowed for that name,
-		// and would have the one of the body.
+		// A create request whose path has an object name is not supported. The client was
+		// authorized for that name, but the object would get the name in the body.
 	case info.Subresource == "":
 		handler = v.resourceHandler(info.Verb)
 	case info.Subresource == "status" && v.status != nil:
@@ -64,11 +64,11 @@ func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
 	responsewriters.ErrorNegotiated(err, v.resource.server.codecs, v.groupVersion(), w, req)
 }
 
-// resourceHandler makes a handler for one request: each time that it is called,
-// a handler wraps the admission that it was given once more.
+// resourceHandler creates a handler for one request. A handler must not be used twice:
+// each call wraps the admission that it was given once more.
 func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	scope, config := v.scopes.main, v.resource.server.config
-	admit := gate{version: v, delegate: config.Admission}
+	admit := objectAdmission{version: v, delegate: config.Admission}
 	switch verb {
 	case "get":
 		return handlers.GetResource(v.store, scope)
@@ -91,7 +91,7 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 }
 
 func (v *version) subresourceHandler(verb string, storage rest.Patcher, scope *handlers.RequestScope) http.HandlerFunc {
-	admit := gate{version: v, delegate: v.resource.server.config.Admission}
+	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
 	switch verb {
 	case "get":
 		return handlers.GetResource(storage, scope)

@@ -63,7 +63,7 @@ type Server struct {
 	converters *conversion.CRConverterFactory
 	codecs     serializer.CodecFactory
 	scheme     *runtime.Scheme
-	discovery  *discoveries
+	discovery  *discoveryHandler
 	openapi    *documents
 	controller *controller
 	// format decodes and encodes all custom resources.
@@ -87,7 +87,7 @@ func New(config Config) (*Server, error) {
 		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{},
 	}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
-	s.discovery = newDiscoveries(config.Groups, config.Aggregated, s.codecs)
+	s.discovery = newDiscoveryHandler(config.Groups, config.Aggregated, s.codecs)
 	s.openapi = &documents{}
 	s.controller = newController(s)
 	return s, nil

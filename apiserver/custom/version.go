@@ -19,35 +19,35 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// The cache of a store that was just opened is given readyTimeout to fill;
-// requests that come too early are told to try again.
+// A store that was just opened gets readyTimeout to fill its cache. After that the
+// server answers requests with "try again" until the cache is filled.
 const (
 	readyPoll    = 2 * time.Millisecond
 	readyTimeout = 500 * time.Millisecond
 )
 
-// version is one version of a served definition. What is below opening is there
-// once open has returned.
+// version is one version of a resource.
 type version struct {
 	resource *resource
 	name     string
 	spec     *definition.CustomResourceDefinitionVersion
 
-	// What follows is there once the definition is compiled.
+	// The following fields are set by resource.compile.
 	compiled *definition.Compiled
-	// owned is how package ownership sees objects; it is nil if nobody asks.
+	// owned is the type that package ownership compares objects by.
 	owned *ownership.Type
-	// embeds says whether there are objects inside of objects.
+	// embeds reports whether the schema has embedded resources.
 	embeds bool
-	// validator is the second step of validation.
+	// validator checks values after the types were checked.
 	validator validator
-	// others are the versions whose markers are asked as well.
-	others []*version
+	// alsoMarked are the other versions whose markers an update has to obey.
+	alsoMarked []*version
 
 	mu      sync.Mutex
 	opened  bool
-	opening error
+	openErr error
 
+	// The following fields are set by open.
 	store    *genericregistry.Store
 	status   *subresource.Status
 	scale    *subresource.Scale
@@ -55,7 +55,7 @@ type version struct {
 	warnings []string
 }
 
-// scopes are how the endpoints of a version handle requests.
+// scopes are the request scopes of the endpoints of a version.
 type scopes struct{ main, apply, status, applyStatus, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {
@@ -66,21 +66,22 @@ func (v *version) groupVersionKind() schema.GroupVersionKind {
 	return v.groupVersion().WithKind(v.resource.kind.Kind)
 }
 
-// open compiles the definition and opens the store, if nobody did before.
+// open compiles the definition and opens the store. Further calls return the result of
+// the first one.
 func (v *version) open() error {
 	if err := v.resource.compile(); err != nil {
 		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.opened || v.opening != nil {
-		return v.opening
+	if v.opened || v.openErr != nil {
+		return v.openErr
 	}
-	if v.opening = v.doOpen(); v.opening == nil {
+	if v.openErr = v.doOpen(); v.openErr == nil {
 		v.opened = true
 		v.awaitReady()
 	}
-	return v.opening
+	return v.openErr
 }
 
 func (v *version) doOpen() error {
@@ -114,7 +115,8 @@ func (v *version) openStore() error {
 		BeginUpdate:               v.compareUpdate,
 		AfterDelete:               v.resource.server.config.Ownership.AfterDelete,
 	}
-	options := &generic.StoreOptions{RESTOptions: withCodec{v.resource.server.config.RESTOptions, newCodec(v)}, AttrFunc: s.attributes}
+	restOptions := withCodec{v.resource.server.config.RESTOptions, newCodec(v)}
+	options := &generic.StoreOptions{RESTOptions: restOptions, AttrFunc: s.attributes}
 	if err := store.CompleteWithOptions(options); err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (v *version) close() {
 	}
 }
 
-// columnsOf are what kubectl prints; without any, the age.
+// columnsOf returns the columns that kubectl prints. The default is the age.
 func columnsOf(spec *definition.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
 	if len(spec.AdditionalPrinterColumns) > 0 {
 		return spec.AdditionalPrinterColumns

@@ -12,35 +12,35 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// kept is how large a buffer may be to be used again.
-const kept = 256 << 10
+// maxPooled is the largest buffer that goes back to the pool.
+const maxPooled = 256 << 10
 
-// JSON decodes and encodes objects. The zero value is ready; it must not be
+// JSON decodes and encodes objects. The zero value is ready to use. It must not be
 // copied.
 type JSON struct{ writers sync.Pool }
 
-// Decode reads one object. Integers stay integers.
+// Decode decodes one object. Integers stay integers.
 func (*JSON) Decode(data []byte) (map[string]any, error) {
 	var obj map[string]any
 	err := utiljson.Unmarshal(data, &obj)
 	return obj, err
 }
 
-// DecodeStrict is Decode, and says which keys come twice.
-func (*JSON) DecodeStrict(data []byte) (obj map[string]any, twice []error, err error) {
+// DecodeStrict is Decode, and returns an error for each duplicate key.
+func (*JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error) {
 	obj = map[string]any{}
-	twice, err = kjson.UnmarshalStrict(data, &obj)
-	return obj, twice, err
+	duplicates, err = kjson.UnmarshalStrict(data, &obj)
+	return obj, duplicates, err
 }
 
-// Encode writes one object and the end of a line.
+// Encode writes one object and a newline.
 func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
 	out, ok := j.writers.Get().(*writer)
 	if !ok {
 		out = &writer{}
 	}
 	defer func() {
-		if cap(out.data) <= kept {
+		if cap(out.data) <= maxPooled {
 			out.data, out.keys = out.data[:0], out.keys[:0]
 			j.writers.Put(out)
 		}
@@ -53,10 +53,10 @@ func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
 	return err
 }
 
-// writer is one object as far as it is written.
+// writer encodes one object.
 type writer struct {
 	data []byte
-	// keys are those of the objects around the place that is being written.
+	// keys is a stack: the sorted keys of each object that is not finished yet.
 	keys []string
 }
 
@@ -130,7 +130,7 @@ func (w *writer) object(obj map[string]any) error {
 	return nil
 }
 
-// string writes what needs no escapes as it is.
+// string writes a string. One that needs escapes goes through encoding/json.
 func (w *writer) string(s string) error {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -143,7 +143,8 @@ func (w *writer) string(s string) error {
 	return nil
 }
 
-// float writes numbers that are short in the common notation in it.
+// float writes a number. One that encoding/json writes with an exponent goes through
+// encoding/json.
 func (w *writer) float(f float64) error {
 	if abs := math.Abs(f); f != 0 && (abs < 1e-6 || abs >= 1e21) || math.IsNaN(f) {
 		return w.other(f)
@@ -152,6 +153,7 @@ func (w *writer) float(f float64) error {
 	return nil
 }
 
+// other writes a value with encoding/json.
 func (w *writer) other(v any) error {
 	data, err := json.Marshal(v)
 	w.data = append(w.data, data...)

@@ -8,10 +8,11 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// newOwned is how package ownership sees the objects of a version: for
-// client-side apply, which sends them as JSON merge patches, every list is one
-// value; for server-side apply the schema says what is one.
-func newOwned(v *version, models map[string]*spec.Schema) (*ownership.Type, error) {
+// newOwnershipType returns the type that package ownership compares the objects of a
+// version by. Client-side apply sends custom resources as JSON merge patches, so every
+// list is one value there. For server-side apply the schema says which lists are one
+// value.
+func newOwnershipType(v *version, models map[string]*spec.Schema) (*ownership.Type, error) {
 	managed, err := ownership.NewView(models, modelName(v.groupVersionKind()), ownership.ServerSide)
 	if err != nil {
 		return nil, err
@@ -19,8 +20,9 @@ func newOwned(v *version, models map[string]*spec.Schema) (*ownership.Type, erro
 	return &ownership.Type{Applied: ownership.Loose(), Managed: managed, Canonical: v.canonical}, nil
 }
 
-// canonical decodes a last-applied configuration: in this version, pruned and
-// normalized, but never defaulted, since what it leaves out it does not own.
+// canonical decodes a last-applied configuration, converts it to this version, prunes
+// and normalizes it. It returns the paths of the fields that it pruned. It sets no
+// defaults: a client does not own the fields that it leaves out.
 func (v *version) canonical(config []byte) (map[string]any, []string, error) {
 	var obj map[string]any
 	if err := utiljson.Unmarshal(config, &obj); err != nil || obj == nil {
