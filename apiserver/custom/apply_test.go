@@ -1,7 +1,6 @@
 package custom_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,28 +8,37 @@ import (
 	"testing"
 )
 
-// A configuration comes as YAML or JSON, and either may have keys twice.
+// TestAppliedText applies configurations as YAML and as JSON, with and without duplicate
+// keys.
 func TestAppliedText(t *testing.T) {
 	const group = "text.example.com"
 	define(t, group, `{type: object, properties: {num: {type: integer, format: int64}, text: {type: string}}}`)
 	const head = "apiVersion: text.example.com/v1\nkind: Thing\nmetadata:\n  name: o\n"
 	const jsonHead = `"apiVersion":"text.example.com/v1","kind":"Thing","metadata":{"name":"o"}`
+	const duplicate = "{" + jsonHead + `,"spec":{"num":1,"num":2}}`
 	cases := map[string]struct {
 		query, body string
 		want        []string
 	}{
-		"YAML":                    {"", head + "spec:\n  num: 9007199254740993\n  text: \"on\"\n", []string{"200", `"num":9007199254740993`, `"text":"on"`}},
-		"JSON":                    {"", "{" + jsonHead + `,"spec":{"num":9007199254740993,"text":"<é>"}}`, []string{"200", `"num":9007199254740993`, "\\u003cé\\u003e"}},
-		"YAML, a key twice":       {"", head + "spec:\n  num: 1\n  num: 2\n", []string{"200", "already set in map"}},
-		"JSON, a key twice":       {"", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"200", "already set in map"}},
-		"JSON, twice and strict":  {"&fieldValidation=Strict", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"400", "already set in map"}},
-		"JSON, twice and ignored": {"&fieldValidation=Ignore", "{" + jsonHead + `,"spec":{"num":1,"num":2}}`, []string{"200"}},
-		"neither":                 {"", "{" + jsonHead + `,"spec":{"num":`, []string{"400", "error decoding patch"}},
-		"a list":                  {"", `[{"a":1}]`, []string{"400", "error decoding patch"}},
+		"YAML": {
+			"", head + "spec:\n  num: 9007199254740993\n  text: \"on\"\n",
+			[]string{"200", `"num":9007199254740993`, `"text":"on"`},
+		},
+		"JSON": {
+			"", "{" + jsonHead + `,"spec":{"num":9007199254740993,"text":"<é>"}}`,
+			[]string{"200", `"num":9007199254740993`, "\\u003cé\\u003e"},
+		},
+		"YAML with a duplicate key": {"", head + "spec:\n  num: 1\n  num: 2\n", []string{"200", "already set in map"}},
+		"JSON with a duplicate key": {"", duplicate, []string{"200", "already set in map"}},
+		"duplicate key, Strict":     {"&fieldValidation=Strict", duplicate, []string{"400", "already set in map"}},
+		"duplicate key, Ignore":     {"&fieldValidation=Ignore", duplicate, []string{"200"}},
+		"neither YAML nor JSON":     {"", "{" + jsonHead + `,"spec":{"num":`, []string{"400", "error decoding patch"}},
+		"a list":                    {"", `[{"a":1}]`, []string{"400", "error decoding patch"}},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, shared.url+objectsPath(group)+"/o?fieldManager=m&force=true"+test.query, bytes.NewReader([]byte(test.body)))
+			url := shared.url + objectsPath(group) + "/o?fieldManager=m&force=true" + test.query
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url, strings.NewReader(test.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +52,7 @@ func TestAppliedText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// 201 is the first of them.
+			// The first request creates the object and is answered with 201.
 			got := strings.Replace(fmt.Sprint(res.StatusCode, res.Header["Warning"], string(body)), "201", "200", 1)
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// soakTime is short among the other tests; make soak takes minutes.
+// soakTime returns how long the test runs: a few seconds by default, minutes in make
+// soak.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_SOAK")
@@ -27,13 +28,14 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// TestSoakChanges changes a definition every 100 ms while clients write: a write
-// is judged by one of the schemas, whole, and never by none.
+// TestSoakChanges changes a definition every 100 ms while clients write. Every write is
+// validated against exactly one of the schemas.
 func TestSoakChanges(t *testing.T) {
 	const group = "load.example.com"
 	schemas := []string{
 		`{type: object, properties: {a: {type: string}, num: {type: integer, maximum: 5}}}`,
-		`{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}, more: {type: string, default: d}}}`,
+		`{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}, ` +
+			`more: {type: string, default: d}}}`,
 	}
 	define(t, group, schemas[0])
 	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
@@ -43,7 +45,8 @@ func TestSoakChanges(t *testing.T) {
 	wrong, writes := make(chan error, many), make(chan int, many)
 	for i := range many {
 		path := fmt.Sprintf("%s/o%d", objectsPath(group), i)
-		shared.must(t, http.StatusCreated, "POST", objectsPath(group), strings.Replace(object(group, "v1", `{a: x, num: 1}`), "name: o", fmt.Sprintf("name: o%d", i), 1))
+		body := strings.Replace(object(group, "v1", `{a: x, num: 1}`), "name: o", fmt.Sprintf("name: o%d", i), 1)
+		shared.must(t, http.StatusCreated, "POST", objectsPath(group), body)
 		clients.Go(func() {
 			n := 0
 			for ; ctx.Err() == nil; n++ {
@@ -76,8 +79,8 @@ func TestSoakChanges(t *testing.T) {
 	t.Logf("%d changes, %d writes", changes, total)
 }
 
-// load writes what both schemas take and what both refuse, and reads. Each says
-// its answer whichever of the schemas is in force.
+// load sends writes that both schemas accept, writes that both reject, and reads. The
+// answers do not depend on which of the schemas is served at the moment.
 func load(group, path string, num int) error {
 	for _, request := range []struct{ method, path, body, want string }{
 		{merge, path, fmt.Sprintf(`{spec: {num: %d}}`, num), "200"},

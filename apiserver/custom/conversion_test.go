@@ -17,12 +17,12 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// converter is a conversion webhook: spec.name of v1 is spec.title of v2, and
-// spec.label of v3. In a mode of its own it does it wrong.
+// converter is a conversion webhook. The field spec.name of v1 is spec.title in v2 and
+// spec.label in v3. The mode selects a fault; empty is none.
 type converter struct {
 	mu   sync.Mutex
 	mode string
-	// pairs counts the reviews with two objects, by the version wanted.
+	// pairs counts the reviews with two objects, by the wanted version.
 	pairs map[string]int
 	// release ends the mode slow.
 	release chan struct{}
@@ -80,7 +80,7 @@ func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	review.Response, review.Request = response, nil
 	w.Header().Set("Content-Type", "application/json")
-	// A server that has gone needs no answer.
+	// An error means that the server has closed the connection.
 	_ = json.NewEncoder(w).Encode(review)
 }
 
@@ -114,9 +114,11 @@ func startConverter(t *testing.T, group string) *converter {
 	hook := &converter{}
 	hook.set("")
 	var versions []string
-	for _, v := range []struct{ name, marker string }{{"v1", ""}, {"v2", ", x-kubernetes-immutable: true"}, {"v3", ", x-kubernetes-immutable: true"}} {
+	const marker = ", x-kubernetes-immutable: true"
+	for _, v := range []struct{ name, marker string }{{"v1", ""}, {"v2", marker}, {"v3", marker}} {
 		versions = append(versions, fmt.Sprintf(
-			`{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s: {type: string%s}, size: {type: integer}}}}}}}`,
+			`{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {`+
+				`spec: {type: object, properties: {%s: {type: string%s}, size: {type: integer}}}}}}}`,
 			v.name, v.name == "v1", nameField[v.name], v.marker))
 	}
 	shared.must(t, http.StatusCreated, "POST", definitions, things(group, fmt.Sprintf(`
@@ -138,16 +140,18 @@ func TestConversionWebhook(t *testing.T) {
 	const group = "convert.example.com"
 	hook := startConverter(t, group)
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{name: x, size: 1}`))
+	both, v3 := map[string]int{"v2": 1, "v3": 1}, map[string]int{"v3": 1}
 	for _, test := range []struct {
 		version, body, want, spec string
 		pairs                     map[string]int
 	}{
-		// A marker holds in every version, and each other version is asked once.
-		{"v1", `{spec: {size: 2}}`, "200", `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
-		{"v1", `{spec: {name: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
-		{"v1", `{spec: {name: other}}`, `400 spec.label: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v2": 1, "v3": 1}},
-		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, map[string]int{"v3": 1}},
-		{"v2", `{spec: {size: 3}}`, "200", `map[name:x size:3]`, map[string]int{"v3": 1}},
+		// A marker applies in every version, and the webhook is called once for each other
+		// version.
+		{"v1", `{spec: {size: 2}}`, "200", `map[name:x size:2]`, both},
+		{"v1", `{spec: {name: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
+		{"v1", `{spec: {name: other}}`, `400 spec.label: immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
+		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, v3},
+		{"v2", `{spec: {size: 3}}`, "200", `map[name:x size:3]`, v3},
 	} {
 		hook.set("")
 		got, err := shared.do(merge, versionPath(group, test.version), test.body)
@@ -172,16 +176,18 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// What a conversion adds is pruned, on the way out and on the way to storage.
+// TestConversionIsPruned checks that fields which a conversion adds are pruned, in
+// answers and in storage.
 func TestConversionIsPruned(t *testing.T) {
 	const group = "junk.example.com"
 	hook := startConverter(t, group)
 	hook.set("unknown field")
-	created := shared.must(t, http.StatusCreated, "POST", strings.TrimSuffix(versionPath(group, "v2"), "/o"), object(group, "v2", `{title: x}`))
+	path := strings.TrimSuffix(versionPath(group, "v2"), "/o")
+	created := shared.must(t, http.StatusCreated, "POST", path, object(group, "v2", `{title: x}`))
 	if got := fmt.Sprint(created.Object["spec"]); got != "map[title:x]" {
 		t.Errorf("answered %s", got)
 	}
-	// A schema that knows the field shows what is stored.
+	// With a schema that has the field, a GET would return a stored value of it.
 	shared.must(t, 200, "PATCH application/json-patch+json", definitions+"/things."+group,
 		`[{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/junk, value: {type: string}}]`)
 	if got := fmt.Sprint(shared.must(t, 200, "GET", objectPath(group), "").Object["spec"]); got != "map[name:x]" {
@@ -189,8 +195,8 @@ func TestConversionIsPruned(t *testing.T) {
 	}
 }
 
-// A conversion webhook that does not do its work costs an error that says so,
-// and no data.
+// TestConversionFails checks that a fault of the conversion webhook is reported to the
+// client and that no data is lost.
 func TestConversionFails(t *testing.T) {
 	const group = "lost.example.com"
 	hook := startConverter(t, group)
@@ -211,10 +217,11 @@ func TestConversionFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.code != http.StatusInternalServerError || !strings.Contains(got.text(), "conversion webhook for") || !strings.Contains(got.text(), want) {
+			if got.code != http.StatusInternalServerError || !strings.Contains(got.text(), "conversion webhook for") ||
+				!strings.Contains(got.text(), want) {
 				t.Errorf("got %s, want 500 with %s", got.text(), want)
 			}
-			// What needs no conversion is read all the same, and is as it was.
+			// A read that needs no conversion still works, and the object is unchanged.
 			now := shared.must(t, 200, "GET", objectPath(group), "")
 			if diff := cmp.Diff(before.Object, now.Object); diff != "" {
 				t.Errorf("stored (-before +now)\n%s", diff)
@@ -225,7 +232,7 @@ func TestConversionFails(t *testing.T) {
 		hook.set("slow")
 		got, err := shared.do(merge, objectPath(group)+"?timeout=1s", `{spec: {size: 2}}`)
 		close(hook.release)
-		// The library answers 504, or ends the stream.
+		// The server answers 504, or ends the connection.
 		if err == nil && got.code != http.StatusGatewayTimeout {
 			t.Errorf("got %s, want 504", got.text())
 		}

@@ -5,12 +5,15 @@ import (
 	"strings"
 )
 
-// components are the parts of a Fleet, the resource that is measured: it has the
-// size and shape of what operators of databases and gateways define.
-var components = []string{"ingest", "router", "store", "index", "query", "cache", "ruler", "compactor", "gateway", "console", "backup", "exporter"}
+// components are the parts of a Fleet, the resource that the benchmarks use. It has the
+// size and shape of the resources that operators for databases and gateways define.
+var components = []string{
+	"ingest", "router", "store", "index", "query", "cache",
+	"ruler", "compactor", "gateway", "console", "backup", "exporter",
+}
 
-// component is the schema of one part: 15 fields with what real schemas say of
-// them. The places named MARK take a marker.
+// component is the schema of one part. It has 15 fields with the keywords of real
+// schemas. fleetDefinition replaces MARK and ZONES by a marker or by nothing.
 const component = `
 type: object
 required: [image, replicas, class]
@@ -39,12 +42,15 @@ properties:
     maxItems: 16
     x-kubernetes-list-type: map
     x-kubernetes-list-map-keys: [port]
-    items: {type: object, required: [port], properties: {port: {type: integer, minimum: 0, maximum: 65535}, protocol: {type: string, enum: [TCP, UDP], default: TCP}}}
+    items:
+      type: object
+      required: [port]
+      properties: {port: {type: integer, minimum: 0, maximum: 65535}, protocol: {type: string, enum: [TCP, UDP], default: TCP}}
   zones: {type: array, maxItems: 8, x-kubernetes-list-type: set, items: {type: string, maxLength: 63}, ZONES}
 `
 
-// fleetDefinition defines the Fleets of a group. With markers there are 20 of
-// them: two for each of the first eight components, one for the others.
+// fleetDefinition returns the definition of Fleets in a group. With markers it has 20 of
+// them: two for each of the first eight components, one for each of the others.
 func fleetDefinition(group string, marked bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -91,7 +97,7 @@ spec:
 	return b.String()
 }
 
-// fleet is a Fleet of about 6 KB.
+// fleet returns a Fleet of about 6 KB.
 func fleet(group, name string, replicas int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `

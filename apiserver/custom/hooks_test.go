@@ -15,8 +15,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// startHook runs a webhook and gives the clientConfig that leads to it, as YAML
-// in one line.
+// startHook runs a webhook and returns its clientConfig as one line of YAML.
 func startHook(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -25,8 +24,8 @@ func startHook(t *testing.T, handler http.HandlerFunc) string {
 	return fmt.Sprintf("{url: %q, caBundle: %s}", server.URL, base64.StdEncoding.EncodeToString(certificate))
 }
 
-// admissionHook answers every admission review with one JSON patch, and keeps
-// the last object that it was shown.
+// admissionHook answers every admission review with the same JSON patch, and records the
+// object in the last review.
 type admissionHook struct {
 	mu    sync.Mutex
 	patch string
@@ -60,12 +59,12 @@ func (h *admissionHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	// A server that has gone needs no answer.
+	// An error means that the server has closed the connection.
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// register puts an admission webhook in force for the objects of a group, and
-// waits until it is asked.
+// register registers an admission webhook for the objects of a group, and waits until
+// the server calls it.
 func register(t *testing.T, kind, group string, hook *admissionHook) {
 	t.Helper()
 	resource := map[string]string{

@@ -17,7 +17,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// shared is the server that all tests use, each with definitions of its own.
+// shared is the client of the server that all tests use. Each test has definitions of
+// its own.
 var shared *client
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// client speaks HTTP, so that tests see what is on the wire.
+// client sends plain HTTP requests, so that tests see exactly what the server answers.
 type client struct {
 	http *http.Client
 	url  string
@@ -38,14 +39,14 @@ func newClient(config *restclient.Config) (*client, error) {
 	return &client{http: c, url: config.Host}, err
 }
 
-// answer is what a request got.
+// answer is the response to a request.
 type answer struct {
 	code     int
 	object   *unstructured.Unstructured
 	warnings []string
 }
 
-// text is what the answer says: the code, the message of a Status, the warnings.
+// text returns the status code, the message of a Status and the warnings.
 func (a answer) text() string {
 	message, _, _ := unstructured.NestedString(a.object.Object, "message")
 	return strings.TrimSpace(fmt.Sprintf("%d %s %s", a.code, message, strings.Join(a.warnings, " ")))
@@ -74,8 +75,8 @@ func (c *client) do(method, path, body string) (answer, error) {
 	defer func() { _ = res.Body.Close() }()
 	got := answer{code: res.StatusCode, object: &unstructured.Unstructured{Object: map[string]any{}}}
 	for _, header := range res.Header.Values("Warning") {
-		_, said, _ := strings.Cut(header, `"`)
-		got.warnings = append(got.warnings, strings.ReplaceAll(strings.TrimSuffix(said, `"`), `\"`, `"`))
+		_, message, _ := strings.Cut(header, `"`)
+		got.warnings = append(got.warnings, strings.ReplaceAll(strings.TrimSuffix(message, `"`), `\"`, `"`))
 	}
 	raw, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -87,7 +88,7 @@ func (c *client) do(method, path, body string) (answer, error) {
 	return got, nil
 }
 
-// must is do, and fails the test if the code is another one.
+// must is do, and fails the test unless the status code is the given one.
 func (c *client) must(t testing.TB, code int, method, path, body string) *unstructured.Unstructured {
 	t.Helper()
 	got, err := c.do(method, path, body)
@@ -106,8 +107,8 @@ const (
 	apply       = "PATCH application/apply-patch+yaml"
 )
 
-// define creates a definition of Things in a group, with one version v1 that has
-// both subresources.
+// define creates a definition of Things in a group. Its version v1 has both
+// subresources.
 func define(t testing.TB, group, schema string) {
 	t.Helper()
 	shared.must(t, http.StatusCreated, "POST", definitions, thing(group, schema))
@@ -121,11 +122,21 @@ func thing(group, schema string) string {
     served: true
     storage: true
     subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
-    schema: {openAPIV3Schema: {type: object, properties: {spec: `+schema+`, status: {type: object, properties: {phase: {type: string}, replicas: {type: integer}, fixed: {type: string, x-kubernetes-immutable: true}}}}}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: `+schema+`
+          status:
+            type: object
+            properties:
+              phase: {type: string}
+              replicas: {type: integer}
+              fixed: {type: string, x-kubernetes-immutable: true}
 `)
 }
 
-// things is a definition of Things with the rest of its spec, such as versions.
+// things returns a definition of Things; rest is the rest of its spec, such as versions.
 func things(group, rest string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// Policies learn the schema of a custom resource, and learn it anew when it
-// changes: the second field is unknown to the first schema.
+// TestPolicyMutatesCustomResources checks that a policy can set a field of a custom
+// resource, also one that is added to the schema later.
 func TestPolicyMutatesCustomResources(t *testing.T) {
 	const group = "policy.example.com"
 	define(t, group, `{type: object, properties: {a: {type: string}}}`)
@@ -50,7 +50,8 @@ spec: {policyName: %s}
 	policy("a")
 	servertest.Eventually(t, "the policy sets a field", mutated("a"))
 	shared.must(t, http.StatusOK, merge, definitions+"/things."+group,
-		`{spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}}]}}`)
+		`{spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, `+
+			`properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}}]}}`)
 	policy("b")
 	servertest.Eventually(t, "the policy sets a field that is new in the schema", mutated("b"))
 }

@@ -10,12 +10,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What a mutating webhook makes of an object goes the way of what a client
-// sends: its types are checked, it is pruned, completed, and held to the
-// markers. Validating webhooks see what would be stored.
+// TestWebhooks checks that changes of a mutating webhook are treated like those of a
+// client: types and markers are checked, unknown fields are pruned, defaults are set.
+// Validating webhooks see the object that would be stored.
 func TestWebhooks(t *testing.T) {
 	const group = "hooks.example.com"
-	define(t, group, `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 9}, replicas: {type: integer, x-kubernetes-immutable: true}, d: {type: string, default: z}, l: {type: array, items: {type: string}, x-kubernetes-normalize: undefined}}}`)
+	define(t, group, `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 9}, `+
+		`replicas: {type: integer, x-kubernetes-immutable: true}, d: {type: string, default: z}, l: {type: array, `+
+		`items: {type: string}, x-kubernetes-normalize: undefined}}}`)
 	mutating, validating := &admissionHook{}, &admissionHook{}
 	register(t, "MutatingWebhookConfiguration", group, mutating)
 	register(t, "ValidatingWebhookConfiguration", group, validating)
@@ -34,15 +36,16 @@ func TestWebhooks(t *testing.T) {
 			patch: `[{"op": "replace", "path": "/spec/a", "value": "hook"}]`, method: merge, body: `{spec: {num: 3}}`,
 			want: `400 spec.a: immutable: changed from "x" to "hook"`,
 		},
-		"an immutable field that the client would have changed, put back": {
+		"an immutable field that the client changes and the webhook restores": {
 			patch: `[{"op": "replace", "path": "/spec/a", "value": "x"}]`, method: merge, body: `{spec: {a: client, num: 3}}`,
 			want: "200", seen: `{a: x, num: 3, replicas: 1, d: z}`,
 		},
 		"an immutable field in a server-side apply": {
-			patch: `[{"op": "replace", "path": "/spec/a", "value": "hook"}]`, method: apply, path: "?fieldManager=m&force=true", body: object(group, "v1", `{num: 3}`),
+			patch:  `[{"op": "replace", "path": "/spec/a", "value": "hook"}]`,
+			method: apply, path: "?fieldManager=m&force=true", body: object(group, "v1", `{num: 3}`),
 			want: `400 spec.a: immutable: changed from "x" to "hook"`,
 		},
-		"immutable replicas, at the scale": {
+		"immutable replicas through the scale": {
 			patch: `[{"op": "replace", "path": "/spec/replicas", "value": 5}]`, method: merge, path: "/scale", body: `{spec: {replicas: 1}}`,
 			want: `400 spec.replicas: immutable: changed from 1 to 5`,
 		},
@@ -50,7 +53,7 @@ func TestWebhooks(t *testing.T) {
 			patch: `[{"op": "add", "path": "/spec/unknown", "value": {"deep": 1}}]`, method: merge, body: `{spec: {num: 4}}`,
 			want: "200", seen: `{a: x, num: 4, replicas: 1, d: z}`,
 		},
-		"a default taken away, a null and an empty list": {
+		"a default that is removed, and an empty list": {
 			patch: `[{"op": "remove", "path": "/spec/d"}, {"op": "add", "path": "/spec/l", "value": []}]`, method: merge, body: `{spec: {num: 5}}`,
 			want: "200", seen: `{a: x, num: 5, replicas: 1, d: z}`,
 		},
@@ -63,7 +66,8 @@ func TestWebhooks(t *testing.T) {
 			want: "422 spec.num",
 		},
 		"a field of a new object": {
-			patch: `[{"op": "add", "path": "/spec/a", "value": "hook"}, {"op": "add", "path": "/spec/unknown", "value": 1}]`, method: "POST", path: "new", body: strings.Replace(object(group, "v1", `{}`), "name: o", "name: new", 1),
+			patch:  `[{"op": "add", "path": "/spec/a", "value": "hook"}, {"op": "add", "path": "/spec/unknown", "value": 1}]`,
+			method: "POST", path: "new", body: strings.Replace(object(group, "v1", `{}`), "name: o", "name: new", 1),
 			want: "201", seen: `{a: hook, d: z}`,
 		},
 	} {

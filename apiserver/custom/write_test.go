@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// step is one request for the object o, or for its definition. What it does:
+// step is one request for the object o, or for its definition. do is one of:
 //
 //	create, put, stale   the object with this spec; stale has an old resourceVersion
 //	merge, json, apply   the patch; apply takes a spec
@@ -19,8 +19,8 @@ import (
 //	schema               the definition, with another schema for spec
 //	any of them?Strict   with that fieldValidation
 //
-// want is the beginning of the answer, or its code and a part of it; spec is what
-// is stored afterwards.
+// want is the status code of the answer and, after a space, a part of its text. spec is
+// the stored spec after the request; empty means that it is not compared.
 type step struct{ do, body, want, spec string }
 
 func TestWrites(t *testing.T) {
@@ -29,10 +29,16 @@ func TestWrites(t *testing.T) {
 		steps  []step
 	}{
 		"unknown fields are pruned": {
-			schema: `{type: object, properties: {a: {type: string}, m: {type: object, additionalProperties: {type: object, properties: {x: {type: integer}}}}, free: {type: object, x-kubernetes-no-prune: true}, keep: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: object, properties: {yy: {type: string}}}}}}}`,
+			schema: `{type: object, properties: {a: {type: string}, m: {type: object, additionalProperties: {type: object, ` +
+				`properties: {x: {type: integer}}}}, free: {type: object, x-kubernetes-no-prune: true}, ` +
+				`keep: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: object, ` +
+				`properties: {yy: {type: string}}}}}}}`,
 			steps: []step{
 				{"create?Strict", `{a: x, b: 1}`, `400 strict decoding error: unknown field "spec.b"`, ""},
-				{"create", `{a: x, b: 1, m: {k: {x: 1, z: 2}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s, num: 1}}}`, `201 unknown field "spec.b"`, `{a: x, m: {k: {x: 1}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s}}}`},
+				{
+					"create", `{a: x, b: 1, m: {k: {x: 1, z: 2}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s, num: 1}}}`,
+					`201 unknown field "spec.b"`, `{a: x, m: {k: {x: 1}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s}}}`,
+				},
 				{"merge?Ignore", `{spec: {c: 1}}`, "200", `{a: x, m: {k: {x: 1}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s}}}`},
 				{"merge", `{spec: {c: 1}}`, `200 unknown field "spec.c"`, ""},
 				{"json", `[{op: add, path: /spec/c, value: 1}]`, `200 unknown field "spec.c"`, ""},
@@ -47,11 +53,12 @@ func TestWrites(t *testing.T) {
 				{"schema", `{type: object, properties: {a: {type: string}, d: {type: integer, default: 4}}}`, "200", `{a: x, d: 4}`},
 			},
 		},
-		"nulls that mean nothing go": {
-			schema: `{type: object, properties: {a: {type: array, items: {type: string}}, num: {type: string, nullable: true}, d: {type: string, default: z}}}`,
-			steps:  []step{{"create", `{a: null, num: null, d: null}`, "201", `{num: null, d: z}`}},
+		"nulls of fields that are not nullable are removed": {
+			schema: `{type: object, properties: {a: {type: array, items: {type: string}}, num: {type: string, nullable: true}, ` +
+				`d: {type: string, default: z}}}`,
+			steps: []step{{"create", `{a: null, num: null, d: null}`, "201", `{num: null, d: z}`}},
 		},
-		"types are checked before all else": {
+		"types are checked before everything else": {
 			schema: `{type: object, properties: {a: {type: integer}, b: {type: string, x-kubernetes-immutable: true}}}`,
 			steps: []step{
 				{"create", `{a: x}`, "400 spec.a: must be of type integer, not string", ""},
@@ -61,7 +68,7 @@ func TestWrites(t *testing.T) {
 				{"stale", `{a: x}`, "400 spec.a: must be of type integer", ""},
 			},
 		},
-		"stored data of a wrong type does not block": {
+		"a stored value of a wrong type does not block a write": {
 			schema: `{type: object, properties: {a: {type: integer}, b: {type: string}}}`,
 			steps: []step{
 				{"create", `{a: 1, b: x}`, "201", ""},
@@ -72,7 +79,8 @@ func TestWrites(t *testing.T) {
 			},
 		},
 		"immutable": {
-			schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, o: {type: object, x-kubernetes-immutable: true, properties: {x: {type: integer}}}, b: {type: string}}}`,
+			schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, ` +
+				`o: {type: object, x-kubernetes-immutable: true, properties: {x: {type: integer}}}, b: {type: string}}}`,
 			steps: []step{
 				{"create", `{a: x, o: {x: 1}}`, "201", ""},
 				{"put", `{a: w, o: {x: 1}}`, `400 spec.a: immutable: changed from "x" to "w"`, ""},
@@ -95,7 +103,10 @@ func TestWrites(t *testing.T) {
 			},
 		},
 		"markers of maps and lists": {
-			schema: `{type: object, properties: {keys: {type: object, additionalProperties: {type: string}, x-kubernetes-immutable-keys: true}, grow: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-addition-only: true}, shrink: {type: object, additionalProperties: {type: string}, x-kubernetes-deletion-only: true}}}`,
+			schema: `{type: object, properties: {keys: {type: object, ` +
+				`additionalProperties: {type: string}, x-kubernetes-immutable-keys: true}, ` +
+				`grow: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-addition-only: true}, ` +
+				`shrink: {type: object, additionalProperties: {type: string}, x-kubernetes-deletion-only: true}}}`,
 			steps: []step{
 				{"create", `{keys: {a: "1"}, grow: [p], shrink: {k: v}}`, "201", ""},
 				{"merge", `{spec: {keys: {a: "2"}, grow: [p, q]}}`, "200", `{keys: {a: "2"}, grow: [p, q], shrink: {k: v}}`},
@@ -105,7 +116,7 @@ func TestWrites(t *testing.T) {
 				{"merge", `{spec: {shrink: {k: null}}}`, "200", `{keys: {a: "2"}, grow: [p, q], shrink: {}}`},
 			},
 		},
-		"immutability comes before values, alone": {
+		"an immutable field is reported before wrong values, and alone": {
 			schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}}}`,
 			steps: []step{
 				{"create", `{a: x, num: 9}`, "422 spec.num", ""},
@@ -115,7 +126,9 @@ func TestWrites(t *testing.T) {
 			},
 		},
 		"rules, defaults and normalization": {
-			schema: `{type: object, x-kubernetes-validations: [{rule: "self.num <= self.max", message: too many}], properties: {num: {type: integer, default: 1}, max: {type: integer, default: 5}, l: {type: array, items: {type: string}, x-kubernetes-normalize: undefined}}}`,
+			schema: `{type: object, x-kubernetes-validations: [{rule: "self.num <= self.max", message: too many}], ` +
+				`properties: {num: {type: integer, default: 1}, max: {type: integer, default: 5}, l: {type: array, ` +
+				`items: {type: string}, x-kubernetes-normalize: undefined}}}`,
 			steps: []step{
 				{"create", `{l: []}`, "201", `{num: 1, max: 5}`},
 				{"merge", `{spec: {num: 6}}`, "422 too many", ""},
@@ -139,7 +152,7 @@ func TestWrites(t *testing.T) {
 				{"scale", `{spec: {replicas: -1}}`, "422 spec.replicas", ""},
 			},
 		},
-		"status and spec leave each other alone": {
+		"a write to the status does not change the spec": {
 			schema: `{type: object, properties: {a: {type: string}}}`,
 			steps: []step{
 				{"create", `{a: x}`, "201", ""},
@@ -147,7 +160,7 @@ func TestWrites(t *testing.T) {
 				{"status", `{status: {phase: 5}}`, "400 status.phase: must be of type string", ""},
 			},
 		},
-		"what an endpoint leaves alone is not judged there": {
+		"an endpoint does not validate the fields that it does not change": {
 			schema: `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 5}}}`,
 			steps: []step{
 				{"create", `{a: x, num: 1}`, "201", ""},
@@ -161,7 +174,7 @@ func TestWrites(t *testing.T) {
 				{"merge", `{metadata: {labels: {a: "-"}}, spec: {num: 3}}`, "422 metadata.labels: Invalid value", `{a: x, num: 2}`},
 			},
 		},
-		"a marker added later holds from the next write on": {
+		"a marker that is added later applies from the next write on": {
 			schema: `{type: object, properties: {a: {type: string}}}`,
 			steps: []step{
 				{"create", `{a: x}`, "201", ""},
@@ -173,7 +186,10 @@ func TestWrites(t *testing.T) {
 			},
 		},
 		"server-side apply merges by list type": {
-			schema: `{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [k], properties: {k: {type: string}, v: {type: integer}}}}, s: {type: array, x-kubernetes-list-type: set, items: {type: string}}, at: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`,
+			schema: `{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], ` +
+				`items: {type: object, required: [k], properties: {k: {type: string}, v: {type: integer}}}}, ` +
+				`s: {type: array, x-kubernetes-list-type: set, items: {type: string}}, ` +
+				`at: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}}}`,
 			steps: []step{
 				{"create", `{l: [{k: a, v: 1}], s: [a], at: [a]}`, "201", ""},
 				{"apply", `{l: [{k: b, v: 2}], s: [b], at: [a]}`, "200", `{l: [{k: a, v: 1}, {k: b, v: 2}], s: [a, b], at: [a]}`},

@@ -12,8 +12,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/custom/text"
 )
 
-// Whatever is decoded is encoded as encoding/json does it, and decodes to the
-// same again.
+// FuzzJSON checks that Decode and DecodeStrict agree, and that Encode writes the same
+// bytes as encoding/json.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":null,"b":[],"c":{},"d":[1,-2,3.5,1e3,1e300,0.0000001,-0.0,9007199254740993,18446744073709551616]}`,
@@ -50,14 +50,18 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func TestEncodeRefuses(t *testing.T) {
+func TestEncodeErrors(t *testing.T) {
 	var format text.JSON
-	for name, value := range map[string]any{"a number that is none": math.NaN(), "infinity": []any{math.Inf(1)}, "a channel": map[string]any{"a": make(chan int)}} {
+	for name, value := range map[string]any{
+		"not a number": math.NaN(),
+		"infinity":     []any{math.Inf(1)},
+		"a channel":    map[string]any{"a": make(chan int)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			if err := format.Encode(&bytes.Buffer{}, map[string]any{"a": value}); err == nil {
 				t.Error("no error")
 			}
-			// The next one is not harmed.
+			// The next call is not affected.
 			var got bytes.Buffer
 			if err := format.Encode(&got, map[string]any{"b": int64(1)}); err != nil || got.String() != "{\"b\":1}\n" {
 				t.Errorf("%q, %v", got.String(), err)
@@ -68,15 +72,16 @@ func TestEncodeRefuses(t *testing.T) {
 
 func TestDecodeStrict(t *testing.T) {
 	var format text.JSON
-	_, twice, err := format.DecodeStrict([]byte(`{"a":{"b":1,"b":2}}`))
-	if err != nil || len(twice) != 1 || !strings.Contains(twice[0].Error(), `duplicate field "a.b"`) {
-		t.Errorf("%v, %v", twice, err)
+	_, duplicates, err := format.DecodeStrict([]byte(`{"a":{"b":1,"b":2}}`))
+	if err != nil || len(duplicates) != 1 || !strings.Contains(duplicates[0].Error(), `duplicate field "a.b"`) {
+		t.Errorf("%v, %v", duplicates, err)
 	}
 }
 
 func BenchmarkEncode(b *testing.B) {
 	var format text.JSON
-	obj, err := format.Decode([]byte(`{"items":[` + strings.Repeat(`{"name":"LOG_LEVEL","value":"info","port":8080,"on":true,"labels":{"tier":"data","app":"fleet"}},`, 60) + `null]}`))
+	const item = `{"name":"LOG_LEVEL","value":"info","port":8080,"on":true,"labels":{"tier":"data","app":"fleet"}},`
+	obj, err := format.Decode([]byte(`{"items":[` + strings.Repeat(item, 60) + `null]}`))
 	if err != nil {
 		b.Fatal(err)
 	}
