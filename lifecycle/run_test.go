@@ -49,7 +49,7 @@ func TestOneLeads(t *testing.T) {
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "nobody")
-	c.giveLease(t, "dead", 8*time.Second)
+	servertest.SetLeader(t, c, "dead", 8*time.Second)
 	start(t, lifecycle.Config{Client: c.config})
 	c.createNamespace(t, "shop")
 	c.deleteNamespace(t, "shop")
@@ -83,7 +83,7 @@ func TestLostLeaseIsWonAgain(t *testing.T) {
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 
 	// The thief renews once and dies.
-	c.giveLease(t, "thief", 8*time.Second)
+	servertest.SetLeader(t, c, "thief", 8*time.Second)
 	servertest.Eventually(t, "Lease taken from the dead thief", func() bool {
 		leader := c.leader(t)
 		return leader != "" && leader != "thief"

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -18,8 +17,6 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
 )
-
-const leaseName = "holdfast-controllers"
 
 // cluster is a real server and the way to it.
 type cluster struct {
@@ -54,41 +51,16 @@ func newClusterLedBy(t testing.TB, holder string) cluster {
 	t.Helper()
 	dir := t.TempDir()
 	c, stop := startServer(t, dir)
-	c.giveLease(t, holder, time.Hour)
+	servertest.SetLeader(t, c, holder, time.Hour)
 	stop()
 	c, _ = startServer(t, dir)
 	return c
 }
 
-// giveLease makes somebody the leader, as if it had just renewed.
-func (c cluster) giveLease(t testing.TB, holder string, period time.Duration) {
-	t.Helper()
-	seconds, now := int32(period/time.Second), metav1.NowMicro()
-	spec := coordinationv1.LeaseSpec{
-		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
-	}
-	leases := c.CoordinationV1().Leases(metav1.NamespaceSystem)
-	servertest.Eventually(t, "Lease of "+holder, func() bool {
-		lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}, Spec: spec}
-			_, err = leases.Create(t.Context(), lease, metav1.CreateOptions{})
-		} else if err == nil {
-			lease.Spec = spec
-			_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
-		}
-		// The leader may write at the same time.
-		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
-}
-
 // leader is who holds the Lease now.
 func (c cluster) leader(t testing.TB) string {
 	t.Helper()
-	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), leaseName, metav1.GetOptions{})
+	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && lease.Spec.HolderIdentity == nil {
 		return ""
 	}

@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// StartEtcd runs an etcd that listens on a port, as a cluster outside of the server
-// does, and returns its URL. It uses TLS if it is given certificates.
+// StartEtcd runs an etcd that listens on a port, like a cluster outside of the process.
+// It returns the URL. With certificates in tls it serves TLS. It ends with the test.
 func StartEtcd(t testing.TB, tls transport.TLSInfo) string {
 	t.Helper()
 	for range 10 {
@@ -21,7 +21,7 @@ func StartEtcd(t testing.TB, tls transport.TLSInfo) string {
 		if err == nil {
 			return address
 		}
-		// A connection of another test may have taken the port that was free.
+		// Another process may have got the port that was free a moment ago.
 		if !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
 			t.Fatal(err)
 		}
@@ -44,14 +44,14 @@ func tryEtcd(t testing.TB, tls transport.TLSInfo) (string, error) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg := embed.NewConfig()
-	cfg.Dir = t.TempDir()
-	cfg.LogLevel = "fatal"
-	cfg.TickMs, cfg.ElectionMs = 10, 100
-	cfg.ClientTLSInfo = tls
-	cfg.ListenPeerUrls = nil
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*address}, []url.URL{*address}
-	server, err := embed.StartEtcd(cfg)
+	config := embed.NewConfig()
+	config.Dir = t.TempDir()
+	config.LogLevel = "fatal"
+	config.TickMs, config.ElectionMs = 10, 100
+	config.ClientTLSInfo = tls
+	config.ListenPeerUrls = nil
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*address}, []url.URL{*address}
+	server, err := embed.StartEtcd(config)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func tryEtcd(t testing.TB, tls transport.TLSInfo) (string, error) {
 	select {
 	case <-server.Server.ReadyNotify():
 	case <-time.After(patience):
-		t.Fatal("etcd is not ready in time")
+		t.Fatalf("etcd is not ready after %s", patience)
 	}
 	return address.String(), nil
 }

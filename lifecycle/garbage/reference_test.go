@@ -1,9 +1,8 @@
-package lifecycle_test
+package garbage_test
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,13 +14,12 @@ import (
 
 func TestWrongOwners(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	other := newTree(t, c, "other")
-	other.plant(t, "owner")
+	c := shared
+	other := newTree(t, c, "wrong-other")
+	other.create(t, "owner")
 	stranger := other.ref(t, "owner")
 	const node = "wrong-owners"
-	c.createNode(t, node, time.Now())
-	found, err := c.CoreV1().Nodes().Get(t.Context(), node, metav1.GetOptions{})
+	found, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,29 +27,29 @@ func TestWrongOwners(t *testing.T) {
 		ref  func(local metav1.OwnerReference) metav1.OwnerReference
 		want string
 	}{
-		"right": {
+		"owner that exists": {
 			ref:  func(local metav1.OwnerReference) metav1.OwnerReference { return local },
 			want: "child<local local",
 		},
-		"never was": {
+		"owner that never existed": {
 			ref: func(local metav1.OwnerReference) metav1.OwnerReference {
 				local.Name, local.UID = "never", "00000000-0000-0000-0000-000000000000"
 				return local
 			},
 			want: "local",
 		},
-		"created anew": {
+		"owner with another UID": {
 			ref: func(local metav1.OwnerReference) metav1.OwnerReference {
 				local.UID = "00000000-0000-0000-0000-000000000001"
 				return local
 			},
 			want: "local",
 		},
-		"other namespace": {
+		"owner in another namespace": {
 			ref:  func(metav1.OwnerReference) metav1.OwnerReference { return stranger },
 			want: "local",
 		},
-		"other name": {
+		"owner with another name": {
 			ref: func(local metav1.OwnerReference) metav1.OwnerReference {
 				local.Name = "else"
 				return local
@@ -65,15 +63,17 @@ func TestWrongOwners(t *testing.T) {
 			},
 			want: "child<local local",
 		},
-		"outside namespaces": {
+		"owner that is cluster-scoped": {
 			ref: func(metav1.OwnerReference) metav1.OwnerReference {
 				return metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node, UID: found.UID}
 			},
 			want: "child<" + node + " local",
 		},
-		"outside namespaces, gone": {
+		"owner that is cluster-scoped and gone": {
 			ref: func(metav1.OwnerReference) metav1.OwnerReference {
-				return metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000002"}
+				return metav1.OwnerReference{
+					APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000002",
+				}
 			},
 			want: "local",
 		},
@@ -81,13 +81,13 @@ func TestWrongOwners(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTree(t, c, "wrong-"+strings.ReplaceAll(strings.ReplaceAll(name, ",", ""), " ", "-"))
-			tr.plant(t, "local")
+			tr := newTree(t, c, "wrong-"+strings.ToLower(strings.ReplaceAll(name, " ", "-")))
+			tr.create(t, "local")
 			ref := test.ref(tr.ref(t, "local"))
-			tr.plantWith(t, metav1.ObjectMeta{Name: "child", OwnerReferences: []metav1.OwnerReference{ref}})
-			// What comes later is looked at later: its end shows that the child
-			// that is to stay was looked at.
-			tr.plantWith(t, metav1.ObjectMeta{Name: "probe", OwnerReferences: []metav1.OwnerReference{{
+			tr.createWith(t, metav1.ObjectMeta{Name: "child", OwnerReferences: []metav1.OwnerReference{ref}})
+			// The collector takes the objects in the order in which they were created. When
+			// the probe is gone, it has seen the child as well.
+			tr.createWith(t, metav1.ObjectMeta{Name: "probe", OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "v1", Kind: "ConfigMap", Name: "probed", UID: "00000000-0000-0000-0000-000000000003",
 			}}})
 			tr.wait(t, test.want)
@@ -97,9 +97,9 @@ func TestWrongOwners(t *testing.T) {
 
 func TestClusterScopedDependents(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	tr := newTree(t, c, "shop")
-	tr.plant(t, "owner")
+	c := shared
+	tr := newTree(t, c, "cluster-scoped")
+	tr.create(t, "owner")
 	nodes := c.CoreV1().Nodes()
 	create := func(name string, ref metav1.OwnerReference) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{ref}}}
@@ -108,21 +108,23 @@ func TestClusterScopedDependents(t *testing.T) {
 		}
 	}
 	create("of-namespaced", tr.ref(t, "owner"))
-	create("of-nobody", metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000000"})
-	servertest.Eventually(t, "node of nobody gone", func() bool {
-		_, err := nodes.Get(t.Context(), "of-nobody", metav1.GetOptions{})
-		return gone(t, err)
+	create("of-missing", metav1.OwnerReference{
+		APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000000",
 	})
-	tr.cut(t, "owner", metav1.DeletePropagationBackground)
+	servertest.Eventually(t, "node of a missing owner gone", func() bool {
+		_, err := nodes.Get(t.Context(), "of-missing", metav1.GetOptions{})
+		return notFound(t, err)
+	})
+	tr.delete(t, "owner", metav1.DeletePropagationBackground)
 	tr.wait(t, "")
 	if _, err := nodes.Get(t.Context(), "of-namespaced", metav1.GetOptions{}); err != nil {
-		t.Errorf("a node that names an owner in a namespace is left alone: %v", err)
+		t.Errorf("a node whose owner is in a namespace, which the collector ignores: %v", err)
 	}
 }
 
 func TestOwnersAcrossKinds(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := shared
 	labels := map[string]string{"app": "shop"}
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -155,7 +157,7 @@ func TestOwnersAcrossKinds(t *testing.T) {
 	}
 	servertest.Eventually(t, "pod gone", func() bool {
 		_, err := c.CoreV1().Pods("default").Get(t.Context(), "shop", metav1.GetOptions{})
-		return gone(t, err)
+		return notFound(t, err)
 	})
 	if _, err := c.AppsV1().ReplicaSets("default").Get(t.Context(), "shop", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("replica set: got %v, want not found", err)

@@ -1,4 +1,4 @@
-package apiserver_test
+package advertise_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
@@ -19,15 +20,17 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// advertised is what clients find out about the servers: the Service, its
-// Endpoints and its EndpointSlices, a line each.
+// wrongPort is a target port that a test gives the Service; no server listens on it.
+const wrongPort = 1
+
+// advertised returns the Service, its Endpoints and its EndpointSlices as one line each.
 func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, endpointSlices string) {
 	t.Helper()
 	if found, err := client.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); err == nil {
 		port := found.Spec.Ports[0]
 		service = fmt.Sprintf("%s %s %d", found.Spec.ClusterIP, port.Name, port.Port)
-		if port.TargetPort.IntValue() == 1 {
-			service += " astray"
+		if port.TargetPort.IntValue() == wrongPort {
+			service += " wrong target port"
 		}
 	}
 	var lines []string
@@ -41,7 +44,8 @@ func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, 
 	slices.Sort(lines)
 	endpoints = strings.Join(lines, " ")
 	lines = nil
-	list, err := client.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kubernetes"})
+	list, err := client.DiscoveryV1().EndpointSlices("default").List(t.Context(),
+		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kubernetes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,21 +77,32 @@ func portOf(t *testing.T, server *servertest.Server) string {
 	return address.Port()
 }
 
-// The Service by which clients find the API has its endpoints, and comes back
-// when somebody deletes or changes any of it.
+// TestServiceKubernetesComesBack checks that the Service kubernetes has its endpoints when
+// the server is ready, and that the server restores each part that a client deletes or
+// changes.
 func TestServiceKubernetesComesBack(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{AdvertiseAddress: "192.0.2.10"})
 	client, own := server.Client(t), "192.0.2.10:"+portOf(t, server)
-	if service, endpoints, endpointSlices := advertised(t, client); service != "10.96.0.1 https 443" || endpoints != own || endpointSlices != own {
-		t.Errorf("when ready: service %s, endpoints %s, slices %s", service, endpoints, endpointSlices)
+	service, found, foundSlices := advertised(t, client)
+	if service != "10.96.0.1 https 443" || found != own || foundSlices != own {
+		t.Errorf("when ready: service %s, endpoints %s, slices %s", service, found, foundSlices)
 	}
-	services, slicesOf := client.CoreV1().Services("default"), client.DiscoveryV1().EndpointSlices("default")
+	services, endpointSlices := client.CoreV1().Services("default"), client.DiscoveryV1().EndpointSlices("default")
 	endpoints := client.CoreV1().Endpoints("default")
-	for name, harm := range map[string]func() error{
+	changeService := func(change func(*corev1.ServicePort)) error {
+		found, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(&found.Spec.Ports[0])
+		_, err = services.Update(t.Context(), found, metav1.UpdateOptions{})
+		return err
+	}
+	for name, damage := range map[string]func() error{
 		"service deleted":   func() error { return services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
 		"endpoints deleted": func() error { return endpoints.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
-		"slice deleted":     func() error { return slicesOf.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
+		"slice deleted":     func() error { return endpointSlices.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}) },
 		"endpoints changed": func() error {
 			found, err := endpoints.Get(t.Context(), "kubernetes", metav1.GetOptions{})
 			if err != nil {
@@ -98,35 +113,23 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 			return err
 		},
 		"slice changed": func() error {
-			found, err := slicesOf.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			found, err := endpointSlices.Get(t.Context(), "kubernetes", metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
 			found.Endpoints[0].Addresses[0] = "192.0.2.66"
-			_, err = slicesOf.Update(t.Context(), found, metav1.UpdateOptions{})
+			_, err = endpointSlices.Update(t.Context(), found, metav1.UpdateOptions{})
 			return err
 		},
-		"port led astray": func() error {
-			found, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			found.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
-			_, err = services.Update(t.Context(), found, metav1.UpdateOptions{})
-			return err
+		"target port changed": func() error {
+			return changeService(func(port *corev1.ServicePort) { port.TargetPort = intstr.FromInt32(wrongPort) })
 		},
 		"port changed": func() error {
-			found, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			found.Spec.Ports[0].Port = 8443
-			_, err = services.Update(t.Context(), found, metav1.UpdateOptions{})
-			return err
+			return changeService(func(port *corev1.ServicePort) { port.Port = 8443 })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := harm(); err != nil {
+			if err := damage(); err != nil {
 				t.Fatal(err)
 			}
 			eventuallyAdvertised(t, client, own)
@@ -134,8 +137,8 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 	}
 }
 
-// Servers on one etcd are all in the list; one that ends leaves it, and so does
-// one whose lease ran out.
+// TestReplicasAreAdvertised checks that the Service lists all servers that share an etcd.
+// A server leaves the list when it stops, or when its Lease expires.
 func TestReplicasAreAdvertised(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
@@ -145,7 +148,7 @@ func TestReplicasAreAdvertised(t *testing.T) {
 	first, second := "192.0.2.10:"+portOf(t, one), "2001:db8::11:"+portOf(t, two)
 	eventuallyAdvertised(t, client, first, second)
 
-	// A third one, which this test speaks for.
+	// The third server exists only as a Lease, which the test writes.
 	leases := client.CoordinationV1().Leases("kube-system")
 	renewed := metav1.NewMicroTime(time.Now())
 	third, err := leases.Create(t.Context(), &coordinationv1.Lease{

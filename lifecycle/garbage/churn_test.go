@@ -1,4 +1,4 @@
-package lifecycle_test
+package garbage_test
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// Owners that block, and owners in a circle, under writes: the deletion waits
-// for every dependent there is, and then everything is gone.
-func TestForegroundUnderWrites(t *testing.T) {
+// TestForegroundDuringWrites deletes an owner in the foreground while clients create
+// dependents that block it, and dependents that own each other. The deletion waits for every
+// dependent, and then everything is gone.
+func TestForegroundDuringWrites(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	tr := newTree(t, c, "shop")
-	tr.plant(t, "stays")
-	tr.plant(t, "kept", "!stays")
-	tr.plant(t, "root")
+	tr := newTree(t, shared, "foreground-during-writes")
+	tr.create(t, "stays")
+	tr.create(t, "kept", "!stays")
+	tr.create(t, "root")
 	owner := tr.ref(t, "!root")
-	configMaps := c.CoreV1().ConfigMaps("shop")
+	configMaps := tr.configMaps()
 	var created atomic.Int64
 	var writers errgroup.Group
 	for writer := range 4 {
@@ -41,19 +41,23 @@ func TestForegroundUnderWrites(t *testing.T) {
 					return err
 				}
 				blocks := true
-				own := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: child.UID, BlockOwnerDeletion: &blocks}
+				own := metav1.OwnerReference{
+					APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: child.UID, BlockOwnerDeletion: &blocks,
+				}
 				grandchild, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 					Name: name + "-child", OwnerReferences: []metav1.OwnerReference{own},
 				}}, metav1.CreateOptions{})
 				if err != nil {
 					return err
 				}
-				// Every second pair owns each other, and blocks each other.
+				// The objects of every second pair own and block each other.
 				if i%2 == 0 {
-					patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"root","uid":%q,"blockOwnerDeletion":true},`+
-						`{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"blockOwnerDeletion":true}]}}`, owner.UID, grandchild.Name, grandchild.UID)
+					patch := fmt.Appendf(nil, `{"metadata":{"ownerReferences":[`+
+						`{"apiVersion":"v1","kind":"ConfigMap","name":"root","uid":%q,"blockOwnerDeletion":true},`+
+						`{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"blockOwnerDeletion":true}]}}`,
+						owner.UID, grandchild.Name, grandchild.UID)
 					_, err := configMaps.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
-					// It may be on its way already.
+					// The child may be deleted already.
 					if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 						return err
 					}
@@ -64,17 +68,17 @@ func TestForegroundUnderWrites(t *testing.T) {
 		})
 	}
 	servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 10 })
-	tr.cut(t, "root", metav1.DeletePropagationForeground)
+	tr.delete(t, "root", metav1.DeletePropagationForeground)
 	if err := writers.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	// A pair whose circle was closed has one another to live by once the root is
-	// gone; whoever cuts one end takes both.
+	// The objects of a pair that own each other stay when the root is gone, because each
+	// still has an owner. The test deletes one of them, and the collector the other.
 	servertest.Eventually(t, "root gone", func() bool {
 		_, err := configMaps.Get(t.Context(), "root", metav1.GetOptions{})
-		return gone(t, err)
+		return notFound(t, err)
 	})
-	servertest.Eventually(t, "everything of the root's gone, and nothing else", func() bool {
+	servertest.Eventually(t, "all dependents of the root are gone, and nothing else", func() bool {
 		state := tr.state(t)
 		for _, line := range strings.Fields(state) {
 			name, owners, _ := strings.Cut(strings.TrimPrefix(line, "-"), "<")
@@ -89,12 +93,12 @@ func TestForegroundUnderWrites(t *testing.T) {
 	})
 }
 
-// A namespace goes while its content is written and its owners are deleted; the
-// one beside it keeps everything.
-func TestNamespaceAndOwnersGoTogether(t *testing.T) {
+// TestNamespaceIsDeletedWithOwners deletes a namespace and an owner in it while clients write
+// to it. Another namespace keeps all its objects.
+func TestNamespaceIsDeletedWithOwners(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	client := c.defineWidgets(t)
+	c := shared
+	widgets := c.defineWidgets(t, "together.example.com")
 	goes, stays := newTree(t, c, "goes"), newTree(t, c, "stays")
 	var acknowledged [2]atomic.Int64
 	var writers errgroup.Group
@@ -102,13 +106,13 @@ func TestNamespaceAndOwnersGoTogether(t *testing.T) {
 	defer stop()
 	started := make(chan struct{}, 1)
 	for i, tr := range []tree{goes, stays} {
-		tr.plant(t, "root")
+		tr.create(t, "root")
 		root := tr.ref(t, "root")
 		for writer := range 2 {
 			writers.Go(func() error {
 				for n := 0; ctx.Err() == nil && n < 200; n++ {
 					name := fmt.Sprintf("%d-%d", writer, n)
-					_, err := client.Resource(widgets).Namespace(tr.namespace).Create(t.Context(), widget("w-"+name, root), metav1.CreateOptions{})
+					_, err := widgets.Namespace(tr.namespace).Create(t.Context(), widgets.object("w-"+name, root), metav1.CreateOptions{})
 					if err == nil {
 						_, err = c.CoreV1().Secrets(tr.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 							Name: "s-" + name, OwnerReferences: []metav1.OwnerReference{root},
@@ -129,16 +133,21 @@ func TestNamespaceAndOwnersGoTogether(t *testing.T) {
 		}
 	}
 	<-started
-	goes.cut(t, "root", metav1.DeletePropagationBackground)
-	c.deleteNamespace(t, "goes")
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "goes") })
+	goes.delete(t, "root", metav1.DeletePropagationBackground)
+	if err := c.CoreV1().Namespaces().Delete(t.Context(), "goes", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "namespace gone", func() bool {
+		_, err := c.CoreV1().Namespaces().Get(t.Context(), "goes", metav1.GetOptions{})
+		return notFound(t, err)
+	})
 	stop()
 	if err := writers.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	count := func(namespace string) (n [2]int) {
 		t.Helper()
-		found, err := client.Resource(widgets).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		found, err := widgets.Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,6 +162,6 @@ func TestNamespaceAndOwnersGoTogether(t *testing.T) {
 	}
 	want := int(acknowledged[1].Load())
 	if kept := count("stays"); slices.Min(kept[:]) < want {
-		t.Errorf("kept beside it: %v of %d", kept, want)
+		t.Errorf("kept in the other namespace: %v of %d", kept, want)
 	}
 }

@@ -1,4 +1,4 @@
-package lifecycle_test
+package garbage_test
 
 import (
 	"bytes"
@@ -19,11 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/lifecycle"
 )
 
-// fillFamily creates ConfigMaps of one owner, several at a time.
-func (tr tree) fillFamily(t testing.TB, size int, owner metav1.OwnerReference) {
+// createDependents creates ConfigMaps of one owner, several at a time.
+func (tr tree) createDependents(t testing.TB, size int, owner metav1.OwnerReference) {
 	t.Helper()
 	var group errgroup.Group
 	group.SetLimit(16)
@@ -32,7 +31,7 @@ func (tr tree) fillFamily(t testing.TB, size int, owner metav1.OwnerReference) {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("child-%d", i), OwnerReferences: []metav1.OwnerReference{owner},
 			}}
-			_, err := tr.CoreV1().ConfigMaps(tr.namespace).Create(t.Context(), object, metav1.CreateOptions{})
+			_, err := tr.configMaps().Create(t.Context(), object, metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -41,20 +40,20 @@ func (tr tree) fillFamily(t testing.TB, size int, owner metav1.OwnerReference) {
 	}
 }
 
-// BenchmarkGarbageCollection measures the time from the deletion of an owner
-// until its dependents are gone.
-func BenchmarkGarbageCollection(b *testing.B) {
-	c := newCluster(b)
+// BenchmarkCollection measures the time from the deletion of an owner until its dependents
+// are gone.
+func BenchmarkCollection(b *testing.B) {
+	c := shared
 	const size = 10_000
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		tr := newTree(b, c, fmt.Sprintf("family-%d-%d", b.N, i))
-		tr.plant(b, "root")
-		tr.fillFamily(b, size, tr.ref(b, "root"))
+		tr.create(b, "root")
+		tr.createDependents(b, size, tr.ref(b, "root"))
 		b.StartTimer()
-		tr.cut(b, "root", metav1.DeletePropagationBackground)
-		servertest.Eventually(b, "family gone", func() bool {
-			list, err := tr.CoreV1().ConfigMaps(tr.namespace).List(b.Context(), metav1.ListOptions{
+		tr.delete(b, "root", metav1.DeletePropagationBackground)
+		servertest.Eventually(b, "dependents gone", func() bool {
+			list, err := tr.configMaps().List(b.Context(), metav1.ListOptions{
 				Limit: 1, FieldSelector: "metadata.name!=" + rootCAName,
 			})
 			if err != nil {
@@ -65,25 +64,29 @@ func BenchmarkGarbageCollection(b *testing.B) {
 	}
 }
 
-func TestGarbageOfThePast(t *testing.T) {
+// TestGarbageFromBeforeTheStart checks that the collector collects dependents whose owner was
+// deleted before it started.
+func TestGarbageFromBeforeTheStart(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
+	c := newClusterWithoutControllers(t)
 	tr := newTree(t, c, "shop")
-	tr.plant(t, "root")
-	tr.plant(t, "child", "root")
-	tr.plant(t, "stays")
-	tr.plant(t, "grandchild", "stays")
-	tr.cut(t, "root", metav1.DeletePropagationBackground)
+	tr.create(t, "root")
+	tr.create(t, "child", "root")
+	tr.create(t, "stays")
+	tr.create(t, "grandchild", "stays")
+	tr.delete(t, "root", metav1.DeletePropagationBackground)
 	tr.wait(t, "child<root grandchild<stays stays")
-	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
+	collect(t, c.config)
 	tr.wait(t, "grandchild<stays stays")
 }
 
-func TestGarbageOfKindsAddedLater(t *testing.T) {
+// TestKindsAddedLater checks that the collector does not touch the dependents of a kind that
+// it does not know, and collects them when the kind is added.
+func TestKindsAddedLater(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
+	c := newClusterWithoutControllers(t)
 	config, served := c.withoutGroup("batch")
-	start(t, lifecycle.Config{Client: config, Identity: "test"})
+	collect(t, config)
 	tr := newTree(t, c, "shop")
 	job, err := c.BatchV1().Jobs("shop").Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "owner"},
@@ -97,9 +100,9 @@ func TestGarbageOfKindsAddedLater(t *testing.T) {
 	of := func(name string, uid types.UID) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: uid}}
 	}
-	tr.plantWith(t, metav1.ObjectMeta{Name: "child", OwnerReferences: of("owner", job.UID)})
-	tr.plantWith(t, metav1.ObjectMeta{Name: "lost", OwnerReferences: of("gone", "00000000-0000-0000-0000-000000000000")})
-	tr.plantWith(t, metav1.ObjectMeta{Name: "probe", OwnerReferences: []metav1.OwnerReference{{
+	tr.createWith(t, metav1.ObjectMeta{Name: "child", OwnerReferences: of("owner", job.UID)})
+	tr.createWith(t, metav1.ObjectMeta{Name: "lost", OwnerReferences: of("gone", "00000000-0000-0000-0000-000000000000")})
+	tr.createWith(t, metav1.ObjectMeta{Name: "probe", OwnerReferences: []metav1.OwnerReference{{
 		APIVersion: "v1", Kind: "ConfigMap", Name: "probed", UID: "00000000-0000-0000-0000-000000000001",
 	}}})
 	tr.wait(t, "child<owner lost<gone")
@@ -113,16 +116,17 @@ func TestGarbageOfKindsAddedLater(t *testing.T) {
 	tr.wait(t, "")
 }
 
-// withoutGroup is a client config that does not discover a group until served.
+// withoutGroup returns a client config that hides a group from discovery until served is
+// set.
 func (c cluster) withoutGroup(group string) (config *rest.Config, served *atomic.Bool) {
 	served = &atomic.Bool{}
 	config = rest.CopyConfig(c.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return tripper(func(request *http.Request) (*http.Response, error) {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.URL.Path != "/apis" || served.Load() {
 				return next.RoundTrip(request)
 			}
-			// A server that answers for each group on its own.
+			// Ask for unaggregated discovery: a list of groups that the test can change.
 			request = request.Clone(request.Context())
 			request.Header.Set("Accept", "application/json")
 			request.Header.Set("Accept-Encoding", "identity")
@@ -147,15 +151,16 @@ func (c cluster) withoutGroup(group string) (config *rest.Config, served *atomic
 	return config, served
 }
 
-func TestGarbageUnderWrites(t *testing.T) {
+// TestWritesDuringCollection creates dependents while their owner is deleted. Those with
+// another owner, or with none, stay.
+func TestWritesDuringCollection(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	tr := newTree(t, c, "shop")
-	tr.plant(t, "stays")
+	tr := newTree(t, shared, "writes-during-collection")
+	tr.create(t, "stays")
 	stays := tr.ref(t, "stays")
 	for round := range 3 {
 		root := fmt.Sprintf("root-%d", round)
-		tr.plant(t, root)
+		tr.create(t, root)
 		owner := tr.ref(t, root)
 		var created atomic.Int64
 		var writers errgroup.Group
@@ -168,7 +173,7 @@ func TestGarbageUnderWrites(t *testing.T) {
 						object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 							Name: fmt.Sprintf("%s-%d-%d-%s", root, writer, i, suffix), OwnerReferences: refs,
 						}}
-						if _, err := tr.CoreV1().ConfigMaps("shop").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+						if _, err := tr.configMaps().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 							return err
 						}
 						created.Add(1)
@@ -178,7 +183,7 @@ func TestGarbageUnderWrites(t *testing.T) {
 			})
 		}
 		servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 100 })
-		tr.cut(t, root, metav1.DeletePropagationBackground)
+		tr.delete(t, root, metav1.DeletePropagationBackground)
 		if err := writers.Wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +192,8 @@ func TestGarbageUnderWrites(t *testing.T) {
 	for round := range 3 {
 		for writer := range 4 {
 			for i := range 40 {
-				names = append(names, fmt.Sprintf("root-%d-%d-%d-free", round, writer, i), fmt.Sprintf("root-%d-%d-%d-keeps<stays", round, writer, i))
+				name := fmt.Sprintf("root-%d-%d-%d", round, writer, i)
+				names = append(names, name+"-free", name+"-keeps<stays")
 			}
 		}
 	}

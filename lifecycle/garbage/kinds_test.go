@@ -1,0 +1,127 @@
+package garbage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// TestKindsThatComeAndGo adds a kind, uses its objects as owners and as dependents, and
+// removes it, while others write. The dependents of its objects go with them, and nothing
+// else does.
+func TestKindsThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	const namespace, group = "come-and-go", "comeandgo.example.com"
+	c := shared
+	tr := newTree(t, c, namespace)
+	tr.create(t, "stays")
+	stays := tr.ref(t, "stays")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writers errgroup.Group
+	var written atomic.Int64
+	for writer := range 2 {
+		writers.Go(func() error {
+			for i := 0; ctx.Err() == nil; i++ {
+				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+					Name: fmt.Sprintf("other-%d-%d", writer, i), OwnerReferences: []metav1.OwnerReference{stays},
+				}}
+				if _, err := tr.configMaps().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+					return err
+				}
+				written.Add(1)
+			}
+			return nil
+		})
+	}
+	for range 2 {
+		widgets := c.defineWidgets(t, group)
+		for i := range 10 {
+			owner := ownedBy(widgets.create(t, namespace, fmt.Sprintf("w-%d", i)))
+			for j := range 3 {
+				tr.createWith(t, metav1.ObjectMeta{
+					Name: fmt.Sprintf("part-%d-%d", i, j), OwnerReferences: []metav1.OwnerReference{owner},
+				})
+			}
+			tr.createWith(t, metav1.ObjectMeta{
+				Name: fmt.Sprintf("shared-%d", i), OwnerReferences: []metav1.OwnerReference{owner, stays},
+			})
+		}
+		widgets.create(t, namespace, "child", stays)
+		// Delete one owner of the new kind, while the kind exists.
+		if err := widgets.Namespace(namespace).Delete(t.Context(), "w-0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		servertest.Eventually(t, "the parts of one widget are gone", func() bool {
+			return !strings.Contains(tr.state(t), "part-0-")
+		})
+		widgets.undefine(t)
+		servertest.Eventually(t, "the parts of all widgets are gone", func() bool {
+			return !strings.Contains(tr.state(t), "part-")
+		})
+		for i := range 10 {
+			name := fmt.Sprintf("shared-%d", i)
+			if err := tr.configMaps().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Errorf("a dependent with another owner: %v", err)
+			}
+		}
+	}
+	stop()
+	if err := writers.Wait(); err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	if n := int64(strings.Count(tr.state(t), "other-")); n < written.Load() {
+		t.Errorf("%d of %d objects are left whose owner still exists", n, written.Load())
+	}
+}
+
+// TestKindRemovedBeforeItsDependents checks that dependents are collected although the
+// kind of their owner was removed before they could be deleted.
+func TestKindRemovedBeforeItsDependents(t *testing.T) {
+	t.Parallel()
+	c := newClusterWithoutControllers(t)
+	var held atomic.Bool
+	var discoveries atomic.Int64
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if held.Load() && request.Method == http.MethodDelete && strings.Contains(request.URL.Path, "/configmaps/part") {
+				return nil, errors.New("held by the test")
+			}
+			response, err := next.RoundTrip(request)
+			if request.URL.Path == "/apis" {
+				discoveries.Add(1)
+			}
+			return response, err
+		})
+	})
+	collect(t, config)
+	tr := newTree(t, c, "shop")
+	widgets := c.defineWidgets(t, "example.com")
+	for _, name := range []string{"first", "second"} {
+		owner := widgets.create(t, "shop", name)
+		tr.createWith(t, metav1.ObjectMeta{Name: "part-of-" + name, OwnerReferences: []metav1.OwnerReference{ownedBy(owner)}})
+	}
+	if err := widgets.Namespace("shop").Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	tr.wait(t, "part-of-second<second")
+
+	held.Store(true)
+	widgets.undefine(t)
+	before := discoveries.Load()
+	servertest.Eventually(t, "the collector knows that the kind is gone", func() bool { return discoveries.Load() >= before+2 })
+	held.Store(false)
+	tr.wait(t, "")
+}

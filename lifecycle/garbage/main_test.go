@@ -1,0 +1,83 @@
+package garbage_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/lifecycle/garbage"
+)
+
+// shared is a server that collects garbage itself. Each test has namespaces of its own.
+var shared cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(m, func(config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		shared = cluster{Clientset: client, config: config}
+		return err
+	}))
+}
+
+// cluster is the client of a server.
+type cluster struct {
+	*kubernetes.Clientset
+	config *rest.Config
+}
+
+// newClusterWithoutControllers starts a server that collects no garbage. Its controllers
+// do not run, because the test holds their Lease.
+func newClusterWithoutControllers(t testing.TB) cluster {
+	t.Helper()
+	config := apiserver.Config{DataDir: t.TempDir()}
+	server := servertest.Start(t, config)
+	servertest.SetLeader(t, server.Client(t), "test", time.Hour)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	client := servertest.Start(t, config).Config(t)
+	return cluster{Clientset: kubernetes.NewForConfigOrDie(client), config: client}
+}
+
+// collect collects garbage with a client config until the test ends.
+func collect(t testing.TB, config *rest.Config) {
+	t.Helper()
+	server, err := connection.Open(config, connection.Options{UserAgent: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		server.Close()
+	})
+}
+
+// notFound reports whether an object does not exist, by the error of reading it.
+func notFound(t testing.TB, err error) bool {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// roundTripper is an HTTP transport that a test puts between client and server.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
