@@ -1,14 +1,14 @@
-// Package advertise keeps the Service kubernetes in the namespace default, with
-// the addresses of the servers behind it: clients find the API there.
+// Package advertise maintains the Service kubernetes in the namespace default, with the
+// addresses of all API servers. Clients inside the cluster use it to find the API.
 //
 //	publisher, err := advertise.New(advertise.Config{Client: client, Service: service, Own: own})
 //	err = publisher.Publish(ctx) // once, before the server is ready
 //	publisher.Run(ctx)
 //
-// What somebody deletes or changes comes back at once. Servers that share an
-// etcd know each other by a Lease each in kube-system: a server that says
-// goodbye leaves the list at once, one that dies when its Lease has run out.
+// The publisher restores the Service and its endpoints at once when a client deletes or
+// changes them. Servers that share an etcd have a Lease each in kube-system. A server that
+// stops leaves the list at once. A server that dies leaves it when its Lease has expired.
 //
-// Promises: nothing is written that is right already, and a server without
-// replicas asks for nothing while nothing changes.
+// The publisher writes only what differs. A server without replicas sends no requests while
+// nothing changes.
 package advertise

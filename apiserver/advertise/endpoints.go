@@ -16,9 +16,10 @@ import (
 
 const portName = "https"
 
+// same compares two API objects.
 func same(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
-// publishEndpoints writes the Endpoints, which old clients read.
+// publishEndpoints writes the Endpoints. Old clients read them instead of EndpointSlices.
 func (p *Publisher) publishEndpoints(ctx context.Context, servers []netip.AddrPort) error {
 	endpoints := p.config.Client.CoreV1().Endpoints(metav1.NamespaceDefault)
 	found, err := endpoints.Get(ctx, name, metav1.GetOptions{})
@@ -33,14 +34,15 @@ func (p *Publisher) publishEndpoints(ctx context.Context, servers []netip.AddrPo
 	if err != nil {
 		return err
 	}
-	right := found.DeepCopy()
-	// The slices are written here: nobody is to derive them a second time.
-	metav1.SetMetaDataLabel(&right.ObjectMeta, discoveryv1.LabelSkipMirror, "true")
-	right.Subsets = subsets
-	if same(found, right) {
+	updated := found.DeepCopy()
+	// The publisher writes the EndpointSlices itself. The label keeps other controllers
+	// from creating them from the Endpoints.
+	metav1.SetMetaDataLabel(&updated.ObjectMeta, discoveryv1.LabelSkipMirror, "true")
+	updated.Subsets = subsets
+	if same(found, updated) {
 		return nil
 	}
-	_, err = endpoints.Update(ctx, right, metav1.UpdateOptions{})
+	_, err = endpoints.Update(ctx, updated, metav1.UpdateOptions{})
 	return err
 }
 
@@ -48,11 +50,13 @@ func meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}
 }
 
-// subsets are the servers by their ports.
+// subsets groups the servers by port.
 func subsets(servers []netip.AddrPort) []corev1.EndpointSubset {
 	var all []corev1.EndpointSubset
 	for _, port := range ports(servers) {
-		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: portName, Port: int32(port), Protocol: corev1.ProtocolTCP}}}
+		subset := corev1.EndpointSubset{
+			Ports: []corev1.EndpointPort{{Name: portName, Port: int32(port), Protocol: corev1.ProtocolTCP}},
+		}
 		for _, server := range servers {
 			if server.Port() == port {
 				subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: server.Addr().String()})
@@ -72,11 +76,11 @@ func ports(servers []netip.AddrPort) []uint16 {
 	return slices.Compact(all)
 }
 
-// ownSlice are the names of slices that are written here.
+// ownSlice matches the names of the slices that the publisher writes.
 var ownSlice = regexp.MustCompile(`^kubernetes(-[0-9]+-ipv[46])?$`)
 
-// publishSlices writes an EndpointSlice for every port and family of addresses,
-// and removes those that have no server any more.
+// publishSlices writes an EndpointSlice for each port and address family, and deletes those
+// that have no server any more.
 func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort) error {
 	slicesClient := p.config.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault)
 	list, err := slicesClient.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
@@ -88,7 +92,7 @@ func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort)
 		found := &list.Items[i]
 		at := slices.IndexFunc(wanted, func(s *discoveryv1.EndpointSlice) bool { return s.Name == found.Name })
 		if at < 0 || wanted[at].AddressType != found.AddressType {
-			// The family of a slice never changes: it is made anew.
+			// The address family of a slice cannot change, so the slice is created again.
 			if !ownSlice.MatchString(found.Name) {
 				continue
 			}
@@ -97,13 +101,13 @@ func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort)
 			}
 			continue
 		}
-		right := found.DeepCopy()
-		right.Endpoints, right.Ports = wanted[at].Endpoints, wanted[at].Ports
+		updated := found.DeepCopy()
+		updated.Endpoints, updated.Ports = wanted[at].Endpoints, wanted[at].Ports
 		wanted = slices.Delete(wanted, at, at+1)
-		if same(found, right) {
+		if same(found, updated) {
 			continue
 		}
-		if _, err := slicesClient.Update(ctx, right, metav1.UpdateOptions{}); err != nil {
+		if _, err := slicesClient.Update(ctx, updated, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -115,8 +119,8 @@ func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort)
 	return nil
 }
 
-// wantedSlices are the slices that there are to be; the first has the name that
-// Kubernetes gives to its only one.
+// wantedSlices returns the slices for the servers. The first one has the name of the only
+// slice in Kubernetes.
 func wantedSlices(servers []netip.AddrPort) []*discoveryv1.EndpointSlice {
 	var all []*discoveryv1.EndpointSlice
 	for _, port := range ports(servers) {
@@ -124,7 +128,9 @@ func wantedSlices(servers []netip.AddrPort) []*discoveryv1.EndpointSlice {
 			slice := &discoveryv1.EndpointSlice{
 				ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
 				AddressType: family,
-				Ports:       []discoveryv1.EndpointPort{{Name: ptr(portName), Port: ptr(int32(port)), Protocol: ptr(corev1.ProtocolTCP)}},
+				Ports: []discoveryv1.EndpointPort{{
+					Name: ptr(portName), Port: ptr(int32(port)), Protocol: ptr(corev1.ProtocolTCP),
+				}},
 			}
 			if len(all) > 0 {
 				slice.Name = fmt.Sprintf("%s-%d-ip%s", name, port, map[discoveryv1.AddressType]string{

@@ -14,32 +14,34 @@ import (
 )
 
 const (
-	// A server that dies is out of the list within leaseDuration and renewEvery;
-	// one renewal may be missed.
+	// A server that dies leaves the list within leaseDuration plus renewEvery. A server may
+	// miss one renewal.
 	renewEvery    = 10 * time.Second
 	leaseDuration = 25 * time.Second
-	// forgottenAfter is how old the Lease of a dead server gets before it goes.
+	// forgottenAfter is the age at which the Lease of a dead server is deleted.
 	forgottenAfter = time.Hour
 
-	// identityLabel is what Kubernetes' servers put on their Leases.
+	// identityLabel is the label that the API servers of Kubernetes put on their Leases.
 	identityLabel = "apiserver.kubernetes.io/identity"
 	identityValue = "holdfast"
-	// endpointAnnotation is where a server is reached.
+	// endpointAnnotation holds the address of a server.
 	endpointAnnotation = "holdfast.dev/endpoint"
 )
 
-// leaseName is that of this server, in the form that Kubernetes' servers use.
+// leaseName returns the name of the Lease of this server, in the form that the API servers of
+// Kubernetes use.
 func (p *Publisher) leaseName() string {
 	sum := sha256.Sum256([]byte(p.config.Identity))
 	return "apiserver-" + hex.EncodeToString(sum[:8])
 }
 
-// renew writes that this server is there.
+// renew creates or renews the Lease of this server.
 func (p *Publisher) renew(ctx context.Context, now time.Time) error {
 	leases := p.config.Client.CoordinationV1().Leases(metav1.NamespaceSystem)
 	found, err := leases.Get(ctx, p.leaseName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = leases.Create(ctx, p.lease(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: p.leaseName()}}, now), metav1.CreateOptions{})
+		lease := p.lease(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: p.leaseName()}}, now)
+		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
 		return err
 	}
 	if err != nil {
@@ -49,6 +51,7 @@ func (p *Publisher) renew(ctx context.Context, now time.Time) error {
 	return err
 }
 
+// lease sets the fields of the Lease of this server.
 func (p *Publisher) lease(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, identityLabel, identityValue)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, endpointAnnotation, p.config.Own.String())
@@ -57,7 +60,8 @@ func (p *Publisher) lease(lease *coordinationv1.Lease, now time.Time) *coordinat
 	return lease
 }
 
-// servers are where all servers are reached that are there now, in order.
+// servers returns the addresses of all live servers, sorted. It deletes the Leases of servers
+// that died long ago.
 func (p *Publisher) servers(ctx context.Context, now time.Time) ([]netip.AddrPort, error) {
 	var all []netip.AddrPort
 	if p.config.Own.IsValid() && !p.withdrawn {
@@ -66,7 +70,7 @@ func (p *Publisher) servers(ctx context.Context, now time.Time) ([]netip.AddrPor
 	if p.config.Identity == "" {
 		return all, nil
 	}
-	// From the server's memory: what was written a moment ago comes by the watch.
+	// Read from the watch cache. A Lease that is missing there arrives by the watch soon.
 	leases := p.config.Client.CoordinationV1().Leases(metav1.NamespaceSystem)
 	list, err := leases.List(ctx, metav1.ListOptions{LabelSelector: identityLabel + "=" + identityValue, ResourceVersion: "0"})
 	if err != nil {
@@ -78,14 +82,15 @@ func (p *Publisher) servers(ctx context.Context, now time.Time) ([]netip.AddrPor
 			continue
 		}
 		if lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) > forgottenAfter {
-			err := leases.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}})
+			unchanged := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
+			err := leases.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: unchanged})
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				return nil, err
 			}
 			continue
 		}
 		server, err := netip.ParseAddrPort(lease.Annotations[endpointAnnotation])
-		// Who does not say where it is reached is not published.
+		// A Lease without an address is not published.
 		if err == nil && now.Sub(lease.Spec.RenewTime.Time) <= leaseDuration {
 			all = append(all, server)
 		}

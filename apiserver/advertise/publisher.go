@@ -18,40 +18,43 @@ import (
 const (
 	name = "kubernetes"
 
-	// retryAfter is when what could not be written is tried again.
+	// retryAfter is the delay after an error.
 	retryAfter = time.Second
 )
 
-// Config says what is published.
+// Config configures a Publisher.
 type Config struct {
 	// Client reads and writes as an administrator.
 	Client kubernetes.Interface
-	// Service is created when it is missing; its ports and labels are kept.
+	// Service is created if it is missing. The publisher restores its ports and labels.
 	Service *corev1.Service
-	// Own is where this server is reached; the zero value publishes no address.
+	// Own is the address of this server. The zero value publishes no address.
 	Own netip.AddrPort
-	// Identity tells this server from its replicas; empty says that there are
-	// none, and every address that is not this server's is removed.
+	// Identity distinguishes this server from its replicas. If it is empty, there are no
+	// replicas, and the publisher removes all addresses of other servers.
 	Identity string
 }
 
-// Publisher keeps the Service and its endpoints. It runs once.
+// Publisher maintains the Service and its endpoints. It runs once.
 type Publisher struct {
 	config Config
-	// poked has something in it when there is work.
-	poked chan struct{}
-	// mu is held while endpoints are written; withdrawn ends that.
-	mu        sync.Mutex
+	// pending holds a value while there is work.
+	pending chan struct{}
+	// mu is held while endpoints are written.
+	mu sync.Mutex
+	// withdrawn is set by Withdraw. The publisher does not add its address afterwards.
 	withdrawn bool
-	last      []netip.AddrPort
+	// last are the addresses that were published last.
+	last []netip.AddrPort
 }
 
-// New returns a publisher that has done nothing yet.
+// New returns a publisher. It sends no request.
 func New(config Config) *Publisher {
-	return &Publisher{config: config, poked: make(chan struct{}, 1)}
+	return &Publisher{config: config, pending: make(chan struct{}, 1)}
 }
 
-// Publish writes what is missing or wrong. Replicas may do it at the same time.
+// Publish creates or corrects the Service and its endpoints, where they differ. Replicas may
+// do it at the same time.
 func (p *Publisher) Publish(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +72,7 @@ func (p *Publisher) Publish(ctx context.Context) error {
 	return p.publishAddresses(ctx)
 }
 
-// publishAddresses writes the endpoints of all servers that are there.
+// publishAddresses writes the endpoints of all live servers.
 func (p *Publisher) publishAddresses(ctx context.Context) error {
 	servers, err := p.servers(ctx, time.Now())
 	if err != nil {
@@ -85,7 +88,7 @@ func (p *Publisher) publishAddresses(ctx context.Context) error {
 	return nil
 }
 
-// Run publishes when something changed, until ctx ends.
+// Run publishes after each change, until ctx ends.
 func (p *Publisher) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -101,7 +104,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.poked:
+		case <-p.pending:
 			err = p.Publish(ctx)
 		case now := <-tick:
 			err = p.tick(ctx, now)
@@ -109,7 +112,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		// A conflict is another server that was quicker.
+		// A conflict means that another server wrote first.
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			klog.ErrorS(err, "will be tried again", "service", name)
 		}
@@ -117,12 +120,12 @@ func (p *Publisher) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(retryAfter):
-			p.poke()
+			p.enqueue()
 		}
 	}
 }
 
-// tick renews the Lease of this server, and publishes if a server came or died.
+// tick renews the Lease of this server. If the list of live servers changed, it publishes.
 func (p *Publisher) tick(ctx context.Context, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,8 +144,8 @@ func (p *Publisher) tick(ctx context.Context, now time.Time) error {
 	return p.publishAddresses(ctx)
 }
 
-// Withdraw takes this server out of the list of replicas, while it still
-// answers. Without replicas it does nothing: nobody else would be there.
+// Withdraw removes the address of this server, which still answers requests. Without
+// replicas it does nothing, because no other server could answer instead.
 func (p *Publisher) Withdraw(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,23 +160,23 @@ func (p *Publisher) Withdraw(ctx context.Context) error {
 	return p.publishAddresses(ctx)
 }
 
-// poke asks for work; once is enough.
-func (p *Publisher) poke() {
+// enqueue makes Run publish. Several calls before that count as one.
+func (p *Publisher) enqueue() {
 	select {
-	case p.poked <- struct{}{}:
+	case p.pending <- struct{}{}:
 	default:
 	}
 }
 
-// publishService creates the Service, or puts right what clients rely on.
+// publishService creates the Service, or corrects its labels, ports and selector.
 func (p *Publisher) publishService(ctx context.Context) error {
 	services := p.config.Client.CoreV1().Services(metav1.NamespaceDefault)
 	found, err := services.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = services.Create(ctx, p.config.Service, metav1.CreateOptions{})
-		// Another server may have been faster: then the name or the address is taken.
+		// Another server may have created it first. Then the name or the cluster IP is in use.
 		if apierrors.IsAlreadyExists(err) || apierrors.IsInvalid(err) {
-			if _, taken := services.Get(ctx, name, metav1.GetOptions{}); taken == nil {
+			if _, getErr := services.Get(ctx, name, metav1.GetOptions{}); getErr == nil {
 				return nil
 			}
 		}
@@ -182,24 +185,25 @@ func (p *Publisher) publishService(ctx context.Context) error {
 	if err != nil || found.DeletionTimestamp != nil {
 		return err
 	}
-	right := found.DeepCopy()
+	updated := found.DeepCopy()
 	want := p.config.Service
 	for key, value := range want.Labels {
-		metav1.SetMetaDataLabel(&right.ObjectMeta, key, value)
+		metav1.SetMetaDataLabel(&updated.ObjectMeta, key, value)
 	}
 	if !p.samePorts(found.Spec.Ports, want.Spec.Ports) {
-		right.Spec.Ports = want.Spec.Ports
+		updated.Spec.Ports = want.Spec.Ports
 	}
-	// With a selector the endpoints would be somebody else's.
-	right.Spec.Selector = nil
-	if same(found, right) {
+	// With a selector, another controller would write the endpoints.
+	updated.Spec.Selector = nil
+	if same(found, updated) {
 		return nil
 	}
-	_, err = services.Update(ctx, right, metav1.UpdateOptions{})
+	_, err = services.Update(ctx, updated, metav1.UpdateOptions{})
 	return err
 }
 
-// samePorts compares ports; where a port leads is each replica's own.
+// samePorts compares ports. With replicas it ignores the target port, because each
+// replica may listen on another one.
 func (p *Publisher) samePorts(have, want []corev1.ServicePort) bool {
 	return slices.EqualFunc(have, want, func(a, b corev1.ServicePort) bool {
 		return a.Name == b.Name && a.Port == b.Port && a.Protocol == b.Protocol && (p.config.Identity != "" || a.TargetPort == b.TargetPort)

@@ -16,35 +16,40 @@ import (
 
 const noResync time.Duration = 0
 
-// watch pokes when somebody else changes what is kept here. It watches these
-// few objects and no others.
+// watch enqueues work when another client changes the Service, its endpoints or the Leases of
+// the servers. The watches are limited to these objects.
 func (p *Publisher) watch(ctx context.Context, running *sync.WaitGroup) {
 	changed := cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(any, any) { p.poke() },
-		DeleteFunc: func(any) { p.poke() },
+		UpdateFunc: func(any, any) { p.enqueue() },
+		DeleteFunc: func(any) { p.enqueue() },
 	}
-	byName := informers.NewSharedInformerFactoryWithOptions(p.config.Client, noResync, informers.WithNamespace(metav1.NamespaceDefault),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = "metadata.name=" + name }))
-	byLabel := informers.NewSharedInformerFactoryWithOptions(p.config.Client, noResync, informers.WithNamespace(metav1.NamespaceDefault),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = discoveryv1.LabelServiceName + "=" + name }))
+	selecting := func(tweak func(*metav1.ListOptions)) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(p.config.Client, noResync,
+			informers.WithNamespace(metav1.NamespaceDefault), informers.WithTweakListOptions(tweak))
+	}
+	byName := selecting(func(o *metav1.ListOptions) { o.FieldSelector = "metadata.name=" + name })
+	byLabel := selecting(func(o *metav1.ListOptions) { o.LabelSelector = discoveryv1.LabelServiceName + "=" + name })
 	all := []cache.SharedIndexInformer{
-		byName.Core().V1().Services().Informer(), byName.Core().V1().Endpoints().Informer(), byLabel.Discovery().V1().EndpointSlices().Informer(),
+		byName.Core().V1().Services().Informer(),
+		byName.Core().V1().Endpoints().Informer(),
+		byLabel.Discovery().V1().EndpointSlices().Informer(),
 	}
 	handlers := []cache.ResourceEventHandler{changed, changed, changed}
 	if p.config.Identity != "" {
-		all = append(all, coordinationinformers.NewFilteredLeaseInformer(p.config.Client, metav1.NamespaceSystem, noResync, cache.Indexers{},
+		all = append(all, coordinationinformers.NewFilteredLeaseInformer(
+			p.config.Client, metav1.NamespaceSystem, noResync, cache.Indexers{},
 			func(o *metav1.ListOptions) { o.LabelSelector = identityLabel + "=" + identityValue }))
-		// A renewal is not a change.
+		// A renewal of a Lease changes nothing for the endpoints.
 		handlers = append(handlers, cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { p.poke() },
+			AddFunc: func(any) { p.enqueue() },
 			UpdateFunc: func(oldObj, newObj any) {
 				oldLease, isOld := oldObj.(*coordinationv1.Lease)
 				newLease, isNew := newObj.(*coordinationv1.Lease)
 				if isOld && isNew && oldLease.Annotations[endpointAnnotation] != newLease.Annotations[endpointAnnotation] {
-					p.poke()
+					p.enqueue()
 				}
 			},
-			DeleteFunc: func(any) { p.poke() },
+			DeleteFunc: func(any) { p.enqueue() },
 		})
 	}
 	synced := make([]cache.InformerSynced, 0, len(all))
@@ -57,9 +62,9 @@ func (p *Publisher) watch(ctx context.Context, running *sync.WaitGroup) {
 		running.Go(func() { informer.Run(ctx.Done()) })
 	}
 	running.Go(func() {
-		// What went before the watches began was seen by none of them.
+		// The informers report no deletion that happened before their first list.
 		if cache.WaitForCacheSync(ctx.Done(), synced...) {
-			p.poke()
+			p.enqueue()
 		}
 	})
 }

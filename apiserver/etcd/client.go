@@ -18,15 +18,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Client is the way to etcd that all resources share. Kubernetes opens a
-// connection for each of them, which with hundreds of definitions is most of what
-// a definition costs. It is safe for concurrent use.
+// Client is the etcd client that the storage of all resources shares. Kubernetes opens a
+// connection for each resource. With hundreds of definitions these connections would need
+// most of the memory. A Client is safe for concurrent use.
 type Client struct {
 	shared *clientv3.Client
-	// endpoints are what the client is connected to, as etcd's client says them.
+	// endpoints are the URLs of the members, or a name for the member in the process.
 	endpoints []string
-	// watcher makes the watches of one resource, in a stream of their own: what
-	// one resource has to wait for holds up no other.
+	// watcher creates the watch stream of one resource. Each resource has its own stream,
+	// so that a slow watch of one resource does not delay the others.
 	watcher   func() clientv3.Watcher
 	compactor interface {
 		etcd3.Compactor
@@ -34,28 +34,28 @@ type Client struct {
 	}
 }
 
-// newClient shares a client that nobody else closes.
+// newClient takes over a client, which Close closes.
 func newClient(shared *clientv3.Client, endpoints []string, watcher func() clientv3.Watcher) *Client {
 	c := &Client{shared: shared, endpoints: endpoints, watcher: watcher}
 	shared.KV = etcd3.NewETCDLatencyTracker(shared.KV)
 	c.compactor = etcd3.NewCompactor(shared, compactionInterval, clock.RealClock{}, func() {})
-	// Lists are answered from the cache where etcd can tell how far it is.
+	// The watch cache answers consistent lists only if etcd supports progress requests.
 	feature.DefaultFeatureSupportChecker.CheckClient(shared.Ctx(), c, storage.RequestWatchProgress)
 	return c
 }
 
-// compactionInterval is how long etcd's history is kept at most, as in Kubernetes.
+// compactionInterval is the longest time that etcd keeps its history, as in Kubernetes.
 const compactionInterval = 5 * time.Minute
 
-// Endpoints says what the client is connected to.
+// Endpoints returns the URLs of the members.
 func (c *Client) Endpoints() []string { return c.endpoints }
 
-// Status asks a member how it is.
+// Status returns the status of a member.
 func (c *Client) Status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
 	return c.shared.Status(ctx, endpoint)
 }
 
-// Healthy asks etcd for an answer.
+// Healthy returns an error if etcd does not answer a read.
 func (c *Client) Healthy(ctx context.Context, prefix string) error {
 	if _, err := c.shared.Get(ctx, path.Join("/", prefix, "health")); err != nil {
 		return fmt.Errorf("ask etcd: %w", err)
@@ -63,21 +63,22 @@ func (c *Client) Healthy(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// Pair is a key and what is stored under it.
+// Pair is a key and its value.
 type Pair struct {
 	Key   string
 	Value []byte
 }
 
-// Page is up to limit pairs whose keys have a prefix, in the order of their keys
-// after the key that is named; an empty one is the first page. A page that is not
-// full is the last.
+// Page returns up to limit pairs whose keys have a prefix, sorted by key. It starts after
+// the key after; an empty one starts at the beginning. A page with fewer than limit pairs
+// is the last one.
 func (c *Client) Page(ctx context.Context, prefix, after string, limit int) ([]Pair, error) {
 	from := prefix
 	if after != "" {
 		from = after + "\x00"
 	}
-	found, err := c.shared.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(int64(limit)))
+	end := clientv3.GetPrefixRangeEnd(prefix)
+	found, err := c.shared.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", prefix, err)
 	}
@@ -88,10 +89,12 @@ func (c *Client) Page(ctx context.Context, prefix, after string, limit int) ([]P
 	return pairs, nil
 }
 
-// Storage is the storage of one resource, below the prefix of the config and then
-// its own. What it gives back is closed by the function beside it, which may be
-// called more than once.
-func (c *Client) Storage(config *storagebackend.ConfigForResource, newFunc, newListFunc func() runtime.Object, prefix string) (storage.Interface, func(), error) {
+// Storage opens the storage of one resource. Its keys begin with the prefix of the config,
+// followed by prefix. The returned function closes the storage; it may be called more than
+// once.
+func (c *Client) Storage(
+	config *storagebackend.ConfigForResource, newFunc, newListFunc func() runtime.Object, prefix string,
+) (storage.Interface, func(), error) {
 	watcher := c.watcher()
 	own := clientv3.NewCtxClient(c.shared.Ctx())
 	own.KV, own.Lease, own.Maintenance, own.Watcher = c.shared.KV, c.shared.Lease, c.shared.Maintenance, watcher
@@ -102,8 +105,8 @@ func (c *Client) Storage(config *storagebackend.ConfigForResource, newFunc, newL
 		transformer = identity.NewEncryptCheckTransformer()
 	}
 	versioner := storage.APIObjectVersioner{}
-	store, err := etcd3.New(client, c.compactor, config.Codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
-		transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+	store, err := etcd3.New(client, c.compactor, config.Codec, newFunc, newListFunc, config.Prefix, prefix,
+		config.GroupResource, transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 	if err != nil {
 		_ = watcher.Close()
 		return nil, nil, err
@@ -114,7 +117,7 @@ func (c *Client) Storage(config *storagebackend.ConfigForResource, newFunc, newL
 	}), nil
 }
 
-// Close ends the client. Storage made from it works no more.
+// Close closes the client. Its storages do not work afterwards.
 func (c *Client) Close() {
 	c.compactor.Stop()
 	_ = c.shared.Close()

@@ -14,7 +14,8 @@ import (
 const (
 	// answerTimeout is how long Connect waits for a cluster to answer.
 	answerTimeout = 5 * time.Second
-	// A member that is gone is noticed soon, as in Kubernetes.
+	// With these keepalive times, those of Kubernetes, the client soon notices a member
+	// that is gone.
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
 )
@@ -23,12 +24,13 @@ const (
 type Cluster struct {
 	// Servers are the URLs of the members.
 	Servers []string
-	// CAFile, CertFile and KeyFile are for TLS; empty ones are not used.
+	// CAFile, CertFile and KeyFile configure TLS. An empty one is not used.
 	CAFile, CertFile, KeyFile string
 }
 
-// Connect connects to a cluster and asks it for an answer, so that an unreachable
-// one is told in a clear line instead of minutes of retries.
+// Connect connects to a cluster and sends a first read. If the cluster does not answer, it
+// returns an error after answerTimeout. Without this read, the first request to the storage
+// would be retried for minutes.
 func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
 	servers := strings.Join(cluster.Servers, ",")
 	settings := clientv3.Config{

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// keepRevisions is the history kept for watches that resume and lists that
-	// continue. Kubernetes keeps five minutes of it; under a heavy load that is
-	// gigabytes, so here the number of writes bounds it as well.
+	// keepRevisions is the history that is kept, for watches that resume and for lists that
+	// continue. Kubernetes keeps five minutes of history. Under heavy load these are
+	// gigabytes, so the number of writes bounds it here as well.
 	keepRevisions = 10_000
 	compactEvery  = 5 * time.Second
 )
 
-// compact forgets history beyond keepRevisions, so that the size of the
-// database follows the objects in it and not the rate at which they change.
+// compact removes history beyond keepRevisions until the member is closed. The size of the
+// database then depends on the objects in it, not on the rate of changes.
 func (m *Member) compact() {
 	ticker := time.NewTicker(compactEvery)
 	defer ticker.Stop()
@@ -43,7 +43,7 @@ func (m *Member) compactOnce() {
 	defer cancel()
 	_, err := m.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: target})
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
-		// What is late is made up for at the next tick.
+		// The next tick tries it again.
 		klog.V(1).InfoS("compaction of etcd's history is late", "revision", target, "err", err)
 	}
 }

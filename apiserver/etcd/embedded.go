@@ -1,14 +1,14 @@
-// Package etcd is the way to etcd: a member inside the process, with its data on
-// disk and no port, or a cluster outside. Either gives one client that the storage
-// of all resources shares.
+// Package etcd connects the server to its storage. Start runs an etcd member inside the
+// process, with its data on disk and without a port. Connect connects to a cluster outside.
+// Both give one Client, which the storage of all resources shares.
 //
 //	member, err := etcd.Start(dir)
 //	client := member.Client()
 //	objects, destroy, err := client.Storage(config, newFunc, newListFunc, "/pods")
 //
-// A member's writes are synced to disk before they are acknowledged, so a killed
-// process loses none. A Member is safe for concurrent use; Close it once, after its
-// client.
+// A member syncs each write to disk before it acknowledges it. A process that is killed
+// therefore loses no acknowledged write. A Member is safe for concurrent use. Close it once,
+// after its client.
 package etcd
 
 import (
@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// A single member elects itself; short ticks only make it ready sooner.
+	// A single member elects itself, so short ticks make it ready sooner and cost nothing.
 	tickMs     = 10
 	electionMs = 100
-	// Entries kept in memory for followers, of which there are none.
+	// etcd keeps entries in memory for its followers. A single member has none.
 	snapshotEvery  = 2000
 	catchUpEntries = 100
-	// Enough for a control plane's lifetime of objects; etcd's default is 2 GiB.
+	// quotaBytes bounds the size of the database. The default of etcd is 2 GiB.
 	quotaBytes = 8 << 30
 
 	startTimeout = 30 * time.Second
-	// closeTimeout bounds the shutdown: what was acknowledged is on disk already.
+	// closeTimeout bounds the shutdown. All acknowledged writes are on disk already.
 	closeTimeout = 800 * time.Millisecond
 )
 
@@ -44,9 +44,9 @@ type Member struct {
 	stop chan struct{}
 }
 
-// Start opens or creates the member whose data lies in dir and waits until it
-// serves. The error of a directory that etcd cannot read names the directory;
-// nothing in it is repaired or removed.
+// Start opens the member with its data in dir, or creates it, and waits until it is ready.
+// If etcd cannot read the data, the error names the directory. Start does not repair or
+// remove anything in it.
 func Start(dir string) (*Member, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func Start(dir string) (*Member, error) {
 	return m, nil
 }
 
-// open starts etcd and waits until it serves. On data that it cannot read etcd
-// does not return an error but panics, or ends the process by way of its log.
+// open starts etcd and waits until it is ready. If etcd cannot read its data, it does not
+// return an error: it panics, or its logger ends the process. open turns both into an error.
 func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
 	type opened struct {
 		server *embed.Etcd
@@ -101,12 +101,12 @@ func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
 	}
 }
 
-// endpoint names the member where a name is asked for. It is no address.
+// endpoint is the name of the member in Client.Endpoints. It is not an address.
 const endpoint = "in-process"
 
-// Client calls the member directly: no connection, nothing is encoded. What it
-// reads is shared with the member and not to be changed, as storage of Kubernetes
-// does not.
+// Client returns a client that calls the member directly, without a connection and without
+// encoding. Values that it reads are shared with the member and must not be changed; the
+// storage of Kubernetes does not change them.
 func (m *Member) Client() *Client {
 	shared := v3client.New(m.etcd.Server)
 	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(m.etcd.Server))
@@ -115,7 +115,7 @@ func (m *Member) Client() *Client {
 	})
 }
 
-// Close ends the member. What it acknowledged is on disk already.
+// Close stops the member. It returns after closeTimeout at the latest.
 func (m *Member) Close() {
 	close(m.stop)
 	done := make(chan struct{})

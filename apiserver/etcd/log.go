@@ -10,8 +10,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// log is where etcd's messages go: errors to stderr once it has started, and
-// what would end the process while it starts to the one who waits for it.
+// log receives the messages of etcd. After the start it writes errors to stderr. During the
+// start it sends a message that would end the process to the channel fatal, where open
+// waits for it.
 type log struct {
 	zapcore.Core
 	running atomic.Bool
@@ -32,9 +33,9 @@ func (l *log) logger() *zap.Logger {
 
 func (l *log) started() { l.running.Store(true) }
 
-// Check implements zapcore.Core. While etcd starts, its errors come back from
-// Start; and every first start logs that the version of a store is not found
-// whose first write is still on its way.
+// Check implements zapcore.Core. It drops the errors during the start, because Start returns
+// them. It also drops a message that every first start logs: the storage version is not
+// found before its first write.
 func (l *log) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if !l.running.Load() || entry.Message == "failed to update storage version" {
 		return checked
@@ -42,9 +43,9 @@ func (l *log) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 	return l.Core.Check(entry, checked)
 }
 
-// OnWrite implements zapcore.CheckWriteHook for messages after which etcd
-// cannot go on. A start is answered with the message, from whichever goroutine
-// it comes; later there is nobody to answer.
+// OnWrite implements zapcore.CheckWriteHook for messages after which etcd cannot continue.
+// During the start it sends the message to open, and ends the goroutine that logged it.
+// Later it panics.
 func (l *log) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	message := entry.Message
 	for _, field := range fields {

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/selection"
 )
 
-// BenchmarkOpen is the memory of a watch of a node that uses twenty objects, in
-// a store where a thousand other nodes use as many.
+// BenchmarkOpen measures the memory of a watch for a node that uses twenty objects, while a
+// thousand other nodes use as many.
 func BenchmarkOpen(b *testing.B) {
 	s := newUsedStore(b, 1000)
 	watches := make([]watch.Interface, 0, b.N)
@@ -19,7 +19,8 @@ func BenchmarkOpen(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for b.Loop() {
-		w := s.Watch(b.Context(), "configmaps", selection.Request{Node: fmt.Sprintf("node-%d", len(watches)%1000), Initial: true})
+		node := fmt.Sprintf("node-%d", len(watches)%1000)
+		w := s.Watch(b.Context(), "configmaps", selection.Request{Node: node, Initial: true})
 		for range 20 {
 			<-w.ResultChan()
 		}
@@ -33,8 +34,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkChange is a change of an object that one node of a thousand uses,
-// with all of them watching.
+// BenchmarkChange measures the change of an object that one of a thousand nodes uses, while
+// all nodes watch.
 func BenchmarkChange(b *testing.B) {
 	s := newUsedStore(b, 1000)
 	watches := make([]watch.Interface, 1000)
@@ -49,7 +50,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// newUsedStore has nodes that use twenty objects each.
+// newUsedStore returns a store with nodes that use twenty objects each.
 func newUsedStore(b *testing.B, nodes int) store {
 	b.Helper()
 	s, version := newStore(), uint64(1)

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// bookmarkEvery is how often open watches are told how far they are, as in
-// Kubernetes.
+// bookmarkEvery is the interval of bookmarks, as in Kubernetes.
 const bookmarkEvery = time.Minute
 
-// Run tells open watches now and then how far they are, until ctx ends.
+// Run sends bookmarks to the open watches until ctx ends.
 func (s *Selection) Run(ctx context.Context) {
 	ticker := time.NewTicker(bookmarkEvery)
 	defer ticker.Stop()
@@ -25,16 +24,16 @@ func (s *Selection) Run(ctx context.Context) {
 	}
 }
 
-// Bookmark tells the watches of a kind how far they are, if they want to know.
-// What both streams know of now is asked for first, so that a quiet watch does
-// not fall behind the history.
+// Bookmark sends a bookmark to the watches of a kind that asked for bookmarks. It first waits
+// until both streams have reached the current revision. A watch without events then does not
+// fall behind the history.
 func (s *Selection) Bookmark(ctx context.Context, resource string) {
 	k := s.kinds[resource]
 	s.mu.Lock()
 	newest := max(s.pods.version, k.version)
 	s.mu.Unlock()
 	if err := s.wait(ctx, k, newest); err != nil {
-		return // the next one is soon enough
+		return // Run tries it again after bookmarkEvery
 	}
 	defer s.mu.Unlock()
 	event := k.bookmark(s.version(k), nil)

@@ -1,32 +1,33 @@
-// Package selection answers lists and watches of the objects that a node uses:
-// those of a kind, ConfigMaps or Secrets, that a pod bound to the node names,
-// and that may still change.
+// Package selection answers lists and watches of the ConfigMaps and Secrets that a node
+// uses. A node uses an object if a pod that is bound to the node names it. Immutable objects
+// are not included, because they cannot change.
 //
 //	all := selection.New(index, selection.Kind{Resource: "configmaps", New: newConfigMap, Fixed: isImmutable})
 //	items, version, err := all.List(ctx, "configmaps", selection.Request{Node: "n1"})
 //	events := all.Watch(ctx, "configmaps", selection.Request{Node: "n1", Initial: true})
 //
-// Its words: a stream is all changes of one resource, in order, as storage
-// reports them; a Selection follows that of pods and one for each kind. An
-// object enters a node's selection when both are there, its use and the object;
-// it leaves with either, or when it becomes fixed. An entry is one such event
-// with the nodes it concerns; the last entries of a kind are its history.
+// The package uses these words. A stream is the sequence of all changes of one resource, as
+// storage reports them. A Selection reads the stream of pods, and one stream for each kind. An
+// object enters the selection of a node when the object exists and the node uses it. It leaves
+// when either ends, or when the object becomes immutable (fixed). An entry is one such event,
+// with the nodes that it concerns. The last entries of a kind are its history.
 //
 // # Order
 //
-// All streams count their changes by one number, the revision of the store, but
-// do not arrive in the order of it. So an entry has, beside the revision of its
-// cause, a mark: the highest revision of either stream at that time. A list is
-// given the lowest that both streams have reached; whatever is entered after it
-// has a higher mark, so a watch that starts from the list misses nothing. It may
-// see again what came from the stream that was ahead. A version that is older
-// than the history is refused as expired, as Kubernetes does.
+// All changes are numbered by the revision of etcd. The two streams of a kind, that of its
+// objects and that of pods, do not advance at the same speed. Each entry therefore has two
+// numbers: the revision of the change that caused it, and a mark, the highest revision that
+// either stream had reached by then.
 //
-// # Promises
+// A list returns the lowest revision that both streams have reached. Every later entry has a
+// higher mark, so a watch that starts from the list misses nothing. It may get events twice
+// that came from the stream that was ahead. A watch from a revision before the history is
+// answered with "resource expired", as in Kubernetes.
 //
-// A watch costs a buffer for what its node uses, and no goroutine. An event
-// costs one look-up and one send for each watch of a node that uses the object,
-// whatever else is watched. Nothing waits for a client: who reads too slowly is
-// ended, and can resume from where they were. Objects are shared with storage
-// and never written to. All of it is safe for concurrent use.
+// # Cost
+//
+// A watch needs a buffer for the objects of its node, and no goroutine. An event needs one
+// look-up, and one send for each watch of a node that uses the object. Sending never waits for
+// a client: a watch whose client reads too slowly is closed, and the client can resume it.
+// Objects are shared with storage and never changed. All types are safe for concurrent use.
 package selection

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/access/node"
 )
 
-// Objects is the stream of a kind; nil, if the selection is not over it.
+// Objects returns the stream of a kind. It is nil if the selection does not include the kind.
 func (s *Selection) Objects(resource string) *ObjectStream {
 	if s.kinds[resource] == nil {
 		return nil
@@ -19,53 +19,53 @@ func (s *Selection) Objects(resource string) *ObjectStream {
 	return &ObjectStream{s: s, k: s.kinds[resource]}
 }
 
-// ObjectStream takes the changes of the objects of a kind.
+// ObjectStream receives the changes of the objects of a kind.
 type ObjectStream struct {
 	s *Selection
 	k *selected
 }
 
-// Begin hands over how to ask storage for its progress.
+// Begin sets the function that asks storage to report its progress.
 func (o *ObjectStream) Begin(ask func(context.Context) error) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.ask = ask
 }
 
-// Replace says which objects there are at a version.
+// Replace sets all objects that exist at a version.
 func (o *ObjectStream) Replace(objs []runtime.Object, version uint64) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
-	stay := make(map[cache.ObjectName]bool, len(objs))
+	existing := make(map[cache.ObjectName]bool, len(objs))
 	for _, obj := range objs {
 		after, ok := obj.(Object)
 		if !ok {
 			continue
 		}
 		name := cache.MetaObjectToName(after)
-		stay[name] = true
+		existing[name] = true
 		before := o.k.objects[name]
 		switch {
 		case before == nil:
 		case before.GetUID() != after.GetUID():
-			o.s.objectIs(o.k, name, change{version: version})
+			o.s.setObject(o.k, name, change{version: version})
 		case before.GetResourceVersion() == after.GetResourceVersion():
 			continue
 		}
-		o.s.objectIs(o.k, name, change{after: after, version: version})
+		o.s.setObject(o.k, name, change{after: after, version: version})
 	}
 	for name := range o.k.objects {
-		if !stay[name] {
-			o.s.objectIs(o.k, name, change{version: version})
+		if !existing[name] {
+			o.s.setObject(o.k, name, change{version: version})
 		}
 	}
 	o.k.known = true
 	o.s.synced(o.k)
-	o.s.moved.Send()
+	o.s.advanced.Send()
 }
 
-// Change is one change of one object.
+// Change reports the change of one object.
 func (o *ObjectStream) Change(event watch.EventType, obj runtime.Object, version uint64) {
 	changed, ok := obj.(Object)
 	if !ok {
@@ -76,30 +76,32 @@ func (o *ObjectStream) Change(event watch.EventType, obj runtime.Object, version
 	o.k.version = max(o.k.version, version)
 	c := change{after: changed, version: version}
 	if event == watch.Deleted {
-		c = change{gone: changed, version: version}
+		c = change{deleted: changed, version: version}
 	}
-	o.s.objectIs(o.k, cache.MetaObjectToName(changed), c)
-	o.s.moved.Send()
+	o.s.setObject(o.k, cache.MetaObjectToName(changed), c)
+	o.s.advanced.Send()
 }
 
-// Progress says that there is no other change up to a version.
+// Progress reports that all changes up to a version were reported.
 func (o *ObjectStream) Progress(version uint64) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
-	o.s.moved.Send()
+	o.s.advanced.Send()
 }
 
-// change is what an object is after it, or was when it went.
+// change is a change of an object. after is the object after the change, nil if it was
+// deleted. deleted is the last state of a deleted object, if storage reported it.
 type change struct {
-	after, gone Object
-	version     uint64
+	after, deleted Object
+	version        uint64
 }
 
-// objectIs puts an object in the place of what it was.
-func (s *Selection) objectIs(k *selected, name cache.ObjectName, c change) {
+// setObject replaces an object and adds the entry that follows from it.
+func (s *Selection) setObject(k *selected, name cache.ObjectName, c change) {
 	before, had := k.objects[name]
-	e := entry{version: c.version, nodes: s.index.Users(node.Object{Resource: k.Resource, Namespace: name.Namespace, Name: name.Name})}
+	users := s.index.Users(node.Object{Resource: k.Resource, Namespace: name.Namespace, Name: name.Name})
+	e := entry{version: c.version, nodes: users}
 	switch {
 	case c.after != nil && !k.Fixed(c.after):
 		k.objects[name] = c.after
@@ -109,11 +111,11 @@ func (s *Selection) objectIs(k *selected, name cache.ObjectName, c change) {
 		}
 	case had:
 		delete(k.objects, name)
-		// What leaves is shown as it was last in the selection, with the version
-		// at which it left.
-		e.event, e.object = watch.Deleted, c.gone
+		// The event has the last state of the object in the selection, with the version at
+		// which it left.
+		e.event, e.object = watch.Deleted, c.deleted
 		if e.object == nil {
-			e.object = at(before, c.version)
+			e.object = withVersion(before, c.version)
 		}
 	default:
 		return
@@ -121,12 +123,12 @@ func (s *Selection) objectIs(k *selected, name cache.ObjectName, c change) {
 	s.entry(k, e)
 }
 
-// at is an object with another version.
-func at(obj Object, version uint64) Object {
-	moved, ok := obj.DeepCopyObject().(Object)
+// withVersion returns a copy of an object with another resourceVersion.
+func withVersion(obj Object, version uint64) Object {
+	copied, ok := obj.DeepCopyObject().(Object)
 	if !ok {
 		return obj
 	}
-	moved.SetResourceVersion(strconv.FormatUint(version, 10))
-	return moved
+	copied.SetResourceVersion(strconv.FormatUint(version, 10))
+	return copied
 }

@@ -11,29 +11,30 @@ import (
 	"holdfast.dev/holdfast/access/node"
 )
 
-// stream is how far the changes of a resource are known.
+// stream is the state of the changes of one resource.
 type stream struct {
+	// version is the revision that the stream has reached.
 	version uint64
-	// known says that all objects were seen once.
+	// known is set when all objects were reported once.
 	known bool
-	// ask has storage tell how far it is, by Progress.
+	// ask asks storage to report its progress by a call of Progress.
 	ask func(context.Context) error
 }
 
-// Pods is the stream of pods, which says who uses what.
+// Pods returns the stream of pods. The pods say which node uses which objects.
 func (s *Selection) Pods() *PodStream { return &PodStream{s} }
 
-// PodStream takes the changes of pods.
+// PodStream receives the changes of pods.
 type PodStream struct{ s *Selection }
 
-// Begin hands over how to ask storage for its progress.
+// Begin sets the function that asks storage to report its progress.
 func (p *PodStream) Begin(ask func(context.Context) error) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.s.pods.ask = ask
 }
 
-// Replace says which pods there are at a version.
+// Replace sets all pods that exist at a version.
 func (p *PodStream) Replace(objs []runtime.Object, version uint64) {
 	pods := make([]*corev1.Pod, 0, len(objs))
 	for _, obj := range objs {
@@ -41,16 +42,16 @@ func (p *PodStream) Replace(objs []runtime.Object, version uint64) {
 			pods = append(pods, pod)
 		}
 	}
-	p.s.podsMoved(version, func() []node.Change { return p.s.index.Replace(pods) })
+	p.s.podsAdvanced(version, func() []node.Change { return p.s.index.Replace(pods) })
 }
 
-// Change is one change of one pod.
+// Change reports the change of one pod.
 func (p *PodStream) Change(event watch.EventType, obj runtime.Object, version uint64) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return
 	}
-	p.s.podsMoved(version, func() []node.Change {
+	p.s.podsAdvanced(version, func() []node.Change {
 		if event == watch.Deleted {
 			return p.s.index.Remove(pod)
 		}
@@ -58,28 +59,29 @@ func (p *PodStream) Change(event watch.EventType, obj runtime.Object, version ui
 	})
 }
 
-// Progress says that there is no other change up to a version.
-func (p *PodStream) Progress(version uint64) { p.s.podsMoved(version, nil) }
+// Progress reports that all changes up to a version were reported.
+func (p *PodStream) Progress(version uint64) { p.s.podsAdvanced(version, nil) }
 
-func (s *Selection) podsMoved(version uint64, change func() []node.Change) {
+// podsAdvanced applies a change of the index of pods, nil for none, and wakes the requests that
+// wait for the stream.
+func (s *Selection) podsAdvanced(version uint64, change func() []node.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods.version = max(s.pods.version, version)
 	if change != nil {
 		for _, c := range change() {
-			s.used(c, version)
+			s.setUse(c, version)
 		}
 		s.pods.known = true
 		for _, k := range s.kinds {
 			s.synced(k)
 		}
 	}
-	s.moved.Send()
+	s.advanced.Send()
 }
 
-// used enters what a change of a pod brings into a node's selection, or takes
-// out of it.
-func (s *Selection) used(c node.Change, version uint64) {
+// setUse adds the entry for an object that a node begins to use, or no longer uses.
+func (s *Selection) setUse(c node.Change, version uint64) {
 	k := s.kinds[c.Object.Resource]
 	if k == nil {
 		return

@@ -12,24 +12,24 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Request is a list or a watch of what a node uses.
+// Request is a list or a watch of the objects that a node uses.
 type Request struct {
 	Node string
-	// Namespace narrows it to one; empty is all.
+	// Namespace limits the request to one namespace. Empty means all.
 	Namespace string
-	// Version is what the answer must have reached. A watch without Initial
-	// begins after it, with what is new since; 0 is now.
+	// Version is the revision that the answer must have reached. A watch without Initial
+	// begins with the events after it. Zero means now.
 	Version uint64
-	// Initial has a watch begin with what there is.
+	// Initial makes a watch begin with the objects that exist.
 	Initial bool
-	// Bookmarks has a watch tell now and then how far it is.
+	// Bookmarks asks for bookmarks.
 	Bookmarks bool
-	// EndOfInitial has it tell so at the end of what there is.
+	// EndOfInitial asks for a bookmark after the objects that exist.
 	EndOfInitial bool
 }
 
-// List returns the objects of a kind that a node uses, by namespace and name,
-// and the version to watch from. The objects are not to be changed.
+// List returns the objects of a kind that a node uses, sorted by namespace and name, and the
+// version to watch from. The caller must not change the objects.
 func (s *Selection) List(ctx context.Context, resource string, r Request) ([]Object, uint64, error) {
 	k := s.kinds[resource]
 	if err := s.wait(ctx, k, r.Version); err != nil {
@@ -39,6 +39,7 @@ func (s *Selection) List(ctx context.Context, resource string, r Request) ([]Obj
 	return s.current(k, r), s.version(k), nil
 }
 
+// current returns the objects of a request. The caller holds the lock.
 func (s *Selection) current(k *selected, r Request) []Object {
 	var objects []Object
 	for _, used := range s.index.UsedBy(r.Node, k.Resource) {
@@ -56,8 +57,8 @@ func (s *Selection) current(k *selected, r Request) []Object {
 	return objects
 }
 
-// Watch follows the objects of a kind that a node uses. A version that is too
-// old, or not there yet, is told in an event, as Kubernetes does.
+// Watch watches the objects of a kind that a node uses. If the version is too old, or is not
+// reached in time, the watch sends an error event, as in Kubernetes.
 func (s *Selection) Watch(ctx context.Context, resource string, r Request) watch.Interface {
 	k := s.kinds[resource]
 	if err := s.wait(ctx, k, r.Version); err != nil {
@@ -71,7 +72,8 @@ func (s *Selection) Watch(ctx context.Context, resource string, r Request) watch
 			first = append(first, (&entry{event: watch.Added, object: obj}).shared())
 		}
 	case r.Version != 0 && r.Version < k.history.horizon:
-		return newFailed(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", r.Version, k.history.horizon)))
+		message := fmt.Sprintf("too old resource version: %d (%d)", r.Version, k.history.horizon)
+		return newFailed(apierrors.NewResourceExpired(message))
 	case r.Version != 0:
 		first = k.history.since(r.Version, r.Node)
 	}

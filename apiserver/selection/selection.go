@@ -12,48 +12,47 @@ import (
 	"holdfast.dev/holdfast/broadcast"
 )
 
-// Kind is a kind of objects to select from.
+// Kind is a kind of objects in a selection.
 type Kind struct {
-	// Resource is the name that a node's index has for the kind, "secrets".
+	// Resource is the name of the kind in node.Index, such as "secrets".
 	Resource string
 	// New returns an empty object.
 	New func() Object
-	// Fixed reports whether an object cannot change any more.
+	// Fixed reports whether an object is immutable.
 	Fixed func(obj Object) bool
 }
 
-// Object is what objects of all kinds have.
+// Object is an object of any kind.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Selection is what every node uses. Its streams are to be fed before it
-// answers.
+// Selection holds the objects that every node uses. Requests wait until its streams have been
+// filled once.
 type Selection struct {
 	mu    sync.Mutex
 	index *node.Index
 	pods  stream
 	kinds map[string]*selected
-	// moved is sent when a stream moves on.
-	moved broadcast.Signal
+	// advanced is sent when a stream advances.
+	advanced broadcast.Signal
 }
 
-// selected is what is selected from one kind.
+// selected is the selection of one kind.
 type selected struct {
 	Kind
 	stream
-	// objects are those that may change, by namespace and name.
+	// objects are all objects that are not fixed.
 	objects map[cache.ObjectName]Object
-	// watches are by node.
+	// watches are the open watches, by node.
 	watches map[string]map[*watcher]struct{}
 	history history
-	// asked is when storage was last asked how far it is.
+	// asked is the time of the last request to storage for its progress.
 	asked time.Time
 }
 
-// New returns a selection over the kinds that keeps the index, which nobody
-// else may change.
+// New returns a selection of kinds. It takes over the index: no other code may change it.
 func New(index *node.Index, kinds ...Kind) *Selection {
 	s := &Selection{index: index, kinds: map[string]*selected{}}
 	for _, kind := range kinds {
@@ -66,9 +65,8 @@ func New(index *node.Index, kinds ...Kind) *Selection {
 	return s
 }
 
-// entry adds an event to the history of a kind and tells the watches of its
-// nodes. It is called with the lock held, after the stream that caused it moved
-// on.
+// entry adds an event to the history of a kind and sends it to the watches of its nodes. The
+// caller holds the lock, and has advanced the stream that caused the event.
 func (s *Selection) entry(k *selected, e entry) {
 	if len(e.nodes) == 0 {
 		return
@@ -83,7 +81,8 @@ func (s *Selection) entry(k *selected, e entry) {
 	}
 }
 
-// synced begins the history of a kind when both its streams are known.
+// synced begins the history of a kind when both its streams are known. The caller holds the
+// lock.
 func (s *Selection) synced(k *selected) {
 	if k.history.begun || !s.pods.known || !k.known {
 		return

@@ -18,14 +18,14 @@ import (
 	"holdfast.dev/holdfast/apiserver/selection"
 )
 
-// store is a selection with the two streams that feed it.
+// store is a selection with its two streams.
 type store struct {
 	*selection.Selection
 	pods    *selection.PodStream
 	objects *selection.ObjectStream
 }
 
-// newStore is empty at version 1 of both streams.
+// newStore returns an empty store; both streams have reached version 1.
 func newStore() store {
 	s := selection.New(&node.Index{}, selection.Kind{
 		Resource: "configmaps",
@@ -42,7 +42,9 @@ func newStore() store {
 }
 
 func configMap(name string, version uint64) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, ResourceVersion: strconv.FormatUint(version, 10)}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: name, ResourceVersion: strconv.FormatUint(version, 10),
+	}}
 }
 
 func pod(name, nodeName string, used ...string) *corev1.Pod {
@@ -55,8 +57,14 @@ func pod(name, nodeName string, used ...string) *corev1.Pod {
 	return p
 }
 
-// do makes changes, "12 pod p n1 x y", "13 map x", "14 fix x", "15 unmap x",
-// "16 unpod p", and says that both streams are there by "17".
+// do applies changes. Each begins with its version:
+//
+//	12 pod p n1 x y   pod p on node n1 uses the ConfigMaps x and y
+//	13 map x          ConfigMap x is created or changed
+//	14 fix x          ConfigMap x becomes immutable
+//	15 unmap x        ConfigMap x is deleted
+//	16 unpod p        pod p is deleted
+//	17                both streams have reached this version
 func (s store) do(t testing.TB, changes ...string) {
 	t.Helper()
 	for _, change := range changes {
@@ -94,7 +102,7 @@ func (s store) watch(t testing.TB, r selection.Request) watch.Interface {
 	return w
 }
 
-// sent is what a watch was sent by now, "ADDED x@13".
+// sent returns the events that a watch has got so far, such as "ADDED x@13".
 func sent(w watch.Interface) []string {
 	var events []string
 	for {
@@ -126,20 +134,26 @@ func TestWatch(t *testing.T) {
 		changes []string
 		want    []string
 	}{
-		"use comes last":           {[]string{"2 map x", "3 pod p n1 x"}, []string{"ADDED x@2"}},
-		"object comes last":        {[]string{"2 pod p n1 x", "3 map x"}, []string{"ADDED x@3"}},
-		"modified":                 {[]string{"2 pod p n1 x", "3 map x", "4 map x"}, []string{"ADDED x@3", "MODIFIED x@4"}},
-		"not used":                 {[]string{"2 map x", "3 map x", "4 unmap x"}, nil},
-		"used by another node":     {[]string{"2 pod p n2 x", "3 map x", "4 map x"}, nil},
-		"deleted":                  {[]string{"2 pod p n1 x", "3 map x", "4 unmap x"}, []string{"ADDED x@3", "DELETED x@4"}},
-		"a pod more":               {[]string{"2 pod p n1 x", "3 map x", "4 pod q n1 x", "5 unpod p"}, []string{"ADDED x@3"}},
-		"the last pod goes":        {[]string{"2 pod p n1 x", "3 map x", "4 pod q n1 x", "5 unpod p", "6 unpod q", "7 map x"}, []string{"ADDED x@3", "DELETED x@3"}},
-		"moved to the node":        {[]string{"2 map x", "3 pod p n2 x", "4 pod p n1 x"}, []string{"ADDED x@2"}},
-		"becomes fixed":            {[]string{"2 pod p n1 x", "3 map x", "4 fix x", "5 fix x", "6 unmap x"}, []string{"ADDED x@3", "DELETED x@4"}},
-		"fixed from the beginning": {[]string{"2 fix x", "3 pod p n1 x", "4 fix x", "5 unpod p"}, nil},
-		"fixed made anew":          {[]string{"2 fix x", "3 pod p n1 x", "4 unmap x", "5 map x"}, []string{"ADDED x@5"}},
+		"the pod comes last":    {[]string{"2 map x", "3 pod p n1 x"}, []string{"ADDED x@2"}},
+		"the object comes last": {[]string{"2 pod p n1 x", "3 map x"}, []string{"ADDED x@3"}},
+		"modified":              {[]string{"2 pod p n1 x", "3 map x", "4 map x"}, []string{"ADDED x@3", "MODIFIED x@4"}},
+		"not used":              {[]string{"2 map x", "3 map x", "4 unmap x"}, nil},
+		"used by another node":  {[]string{"2 pod p n2 x", "3 map x", "4 map x"}, nil},
+		"deleted":               {[]string{"2 pod p n1 x", "3 map x", "4 unmap x"}, []string{"ADDED x@3", "DELETED x@4"}},
+		"another pod uses it":   {[]string{"2 pod p n1 x", "3 map x", "4 pod q n1 x", "5 unpod p"}, []string{"ADDED x@3"}},
+		"the last pod is deleted": {
+			[]string{"2 pod p n1 x", "3 map x", "4 pod q n1 x", "5 unpod p", "6 unpod q", "7 map x"},
+			[]string{"ADDED x@3", "DELETED x@3"},
+		},
+		"pod moves to the node": {[]string{"2 map x", "3 pod p n2 x", "4 pod p n1 x"}, []string{"ADDED x@2"}},
+		"becomes immutable": {
+			[]string{"2 pod p n1 x", "3 map x", "4 fix x", "5 fix x", "6 unmap x"},
+			[]string{"ADDED x@3", "DELETED x@4"},
+		},
+		"immutable at creation":    {[]string{"2 fix x", "3 pod p n1 x", "4 fix x", "5 unpod p"}, nil},
+		"immutable, then replaced": {[]string{"2 fix x", "3 pod p n1 x", "4 unmap x", "5 map x"}, []string{"ADDED x@5"}},
 		"pods ahead":               {[]string{"2 pod p n1 x", "9 pod q n1 y", "3 map x", "4 map y"}, []string{"ADDED x@3", "ADDED y@4"}},
-		"gone before it was known": {[]string{"8 pod p n1 x", "9 unpod p", "3 map x"}, nil},
+		"pod gone before object":   {[]string{"8 pod p n1 x", "9 unpod p", "3 map x"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +163,7 @@ func TestWatch(t *testing.T) {
 			if diff := cmp.Diff(test.want, sent(open)); diff != "" {
 				t.Errorf("an open watch (-want +got):\n%s", diff)
 			}
-			// A watch from the beginning is sent the same by the history.
+			// A watch from the beginning gets the same events from the history.
 			s.do(t, "20")
 			if diff := cmp.Diff(test.want, sent(s.watch(t, selection.Request{Node: "n1", Version: 1}))); diff != "" {
 				t.Errorf("a watch that resumes (-want +got):\n%s", diff)
@@ -158,8 +172,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: whatever stream is ahead of the other, a client that lists,
-// watches, goes away and resumes ends with what is there.
+// TestNothingIsLost checks that a client which lists, watches, disconnects and resumes ends
+// with the right objects, whichever stream is ahead of the other.
 func TestNothingIsLost(t *testing.T) {
 	changes := []string{
 		"2 map x", "3 pod p n1 x y", "4 map y", "5 map x", "6 unpod p", "7 pod q n1 y", "8 fix y", "9 unmap y", "10 map y",
@@ -172,7 +186,8 @@ func TestNothingIsLost(t *testing.T) {
 			objects = append(objects, change)
 		}
 	}
-	// Every order in which two streams can arrive, as a path of bits.
+	// Try every order in which the changes of two streams can arrive. Each bit of path selects
+	// the stream of one change.
 	for path := range 1 << len(changes) {
 		order := merge(pods, objects, path)
 		if order == nil {
@@ -198,7 +213,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// view is what a client believes is there.
+// view holds the objects that a client knows.
 type view map[string]bool
 
 func (v view) list(t testing.TB, s store) uint64 {
@@ -213,8 +228,7 @@ func (v view) list(t testing.TB, s store) uint64 {
 	return version
 }
 
-// follow takes in the events that were sent, and returns the version of the
-// last one.
+// follow applies the events of a watch, and returns the version of the last one.
 func (v view) follow(t testing.TB, w watch.Interface, version uint64) uint64 {
 	t.Helper()
 	for _, event := range sent(w) {
@@ -230,7 +244,8 @@ func (v view) follow(t testing.TB, w watch.Interface, version uint64) uint64 {
 	return version
 }
 
-// merge is one of the orders of two lists, nil if the path is none.
+// merge merges two lists in the order of path. It returns nil if path takes more from one list
+// than it has.
 func merge(a, b []string, path int) []string {
 	var merged []string
 	for i := range len(a) + len(b) {
@@ -253,7 +268,8 @@ func TestHistoryEnds(t *testing.T) {
 		s.objects.Change(watch.Modified, configMap("x", version+3), version+3)
 	}
 	s.do(t, "2010")
-	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 500})); !cmp.Equal(got, []string{"ERROR 410 too old resource version: 500 (978)", "closed"}) {
+	want := []string{"ERROR 410 too old resource version: 500 (978)", "closed"}
+	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 500})); !cmp.Equal(got, want) {
 		t.Errorf("an old version: %q", got)
 	}
 	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 978})); len(got) != 1024 || got[0] != "MODIFIED x@979" {
@@ -261,24 +277,25 @@ func TestHistoryEnds(t *testing.T) {
 	}
 }
 
-func TestSlowClientIsEnded(t *testing.T) {
+func TestSlowClientIsClosed(t *testing.T) {
 	s := newStore()
 	s.do(t, "2 pod p n1 x", "3 map x")
-	slow, quick := s.watch(t, selection.Request{Node: "n1", Initial: true, Version: 1}), s.watch(t, selection.Request{Node: "n1", Version: 1})
+	slow := s.watch(t, selection.Request{Node: "n1", Initial: true, Version: 1})
+	quick := s.watch(t, selection.Request{Node: "n1", Version: 1})
 	sent(quick)
 	for version := range uint64(100) {
 		s.objects.Change(watch.Modified, configMap("x", version+4), version+4)
 	}
 	if got := sent(quick); len(got) != 100 {
-		t.Errorf("who reads was sent %d events", len(got))
+		t.Errorf("the client that reads got %d events", len(got))
 	}
 	s.do(t, "104 map x")
 	got := sent(slow)
 	if len(got) != 102 || got[0] != "ADDED x@3" || got[100] != "MODIFIED x@103" || got[101] != "closed" {
-		t.Errorf("who does not read was sent %d events: %q", len(got), got)
+		t.Errorf("the client that does not read got %d events: %q", len(got), got)
 	}
 	if got := sent(quick); !cmp.Equal(got, []string{"MODIFIED x@104"}) {
-		t.Errorf("who reads was sent %q", got)
+		t.Errorf("the client that reads got %q", got)
 	}
 	slow.Stop()
 }
@@ -286,7 +303,7 @@ func TestSlowClientIsEnded(t *testing.T) {
 func TestBookmarks(t *testing.T) {
 	s := newStore()
 	s.do(t, "2 pod p n1 x", "3 map x")
-	// The stream of pods says how far it is when it is asked.
+	// The stream of pods reports its progress when it is asked.
 	s.pods.Begin(func(context.Context) error {
 		s.pods.Progress(9)
 		return nil
@@ -304,14 +321,17 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-// TestReplace: a stream that was interrupted comes back with what there is.
+// TestReplace checks the events after a stream was interrupted and lists all objects again.
 func TestReplace(t *testing.T) {
 	s := newStore()
-	s.do(t, "2 pod p n1 same changed gone anew fixed", "3 pod q n1 lost", "4 map same", "5 map changed", "6 map gone", "7 map anew", "8 map fixed", "9 map lost", "9")
+	s.do(t, "2 pod p n1 same changed gone anew fixed", "3 pod q n1 lost", "4 map same", "5 map changed",
+		"6 map gone", "7 map anew", "8 map fixed", "9 map lost", "9")
 	w := s.watch(t, selection.Request{Node: "n1"})
 	anew, fixed := configMap("anew", 12), configMap("fixed", 13)
 	anew.UID, fixed.Immutable = "new", new(true)
-	s.objects.Replace([]runtime.Object{configMap("same", 4), configMap("changed", 11), configMap("lost", 9), anew, fixed}, 20)
+	s.objects.Replace([]runtime.Object{
+		configMap("same", 4), configMap("changed", 11), configMap("lost", 9), anew, fixed,
+	}, 20)
 	want := []string{"MODIFIED changed@11", "DELETED anew@20", "ADDED anew@12", "DELETED fixed@20", "DELETED gone@20"}
 	if diff := cmp.Diff(want, sent(w)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)

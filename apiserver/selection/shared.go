@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// shared is an object in one event for many watches: it is encoded once for all
-// that want it in the same form.
+// shared is an object in an event that is sent to many watches. It is encoded once for all
+// watches with the same encoding.
 type shared struct {
-	object Object
-	mu     sync.Mutex
-	forms  map[runtime.Identifier]*form
+	object    Object
+	mu        sync.Mutex
+	encodings map[runtime.Identifier]*encoding
 }
 
-type form struct {
+type encoding struct {
 	once sync.Once
 	data []byte
 	err  error
@@ -31,37 +31,37 @@ var (
 
 // CacheEncode implements runtime.CacheableObject.
 func (s *shared) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
-	f := s.form(id)
-	f.once.Do(func() {
+	e := s.encoding(id)
+	e.once.Do(func() {
 		var buffer bytes.Buffer
-		f.err = encode(s.GetObject(), &buffer)
-		f.data = buffer.Bytes()
+		e.err = encode(s.GetObject(), &buffer)
+		e.data = buffer.Bytes()
 	})
-	if f.err != nil {
-		return f.err
+	if e.err != nil {
+		return e.err
 	}
 	if splice, ok := w.(runtime.Splice); ok {
-		splice.Splice(f.data)
+		splice.Splice(e.data)
 		return nil
 	}
-	_, err := w.Write(f.data)
+	_, err := w.Write(e.data)
 	return err
 }
 
-func (s *shared) form(id runtime.Identifier) *form {
+func (s *shared) encoding(id runtime.Identifier) *encoding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.forms[id] == nil {
-		if s.forms == nil {
-			s.forms = map[runtime.Identifier]*form{}
+	if s.encodings[id] == nil {
+		if s.encodings == nil {
+			s.encodings = map[runtime.Identifier]*encoding{}
 		}
-		s.forms[id] = &form{}
+		s.encodings[id] = &encoding{}
 	}
-	return s.forms[id]
+	return s.encodings[id]
 }
 
-// GetObject implements runtime.CacheableObject: whoever gets an object may
-// change it, so it is a copy.
+// GetObject implements runtime.CacheableObject. It returns a copy, because the caller may
+// change it.
 func (s *shared) GetObject() runtime.Object { return s.object.DeepCopyObject() }
 
 // GetObjectKind implements runtime.Object.
@@ -70,5 +70,5 @@ func (s *shared) GetObjectKind() schema.ObjectKind { return s.object.GetObjectKi
 // DeepCopyObject implements runtime.Object.
 func (s *shared) DeepCopyObject() runtime.Object { return s.object.DeepCopyObject() }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, to be read.
+// GetObjectMeta implements metav1.ObjectMetaAccessor. The caller must not change the result.
 func (s *shared) GetObjectMeta() metav1.Object { return s.object }

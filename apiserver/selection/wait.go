@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// askEvery is how often storage is asked for its progress while somebody
-	// waits for it.
+	// askEvery is the interval at which storage is asked for its progress while a request
+	// waits.
 	askEvery = 20 * time.Millisecond
-	// tooLarge is how long a version that storage has not reached is waited for,
+	// waitTimeout is how long a request waits for a version that storage has not reached,
 	// as in Kubernetes.
-	tooLarge = 3 * time.Second
+	waitTimeout = 3 * time.Second
 )
 
-// wait returns, with the lock held, when both streams of a kind are known up to
-// a version and a watch can follow from what they know.
+// wait waits until both streams of a kind have reached a version and the history has begun.
+// It returns with the lock held, unless it returns an error.
 func (s *Selection) wait(ctx context.Context, k *selected, version uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, tooLarge)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	s.mu.Lock()
 	for !s.reached(k, version) {
-		moved, asks := s.moved.Next(), s.toAsk(k)
+		advanced, asks := s.advanced.Next(), s.toAsk(k)
 		s.mu.Unlock()
 		for _, ask := range asks {
-			// A stream that is just being opened anew says how far it is by itself.
+			// A stream that is being opened again reports its progress without being asked.
 			_ = ask(ctx)
 		}
 		select {
-		case <-moved:
+		case <-advanced:
 		case <-tick.C:
 		case <-ctx.Done():
 			s.mu.Lock()
@@ -44,15 +44,15 @@ func (s *Selection) wait(ctx context.Context, k *selected, version uint64) error
 	return nil
 }
 
-// version is what both streams of a kind have reached.
+// version returns the revision that both streams of a kind have reached.
 func (s *Selection) version(k *selected) uint64 { return min(s.pods.version, k.version) }
 
 func (s *Selection) reached(k *selected, version uint64) bool {
 	return k.history.begun && s.version(k) >= max(version, k.history.horizon)
 }
 
-// toAsk is what to ask for progress now: nothing, if it was asked for a moment
-// ago by somebody else who waits.
+// toAsk returns the functions that ask storage for its progress. It returns none if another
+// request asked less than askEvery ago.
 func (s *Selection) toAsk(k *selected) []func(context.Context) error {
 	if time.Since(k.asked) < askEvery {
 		return nil

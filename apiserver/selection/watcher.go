@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// slack is how many events a watch may be behind before it is ended.
-const slack = 100
+// maxBehind is the number of unread events after which a watch is closed.
+const maxBehind = 100
 
-// watcher is one open watch. Its channel is sent to and closed with the lock of
-// the selection held.
+// watcher is one open watch. The lock of the selection is held for each send to its channel
+// and when the channel is closed.
 type watcher struct {
 	s         *Selection
 	k         *selected
@@ -30,12 +30,12 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.result }
 func (w *watcher) Stop() {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	w.k.end(w)
+	w.k.close(w)
 }
 
-// open adds a watch that begins with some events.
+// open adds a watch and sends its first events.
 func (k *selected) open(w *watcher, first []watch.Event) {
-	w.result = make(chan watch.Event, len(first)+slack)
+	w.result = make(chan watch.Event, len(first)+maxBehind)
 	if k.watches[w.node] == nil {
 		k.watches[w.node] = map[*watcher]struct{}{}
 	}
@@ -45,8 +45,8 @@ func (k *selected) open(w *watcher, first []watch.Event) {
 	}
 }
 
-// end closes a watch, unless it is closed. What was sent can still be read.
-func (k *selected) end(w *watcher) {
+// close closes a watch, unless it is closed already. Events that were sent can still be read.
+func (k *selected) close(w *watcher) {
 	if _, open := k.watches[w.node][w]; !open {
 		return
 	}
@@ -57,8 +57,8 @@ func (k *selected) end(w *watcher) {
 	close(w.result)
 }
 
-// send sends an event that concerns the watch, or ends it if it is too far
-// behind.
+// send sends an event to a watch, unless it is for another namespace. If the buffer of the
+// watch is full, it closes the watch.
 func (k *selected) send(w *watcher, event watch.Event) {
 	if w.namespace != "" && event.Type != watch.Bookmark && event.Type != watch.Error {
 		accessor, err := meta.Accessor(event.Object)
@@ -69,11 +69,11 @@ func (k *selected) send(w *watcher, event watch.Event) {
 	select {
 	case w.result <- event:
 	default:
-		k.end(w)
+		k.close(w)
 	}
 }
 
-// bookmark is an event that says how far a watch is, with annotations.
+// bookmark returns a bookmark event with annotations.
 func (k *selected) bookmark(version uint64, annotations map[string]string) watch.Event {
 	obj := k.New()
 	obj.SetResourceVersion(strconv.FormatUint(version, 10))
@@ -81,7 +81,7 @@ func (k *selected) bookmark(version uint64, annotations map[string]string) watch
 	return watch.Event{Type: watch.Bookmark, Object: &shared{object: obj}}
 }
 
-// failed is a watch that says why there is none, and ends.
+// failed is a watch that sends one error event and ends.
 type failed struct{ result chan watch.Event }
 
 func newFailed(err error) watch.Interface {

@@ -9,39 +9,39 @@ import (
 	"time"
 )
 
-// Cost is what a turn uses up.
+// Cost is what one call of a function costs.
 type Cost struct {
-	// CPU has the garbage in it that the turn made.
-	CPU   time.Duration
+	// CPU is the processor time, with the share of garbage collection for the allocated bytes.
+	CPU time.Duration
+	// Bytes is the memory that was allocated.
 	Bytes float64
 }
 
-// More is by how many percent of processor time a cost is more than another.
+// More returns by how many percent the processor time of c exceeds that of other.
 func (c Cost) More(other Cost) float64 { return 100 * (float64(c.CPU)/float64(other.CPU) - 1) }
 
-// Compare has two sides take turns in one process, rounds times for each iteration of
-// the benchmark, and gives the cost of a turn of each. What counts is the processor
-// time of clients and servers together: it is the same on a busy machine.
+// Compare calls two functions in turn, rounds times for each iteration of the benchmark, and
+// returns the cost of one call of each. It measures the processor time of the whole process,
+// clients and servers together. Unlike the elapsed time, it is the same on a busy machine.
 //
-// The garbage collector would charge whichever side it happens to interrupt, which
-// may be more than what is compared. It runs between the rounds instead, and each
-// side pays for the bytes that it allocated, at the price of a collection of a heap
-// that doubles.
+// The garbage collector would be charged to the function that it happens to interrupt. This may
+// be more than the difference that is measured. Compare therefore runs the collector between
+// the rounds, and charges each function for the bytes that it allocated.
 func Compare(b *testing.B, rounds int, first, second func()) (one, other Cost) {
 	b.Helper()
-	// What happens once, such as reading schemas, is nobody's.
+	// The first calls do work that is done only once, such as reading schemas.
 	first()
 	second()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var spent [2]usage
 	var collected usage
 	sides, turns := []func(){first, second}, 0
-	// Whoever is first after a collection sweeps up. With odd rounds they take turns
-	// at that as well.
+	// The first function after a collection also does the sweeping. With an odd number of
+	// rounds the functions take turns at this as well.
 	rounds |= 1
 	for b.Loop() {
 		for range rounds {
-			// Whoever comes second may find things warm, so they swap.
+			// The second function may profit from warm caches, so the order changes.
 			for i := range sides {
 				side := (i + turns) % 2
 				before := used(b)
@@ -57,12 +57,13 @@ func Compare(b *testing.B, rounds int, first, second func()) (one, other Cost) {
 	}
 	each := func(u usage) Cost {
 		garbage := float64(collected.cpu) * float64(u.bytes) / float64(collected.bytes)
-		return Cost{CPU: time.Duration((float64(u.cpu) + garbage) / float64(turns)), Bytes: float64(u.bytes) / float64(turns)}
+		cpu := time.Duration((float64(u.cpu) + garbage) / float64(turns))
+		return Cost{CPU: cpu, Bytes: float64(u.bytes) / float64(turns)}
 	}
 	return each(spent[0]), each(spent[1])
 }
 
-// usage is what was used up.
+// usage is the processor time and the allocated memory.
 type usage struct {
 	cpu   time.Duration
 	bytes uint64
@@ -73,13 +74,13 @@ func (u *usage) add(after, before usage) {
 	u.bytes += after.bytes - before.bytes
 }
 
-// used is what this process has used so far.
+// used returns the usage of this process so far.
 func used(b *testing.B) usage {
 	b.Helper()
 	return usage{ProcessorTime(b), reading("/gc/heap/allocs:bytes")}
 }
 
-// ProcessorTime is that of this process so far.
+// ProcessorTime returns the processor time of this process so far.
 func ProcessorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var spent syscall.Rusage
@@ -89,7 +90,7 @@ func ProcessorTime(b *testing.B) time.Duration {
 	return time.Duration(spent.Utime.Nano() + spent.Stime.Nano())
 }
 
-// reading is a number that the runtime keeps.
+// reading returns a metric of the Go runtime.
 func reading(name string) uint64 {
 	samples := []metrics.Sample{{Name: name}}
 	metrics.Read(samples)

@@ -1,12 +1,11 @@
-// Package servertest runs the real server for tests: in this process, on a free
+// Package servertest runs the real server for tests, in the process of the test and on a free
 // port of the loopback interface.
 //
 //	server := servertest.Start(t, apiserver.Config{})
 //	client := server.Client(t)
 //
-// A server ends before the test that started it does, so that its end is part of
-// the test; one that does not end cleanly fails the test. What it logs is
-// dropped.
+// A server stops before its test ends. If it does not stop cleanly, the test fails. The logs of
+// the server are dropped.
 package servertest
 
 import (
@@ -28,19 +27,19 @@ import (
 	"holdfast.dev/holdfast/apiserver"
 )
 
-// patience is far above what anything waited for takes, so that only what hangs
-// meets it, on a busy machine too.
+// patience is how long tests wait for something. It is so long that only a test that hangs
+// reaches it, also on a busy machine.
 const patience = 2 * time.Minute
 
-// Quiet keeps what the libraries log out of the output of tests, once for the
-// process: klog's own settings are not safe to change while something logs. Launch
-// does it; a test without a server in its process calls it before anything runs.
+// Quiet drops the logs of the libraries, for the whole process. Launch calls it. A test without
+// a server in its process calls it first of all, because klog cannot be configured safely while
+// other goroutines log.
 func Quiet() { quiet() }
 
 var quiet = sync.OnceFunc(func() {
 	flags := flag.NewFlagSet("logging", flag.PanicOnError)
 	klog.InitFlags(flags)
-	// Errors go to stderr besides, up to this threshold.
+	// klog writes messages of this severity and above to stderr as well.
 	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
 		if err := flags.Set(name, value); err != nil {
 			panic(err)
@@ -59,8 +58,8 @@ type Server struct {
 	err    error
 }
 
-// Start runs a server, waits until it is ready, and ends it when the test ends.
-// Without a data directory it gets a temporary one.
+// Start runs a server, waits until it is ready, and stops it when the test ends. Without a data
+// directory in the config it uses a temporary one.
 func Start(t testing.TB, config apiserver.Config) *Server {
 	t.Helper()
 	if config.DataDir == "" {
@@ -78,8 +77,8 @@ func Start(t testing.TB, config apiserver.Config) *Server {
 	return server
 }
 
-// Launch runs a server and waits until it is ready. It is for a server that
-// several tests share; whoever launches it stops it.
+// Launch runs a server and waits until it is ready. It is for a server that several tests
+// share. The caller stops it.
 func Launch(config apiserver.Config) (*Server, error) {
 	quiet()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -103,8 +102,8 @@ func Launch(config apiserver.Config) (*Server, error) {
 	}
 }
 
-// Main runs the tests of a package on one server that they share. open gets the
-// administrator's way in before the first of them.
+// Main runs the tests of a package on one server that they share. It calls open with the
+// client config of the administrator before the first test.
 func Main(m *testing.M, open func(*rest.Config) error) int {
 	code, err := runShared(m, open)
 	if err != nil {
@@ -135,7 +134,7 @@ func runShared(m *testing.M, open func(*rest.Config) error) (int, error) {
 	return code, server.Stop()
 }
 
-// Stop ends the server and tells how it ended. A second call says the same.
+// Stop stops the server and returns its error. A second call returns the same.
 func (s *Server) Stop() error {
 	s.once.Do(func() {
 		s.cancel()
@@ -144,14 +143,14 @@ func (s *Server) Stop() error {
 	return s.err
 }
 
-// Config is the way in for the administrator, without client-side rate limits.
+// Config returns the client config of the administrator, without client-side rate limits.
 func (s *Server) Config(t testing.TB) *rest.Config {
 	t.Helper()
 	return Config(t, s.Kubeconfig())
 }
 
-// As is the way in for the administrator who speaks for somebody else. The
-// groups are all that the person is in, but for system:authenticated.
+// As returns the client config of the administrator, impersonating a user. The user is in the
+// given groups and in system:authenticated.
 func (s *Server) As(t testing.TB, user string, groups ...string) *rest.Config {
 	t.Helper()
 	config := s.Config(t)
@@ -159,13 +158,13 @@ func (s *Server) As(t testing.TB, user string, groups ...string) *rest.Config {
 	return config
 }
 
-// Client is a typed client of the administrator.
+// Client returns a typed client of the administrator.
 func (s *Server) Client(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	return kubernetes.NewForConfigOrDie(s.Config(t))
 }
 
-// Config is what a kubeconfig says, without client-side rate limits.
+// Config returns the client config of a kubeconfig file, without client-side rate limits.
 func Config(t testing.TB, kubeconfig string) *rest.Config {
 	t.Helper()
 	config, err := administrator(kubeconfig)
@@ -184,7 +183,8 @@ func administrator(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Eventually waits until something holds and fails the test if it never does.
+// Eventually waits until holds returns true. It fails the test if this takes too long; what
+// says in the message what the test waited for.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
