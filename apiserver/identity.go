@@ -23,6 +23,7 @@ func identify(b base, stored storageStage) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
+	applyFairness(b.generic, clients)
 	tokens, err := newTokens(b, clients)
 	if err != nil {
 		return identity{}, err

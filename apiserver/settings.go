@@ -12,10 +12,12 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/apiserver/fairness"
 	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/native"
 )
@@ -32,6 +34,17 @@ func applySettings(b base) error {
 	applyOpenAPI(b.generic)
 	applyHealth(b.generic, b.client)
 	return applyDefinitionFilter(b.generic, b.codecs)
+}
+
+// applyFairness limits concurrent requests by priority levels, and receives the bodies of
+// requests before they count.
+func applyFairness(config *genericapiserver.Config, clients *clients) {
+	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
+	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.informers, clients.kube.FlowcontrolV1(), seats))
+	build := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return fairness.WithBodies(build(next, c), c.MaxRequestBodyBytes)
+	}
 }
 
 // applyDefinitionFilter puts the filter of requests with definitions around the

@@ -35,7 +35,7 @@ func openStorage(ctx context.Context, b base) (storageStage, error) {
 	usage := &node.Index{}
 	selected, observers := builtin.NewSelection(usage)
 	b.generic.RESTOptionsGetter = storage.Options{
-		Client: b.client, Scheme: b.scheme, Codecs: b.codecs, Transformers: transformers, Observers: observers,
+		Client: b.client, Scheme: b.scheme, Codecs: b.codecs, Transformers: transformers, Observers: observers, Counts: b.generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected}, nil

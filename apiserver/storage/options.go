@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
+	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	Transformers value.ResourceTransformers
 	// Observers see all changes of a resource.
 	Observers map[schema.GroupResource]Observer
+	// Counts records the number of stored objects; priority and fairness estimates the
+	// cost of lists from it.
+	Counts fcrequest.StorageObjectCountTracker
 	// JSON lists the resources whose Go types have no protobuf. They are stored as
 	// JSON, under a key that names their API group.
 	JSON []schema.GroupResource
@@ -52,6 +56,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	options.DeleteCollectionWorkers = 1
 	options.EnableGarbageCollection = true
 	options.CountMetricPollPeriod = time.Minute
+	options.StorageObjectCountTracker = o.Counts
 	if _, ok := example.(runtime.Unstructured); ok {
 		options.ResourcePrefix = resource.Group + "/" + resource.Resource
 		return options, nil

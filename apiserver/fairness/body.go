@@ -1,0 +1,101 @@
+package fairness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// bodyTimeout is the time in which the body of a request must arrive.
+const bodyTimeout = 10 * time.Second
+
+type bodyKey struct{}
+
+// WithBodies lets the server receive the body of a request before the request takes a
+// seat in its priority level. It goes around the whole chain of handlers, and needs the
+// FlowControl of NewFlowControl inside of it. Bodies longer than limit are received up to
+// limit; the handlers refuse them.
+func WithBodies(next http.Handler, limit int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 || req.Header.Get("Upgrade") != "" {
+			next.ServeHTTP(w, req)
+			return
+		}
+		b := &body{client: req.Body, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: bodyTimeout}
+		req = req.WithContext(context.WithValue(req.Context(), bodyKey{}, b))
+		req.Body = b
+		next.ServeHTTP(w, req)
+	})
+}
+
+// bodyOf returns the body that WithBodies put into the context of a request, or nil.
+func bodyOf(ctx context.Context) *body {
+	b, _ := ctx.Value(bodyKey{}).(*body)
+	return b
+}
+
+// body is the body of a request. Before receive it reads from the client; after that it
+// reads from memory.
+type body struct {
+	client   io.ReadCloser
+	deadline func(time.Time) error
+	limit    int64
+	timeout  time.Duration
+
+	received *bytes.Reader
+	// err ends the body: io.EOF, or the reason that the rest did not arrive.
+	err error
+}
+
+// receive reads the body into memory. An error is returned by Read, to the handler.
+func (b *body) receive() {
+	// Connections that know no deadlines, as those of tests, keep the timeout of the
+	// request.
+	limited := b.deadline(time.Now().Add(b.timeout)) == nil
+	data, err := io.ReadAll(io.LimitReader(b.client, b.limit+1))
+	if limited && !errors.Is(err, os.ErrDeadlineExceeded) {
+		// After the deadline the server would take the connection for closed.
+		_ = b.deadline(time.Time{})
+	}
+	b.received = bytes.NewReader(data)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.err = tooSlow(b.timeout)
+	case err != nil:
+		b.err = err
+	case int64(len(data)) <= b.limit:
+		b.err = io.EOF
+	}
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.received != nil {
+		if n, err := b.received.Read(p); err == nil {
+			return n, nil
+		}
+		if b.err != nil {
+			return 0, b.err
+		}
+	}
+	return b.client.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error { return b.client.Close() }
+
+// tooSlow is the answer to a request whose body did not arrive in time.
+func tooSlow(timeout time.Duration) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusRequestTimeout, Reason: metav1.StatusReasonTimeout,
+		Message: fmt.Sprintf("the body of the request did not arrive within %s", timeout),
+	}}
+}

@@ -1,0 +1,20 @@
+package fairness_test
+
+import (
+	"os"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// administrator is the way in to the server that the tests of this package share.
+var administrator *rest.Config
+
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(m, func(config *rest.Config) error {
+		administrator = config
+		return nil
+	}))
+}
