@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,11 +13,13 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/access/certificate"
 	"holdfast.dev/holdfast/access/policy"
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
+	"holdfast.dev/holdfast/apiserver/fairness"
 )
 
 const readyPoll = 10 * time.Millisecond
@@ -55,7 +58,7 @@ func addHooks(b base, who identity, owned ownershipStage, served resourcesStage)
 }
 
 // bootstrap creates the objects that clients expect and closes done, then starts the
-// controllers that every server runs.
+// controllers that every server runs. A refused write does not end the start.
 func bootstrap(b base, who identity, h *hooks, done chan<- struct{}) error {
 	clients := who.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
@@ -77,26 +80,44 @@ func bootstrap(b base, who identity, h *hooks, done chan<- struct{}) error {
 	}); err != nil {
 		return err
 	}
+	levels, err := fairness.New(clients.kube.FlowcontrolV1(), clients.informers.Flowcontrol().V1())
+	if err != nil {
+		return err
+	}
 	return h.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
-		if err := createNamespaces(hook, clients.kube); err != nil {
-			return err
-		}
-		if err := publish(hook, publisher); err != nil {
-			return err
-		}
-		if err := policy.Reconcile(hook, clients.kube.RbacV1()); err != nil {
-			return fmt.Errorf("roles that clients expect: %w", err)
-		}
+		complete := attemptAll(hook,
+			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.kube) }},
+			attempt{"priority levels and flow schemas", levels.Create},
+			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
+			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1()) }},
+		)
 		// Every server runs these controllers: they write only what differs, and a server
 		// that waits for a lease would leave a new role empty meanwhile.
 		go aggregation.Run(hook)
 		go signer.Run(hook)
 		go publisher.Run(hook)
+		go levels.Run(hook)
 		close(done)
-		return wait.PollUntilContextCancel(hook, readyPoll, true, func(context.Context) (bool, error) {
-			return who.roles.HasSynced() && rolesCollected(clients), nil
-		})
+		return waitForRoles(hook, who, complete)
 	})
+}
+
+// waitForRoles waits until the authorizer knows the stored roles, and the aggregated roles
+// have their rules. If the roles could not be written, or the rules are not there in time,
+// it logs that and waits no longer.
+func waitForRoles(ctx context.Context, who identity, written bool) error {
+	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return who.roles.HasSynced(), nil })
+	if err != nil || !written {
+		return err
+	}
+	err = wait.PollUntilContextTimeout(ctx, readyPoll, startTimeout, true, func(context.Context) (bool, error) {
+		return rolesCollected(who.clients), nil
+	})
+	if err != nil && ctx.Err() == nil {
+		klog.ErrorS(err, "the cluster roles admin, edit and view have no rules yet", "start", "cluster roles")
+		return nil
+	}
+	return err
 }
 
 // rolesCollected says whether the aggregated roles that people are bound to have their
@@ -119,14 +140,19 @@ func publish(ctx context.Context, publisher *advertise.Publisher) error {
 	return retry.OnError(retry.DefaultBackoff, raced, func() error { return publisher.Publish(ctx) })
 }
 
-// createNamespaces creates the namespaces that clients expect. Two servers on
-// one etcd may do it at the same time.
+// createNamespaces creates the namespaces that clients expect and that do not exist. Two
+// servers on one etcd may do it at the same time.
 func createNamespaces(ctx context.Context, client kubernetes.Interface) error {
+	var failed []error
 	for _, name := range systemNamespaces {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create namespace %s: %w", name, err)
+		_, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			_, err = client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			failed = append(failed, fmt.Errorf("create namespace %s: %w", name, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }

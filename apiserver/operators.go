@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/controller"
 	"holdfast.dev/holdfast/operator/enforcement"
@@ -38,28 +40,39 @@ func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interf
 
 // addOperatorKinds creates the definitions of the kinds of operator packages, and
 // closes served when the server serves them. Every server does it when it starts: it
-// writes only what differs.
+// writes only what differs. A refused write does not end the start.
 func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}) error {
+	texts, err := api.CustomResourceDefinitions()
+	if err != nil {
+		return err
+	}
 	return h.onStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
-		texts, err := api.CustomResourceDefinitions()
-		if err != nil {
-			return err
-		}
-		for _, text := range texts {
-			if err := defineKind(hook, client, text); err != nil {
-				return err
-			}
-		}
-		defer close(served)
-		return wait.PollUntilContextCancel(hook, readyPoll, true, func(ctx context.Context) (bool, error) {
-			for _, resource := range []string{"operators", "operatorversions", "instances"} {
-				_, err := client.Resource(api.GroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{Limit: 1})
-				if err != nil {
-					return false, nil //nolint:nilerr // it is not served yet
+		attemptAll(hook, attempt{"definitions of operator packages", func(ctx context.Context) error {
+			for _, text := range texts {
+				if err := defineKind(ctx, client, text); err != nil {
+					return err
 				}
 			}
-			return true, nil
-		})
+			if err := waitForOperatorKinds(ctx, client); err != nil {
+				return fmt.Errorf("wait until the kinds are served: %w", err)
+			}
+			close(served)
+			return nil
+		}})
+		return nil
+	})
+}
+
+// waitForOperatorKinds waits until the server serves the kinds of operator packages.
+func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
+	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		for _, resource := range []string{"operators", "operatorversions", "instances"} {
+			_, err := client.Resource(api.GroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{Limit: 1})
+			if err != nil {
+				return false, nil //nolint:nilerr // it is not served yet
+			}
+		}
+		return true, nil
 	})
 }
 
@@ -76,7 +89,7 @@ func runOperators(ctx context.Context, loopback *restclient.Config, kinds <-chan
 	}
 }
 
-// defineKind creates a definition, or updates the spec of the one that is stored.
+// defineKind creates a definition, or updates the one that is stored if its spec differs.
 func defineKind(ctx context.Context, client dynamic.Interface, text []byte) error {
 	wanted := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(text, &wanted.Object); err != nil {
@@ -95,12 +108,34 @@ func defineKind(ctx context.Context, client dynamic.Interface, text []byte) erro
 		if err != nil {
 			return err
 		}
-		existing.Object["spec"] = wanted.DeepCopy().Object["spec"]
-		_, err = resource.Update(ctx, existing, metav1.UpdateOptions{})
+		updated := existing.DeepCopy()
+		updated.Object["spec"] = wanted.DeepCopy().Object["spec"]
+		if same, err := sameDefinition(existing, updated); err != nil || same {
+			return err
+		}
+		_, err = resource.Update(ctx, updated, metav1.UpdateOptions{})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("definition %s: %w", wanted.GetName(), err)
 	}
 	return nil
+}
+
+// sameDefinition reports whether the server would store updated with the spec that
+// existing has.
+func sameDefinition(existing, updated *unstructured.Unstructured) (bool, error) {
+	var have, want definition.CustomResourceDefinition
+	for obj, crd := range map[*unstructured.Unstructured]*definition.CustomResourceDefinition{existing: &have, updated: &want} {
+		text, err := json.Marshal(obj)
+		if err != nil {
+			return false, err
+		}
+		if err := json.Unmarshal(text, crd); err != nil {
+			return false, err
+		}
+		definition.SetDefaults(crd)
+	}
+	definition.Write{APIVersion: definition.V1, Old: &have}.Prepare(&want)
+	return want.Generation == have.Generation, nil
 }
