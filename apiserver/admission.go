@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strings"
 
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
@@ -19,7 +20,12 @@ import (
 	"holdfast.dev/holdfast/access/serviceaccount"
 	"holdfast.dev/holdfast/lifecycle/limit"
 	"holdfast.dev/holdfast/lifecycle/quota"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
+
+// roleEscalation is the plugin that keeps users from granting rights that they do not
+// have.
+const roleEscalation = "RoleEscalation"
 
 // applyAdmission is the stage of admission, with the check of field ownership around
 // it. The order of the plugins is that of Kubernetes.
@@ -43,7 +49,7 @@ func applyPlugins(b base, who identity) error {
 	add(chain, "ServiceAccount", serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), clients.kube.CoreV1()))
 	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
 	add(chain, "CertificateSigning", certificate.NewAdmission(config.Authorization.Authorizer))
-	add(chain, "RoleEscalation", rbac.NewEscalation(who.roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
+	add(chain, roleEscalation, rbac.NewEscalation(who.roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
 	if !b.config.WithoutOperators {
 		addOperatorAdmission(chain, clients.dynamic)
 	}
@@ -52,12 +58,42 @@ func applyPlugins(b base, who identity) error {
 	// that may refuse the object.
 	addLast(chain, "ResourceQuota", quota.NewAdmission(core.ResourceQuotas(), clients.kube.CoreV1()))
 
+	if err := selectPlugins(chain, b.config.EnableAdmission, b.config.DisableAdmission); err != nil {
+		return err
+	}
 	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
 	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,
 		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
 		webhookinit.NewPluginInitializer(authInfo, serviceResolver{})); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
+	return nil
+}
+
+// fixedPlugins hold rules that Kubernetes has in its registries, where no flag turns them
+// off.
+var fixedPlugins = []string{roleEscalation, enforcement.Name}
+
+// selectPlugins turns plugins on and off by name. It refuses names that the server does
+// not have: an administrator who enables a plugin relies on it.
+func selectPlugins(chain *options.AdmissionOptions, enable, disable []string) error {
+	var known []string
+	for _, name := range chain.RecommendedPluginOrder {
+		if !slices.Contains(fixedPlugins, name) {
+			known = append(known, name)
+		}
+	}
+	for flag, names := range map[string][]string{"enable-admission-plugins": enable, "disable-admission-plugins": disable} {
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("--%s: no plugin %q here: there are %s", flag, name, strings.Join(known, ", "))
+			}
+			if slices.Contains(enable, name) && slices.Contains(disable, name) {
+				return fmt.Errorf("--%s: %q is both enabled and disabled", flag, name)
+			}
+		}
+	}
+	chain.EnablePlugins, chain.DisablePlugins = enable, disable
 	return nil
 }
 

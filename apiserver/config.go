@@ -58,6 +58,9 @@ type Config struct {
 	// WithoutOperators leaves operator packages to others: their kinds, their
 	// admission and their controller are not part of the server.
 	WithoutOperators bool
+	// EnableAdmission and DisableAdmission turn admission plugins on and off, by the names
+	// that they have in Kubernetes.
+	EnableAdmission, DisableAdmission []string
 	// Etcd is the cluster to store objects in; without servers, an etcd member
 	// inside this process is used.
 	Etcd etcd.Cluster

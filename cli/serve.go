@@ -86,6 +86,10 @@ func newServeCommand() *cobra.Command {
 	flags.StringVar(&config.Audit.PolicyFile, "audit-policy-file", "", "file with the policy of what is logged of requests")
 	flags.StringVar(&config.Audit.LogPath, "audit-log-path", "-", "file the audit log goes to; - is stdout")
 	flags.StringVar(&authorization, "authorization-mode", "RBAC", "how requests are authorized; RBAC is the one there is")
+	flags.StringSliceVar(&config.EnableAdmission, "enable-admission-plugins", nil, "admission plugins to turn on, by Kubernetes' "+
+		"names, comma separated; all that exist here are on by default")
+	flags.StringSliceVar(&config.DisableAdmission, "disable-admission-plugins", nil, "admission plugins to turn off, by Kubernetes' "+
+		"names, comma separated")
 	flags.IntVar(&config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource "+
 		"forbids: 400, or 422 for tools that recreate an object on Invalid")
 	flags.StringVar(&config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: enforce-edit (a "+
