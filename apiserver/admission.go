@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/apiserver/pkg/util/webhook"
 
 	"holdfast.dev/holdfast/access/certificate"
 	"holdfast.dev/holdfast/access/node"
@@ -61,10 +59,9 @@ func applyPlugins(b base, who identity) error {
 	if err := selectPlugins(chain, b.config.EnableAdmission, b.config.DisableAdmission); err != nil {
 		return err
 	}
-	authInfo := webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, nil)
 	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,
 		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
-		webhookinit.NewPluginInitializer(authInfo, serviceResolver{})); err != nil {
+		webhookinit.NewPluginInitializer(webhookAuthentication, serviceResolver{})); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
 	return nil
@@ -109,13 +106,4 @@ func add(chain *options.AdmissionOptions, name string, plugin admission.Interfac
 func addLast(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
 	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
 	chain.RecommendedPluginOrder = append(chain.RecommendedPluginOrder, name)
-}
-
-// serviceResolver resolves the Service of a webhook to its DNS name, since the server
-// runs no cluster network.
-type serviceResolver struct{}
-
-// ResolveEndpoint implements webhook.ServiceResolver.
-func (serviceResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	return &url.URL{Scheme: "https", Host: fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)}, nil
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/builder3"
 
 	"holdfast.dev/holdfast/apiserver/custom"
@@ -36,7 +35,7 @@ func (i installer) newCustomResources(
 		Admission:          i.generic.AdmissionControl,
 		Authorizer:         i.generic.Authorization.Authorizer,
 		Services:           serviceResolver{},
-		WebhookAuth:        webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, i.generic.LoopbackClientConfig, nil),
+		WebhookAuth:        webhookAuthentication,
 		Models:             models,
 		Groups:             i.server.DiscoveryGroupManager,
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,

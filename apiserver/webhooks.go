@@ -1,0 +1,25 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/url"
+
+	"k8s.io/apiserver/pkg/util/webhook"
+)
+
+// webhookAuthentication gives calls of admission and conversion webhooks no credential of
+// this server. Upstream sends the server's own credential to the Service
+// kubernetes.default.svc, under whatever address that name resolves to, so the author of a
+// webhook could read it.
+func webhookAuthentication(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+	return delegate
+}
+
+// serviceResolver resolves the Service of a webhook to its DNS name, since the server
+// runs no cluster network.
+type serviceResolver struct{}
+
+// ResolveEndpoint implements webhook.ServiceResolver.
+func (serviceResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	return &url.URL{Scheme: "https", Host: fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)}, nil
+}
