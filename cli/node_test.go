@@ -18,22 +18,29 @@ import (
 	"holdfast.dev/holdfast/cli"
 )
 
+// nodeKubeconfig requests the kubeconfig of a node from a server and returns the path of its
+// file.
+func nodeKubeconfig(t *testing.T, server *servertest.Server, node string) string {
+	t.Helper()
+	text, err := run(t.Context(), "kubeconfig", "--node", node, "--kubeconfig", server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "node.kubeconfig")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // TestNode gets a credential, runs the agent with it, and prints its status after agent and
 // server have stopped.
 func TestNode(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	client := server.Client(t)
-	dir := t.TempDir()
-	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
-	credential, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kubeconfig, []byte(credential), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig, root := nodeKubeconfig(t, server, "host-1"), filepath.Join(t.TempDir(), "root")
 	immutable := true
-	_, err = client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+	_, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "app"}, Immutable: &immutable, Data: map[string]string{"app.conf": "one"},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -95,15 +102,7 @@ func TestNode(t *testing.T) {
 // its credential is that of another node or of a user.
 func TestNodeWrongCredential(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
-	dir := t.TempDir()
-	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
-	credential, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kubeconfig, []byte(credential), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig, root := nodeKubeconfig(t, server, "host-1"), filepath.Join(t.TempDir(), "root")
 	for file, want := range map[string]string{
 		kubeconfig: `node: the credential is that of node host-1, and this is the agent of node host-2: ` +
 			`give --name host-1, or get another with "holdfast kubeconfig --node host-2"`,
@@ -124,18 +123,10 @@ func TestNodeWrongCredential(t *testing.T) {
 // certificate of the other agent is not replaced.
 func TestNodeRootInUse(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
-	dir := t.TempDir()
-	root := filepath.Join(dir, "root")
+	root := filepath.Join(t.TempDir(), "root")
 	args := func(name string) []string {
 		t.Helper()
-		credential, err := run(t.Context(), "kubeconfig", "--node", name, "--kubeconfig", server.Kubeconfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(credential), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := nodeKubeconfig(t, server, name)
 		return []string{"node", "--name", name, "--kubeconfig", file, "--root", root, "--metrics-address", ""}
 	}
 	first, second := args("host-1"), args("host-2")
@@ -177,16 +168,9 @@ func TestNodeRootInUse(t *testing.T) {
 // TestNodeServerAway checks that the agent prints one line when the server is unreachable and
 // one when it is back.
 func TestNodeServerAway(t *testing.T) {
-	dir, data := t.TempDir(), t.TempDir()
+	data := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: data})
-	kubeconfig, root := filepath.Join(dir, "node.kubeconfig"), filepath.Join(dir, "root")
-	credential, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kubeconfig, []byte(credential), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig, root := nodeKubeconfig(t, server, "host-1"), filepath.Join(t.TempDir(), "root")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	printed, ended := make(lines, 100), make(chan error, 1)

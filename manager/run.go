@@ -45,7 +45,7 @@ type Config struct {
 	// certificate in the Secret is used.
 	CertFile, KeyFile string
 	// Unattended is for a cluster without workload controllers. Plans then do not wait for
-	// objects whose status no controller has set.
+	// objects without a status set by a controller.
 	Unattended bool
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the
 	// host and a random suffix.

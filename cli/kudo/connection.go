@@ -108,7 +108,8 @@ func (c *connection) withServer(run func(cmd *cobra.Command, s *server, args []s
 	}
 }
 
-// withInstance returns the function of a command whose first argument is an Instance.
+// withInstance returns the function of a command that has the name of an Instance as its first
+// argument.
 func (c *connection) withInstance(run func(cmd *cobra.Command, s *server, instance *api.Instance) error) runFunc {
 	return c.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 		instance, err := s.instance(cmd.Context(), args[0])

@@ -119,8 +119,9 @@ func testRequestLost(t *testing.T, c cluster) {
 	}
 }
 
-// testEditorInstalls checks that a user with the role edit, who may not write OperatorVersions,
-// can install one that exists. For any other the install fails and nothing stays.
+// testEditorInstalls checks that a user with the role edit, which does not allow writing
+// OperatorVersions, can install one that exists. For any other the install fails, and nothing
+// stays on the server.
 func testEditorInstalls(t *testing.T, c cluster) {
 	_, err := c.client.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "eve"},

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// hang writes a package whose plans hang and cleanup never end, and returns its path.
+// hang writes a package and returns its path. The plans hang and cleanup never end.
 func hang(t *testing.T) string {
 	t.Helper()
 	const phases = "{phases: [{name: main, steps: [{name: only, tasks: [TASK]}]}]}"

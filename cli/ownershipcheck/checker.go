@@ -28,9 +28,9 @@ type Checker struct {
 	cache *ownership.Cache
 
 	mu sync.Mutex
-	// judges tells, by host, whether a server checks ownership itself. A host that has
+	// checks tells, by host, whether a server checks ownership itself. A host that has
 	// not answered yet is absent.
-	judges map[string]bool
+	checks map[string]bool
 	// deleted holds objects that the command deleted and may create again, by path.
 	deleted map[string]map[string]any
 }
@@ -42,7 +42,7 @@ func New() *Checker {
 			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 		},
 		types: NewTypes(), cache: ownership.NewCache(cacheBytes),
-		judges: map[string]bool{}, deleted: map[string]map[string]any{},
+		checks: map[string]bool{}, deleted: map[string]map[string]any{},
 	}
 }
 
@@ -78,7 +78,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Header.Set(server.ForceHeader, "true")
 	}
-	if t.serverJudges(req) {
+	if t.serverChecks(req) {
 		return t.send(req)
 	}
 	if query := req.URL.Query(); isEdit(req) && query.Get("fieldManager") == ownership.ForceManager {
@@ -122,22 +122,22 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	}
 	// An error response without the header proves nothing: the server may have refused the
 	// request before the part that sets the header.
-	if judges := resp.Header.Get(server.Header) != ""; judges || resp.StatusCode < http.StatusBadRequest {
+	if checks := resp.Header.Get(server.Header) != ""; checks || resp.StatusCode < http.StatusBadRequest {
 		t.mu.Lock()
-		t.judges[req.URL.Host] = judges
+		t.checks[req.URL.Host] = checks
 		t.mu.Unlock()
 	}
 	return resp, nil
 }
 
-// serverJudges reports whether the server checks ownership itself. If no response of the
+// serverChecks reports whether the server checks ownership itself. If no response of the
 // server is known yet, it requests /version.
-func (t *transport) serverJudges(req *http.Request) bool {
+func (t *transport) serverChecks(req *http.Request) bool {
 	t.mu.Lock()
-	judges, known := t.judges[req.URL.Host]
+	checks, known := t.checks[req.URL.Host]
 	t.mu.Unlock()
 	if known {
-		return judges
+		return checks
 	}
 	ask, err := newGet(req, t.serverURL(req, "/version"))
 	if err != nil {

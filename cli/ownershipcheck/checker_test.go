@@ -66,15 +66,15 @@ func TestAnnotations(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			name := strings.ReplaceAll(strings.ToLower(title), " ", "-")
 			applied(t, server, name, test.applied)
-			p := newClient(t, server, "holdfast patch")
-			if err := p.patch(t, name, `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+			c := newClient(t, server, "holdfast patch")
+			if err := c.patch(t, name, `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 				t.Fatal(err)
 			}
-			warnings := p.warnings()
+			warnings := c.warnings()
 			if test.want == "" && warnings != nil || test.want != "" && (len(warnings) != 1 || !strings.HasPrefix(warnings[0], test.want)) {
 				t.Errorf("warnings %q, want %q", warnings, test.want)
 			}
-			got, err := p.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+			got, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil || got.Data["a"] != "2" {
 				t.Errorf("stored %v, %v", got.Data, err)
 			}
@@ -86,17 +86,17 @@ func TestAnnotations(t *testing.T) {
 func TestMegabytes(t *testing.T) {
 	server := uncheckedServer(t)
 	applied(t, server, "big", config)
-	p := newClient(t, server, "holdfast patch")
-	if err := p.patch(t, "big", fmt.Sprintf(`{"data":{"big":%q}}`, strings.Repeat("x", 1<<20-100)), "kubectl-patch"); err != nil {
+	c := newClient(t, server, "holdfast patch")
+	if err := c.patch(t, "big", fmt.Sprintf(`{"data":{"big":%q}}`, strings.Repeat("x", 1<<20-100)), "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
-	if warnings := p.warnings(); warnings != nil {
+	if warnings := c.warnings(); warnings != nil {
 		t.Errorf("%d warnings about a field that is not owned", len(warnings))
 	}
-	if err := p.patch(t, "big", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+	if err := c.patch(t, "big", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{overwrites("holdfast patch", "big", `"1"`, `"2"`)}, p.warnings()); diff != "" {
+	if diff := cmp.Diff([]string{overwrites("holdfast patch", "big", `"1"`, `"2"`)}, c.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -150,18 +150,18 @@ func TestEdit(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	server := uncheckedServer(t)
 	applied(t, server, "settings", config)
-	p := newClient(t, server, "holdfast patch")
+	c := newClient(t, server, "holdfast patch")
 	for name, body := range map[string]string{
 		"invalid": `{"data":{"a":"2","bad key":"x"}}`, "conflict": `{"metadata":{"resourceVersion":"1"},"data":{"a":"2"}}`, "not JSON": `{`,
 	} {
-		if err := p.patch(t, "settings", body, "kubectl-patch"); err == nil {
+		if err := c.patch(t, "settings", body, "kubectl-patch"); err == nil {
 			t.Errorf("%s: stored", name)
 		}
 	}
-	if err := p.patch(t, "missing", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsNotFound(err) {
+	if err := c.patch(t, "missing", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsNotFound(err) {
 		t.Errorf("a missing object: %v", err)
 	}
-	if warnings := p.warnings(); warnings != nil {
+	if warnings := c.warnings(); warnings != nil {
 		t.Errorf("warnings %q", warnings)
 	}
 }
@@ -171,18 +171,18 @@ func TestRefusals(t *testing.T) {
 func TestServerThatChecks(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{}).Config(t)
 	applied(t, server, "settings", config)
-	p := newClient(t, server, "holdfast patch")
+	c := newClient(t, server, "holdfast patch")
 	for i := range 2 {
-		if err := p.patch(t, "settings", fmt.Sprintf(`{"data":{"a":"%d"}}`, i+2), "kubectl-patch"); err != nil {
+		if err := c.patch(t, "settings", fmt.Sprintf(`{"data":{"a":"%d"}}`, i+2), "kubectl-patch"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{overwrites("holdfast patch", "settings", `"1"`, `"2"`), overwrites("holdfast patch", "settings", `"2"`, `"3"`)}
-	if diff := cmp.Diff(want, p.warnings()); diff != "" {
+	if diff := cmp.Diff(want, c.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	const path = "PATCH /api/v1/namespaces/default/configmaps/settings?fieldManager=kubectl-patch"
-	if diff := cmp.Diff([]string{"GET /version", path, path}, p.requests()); diff != "" {
+	if diff := cmp.Diff([]string{"GET /version", path, path}, c.requests()); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 }
@@ -194,19 +194,19 @@ func TestServerThatRefuses(t *testing.T) {
 	applied(t, s.Config(t), "settings", config)
 	reader := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}
 	grant(t, s.Client(t), "reads", reader, "get")
-	p := newClient(t, s.As(t, "reader"), "holdfast patch")
+	c := newClient(t, s.As(t, "reader"), "holdfast patch")
 	servertest.Eventually(t, "the reader may read", func() bool {
-		_, err := p.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
+		_, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
 		return err == nil
 	})
-	if err := p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsForbidden(err) {
+	if err := c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsForbidden(err) {
 		t.Fatalf("a write that is not allowed: %v", err)
 	}
 	grant(t, s.Client(t), "writes", reader, "patch")
 	servertest.Eventually(t, "the write is allowed", func() bool {
-		return p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
+		return c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
-	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, p.warnings()); diff != "" {
+	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, c.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -227,31 +227,31 @@ func TestTokens(t *testing.T) {
 	}
 	robot := rest.AnonymousClientConfig(s.Config(t))
 	robot.BearerToken = token.Status.Token
-	p := newClient(t, robot, "holdfast patch")
+	c := newClient(t, robot, "holdfast patch")
 	servertest.Eventually(t, "the rights of the robot", func() bool {
-		_, err := p.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
+		_, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
 		return err == nil
 	})
-	if err := p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+	if err := c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, p.warnings()); diff != "" {
+	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, c.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
-// TestUnreadable checks that a user who may write an object but not read it can write it,
-// with a warning that it was not checked.
+// TestUnreadable checks that a user with the right to write an object but not to read it can
+// write it, with a warning that it was not checked.
 func TestUnreadable(t *testing.T) {
 	s := servertest.Start(t, apiserver.Config{Ownership: "off"})
 	applied(t, s.Config(t), "settings", config)
 	blind := s.As(t, "blind")
 	grant(t, s.Client(t), "patches", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "blind"}, "patch")
-	p := newClient(t, blind, "holdfast patch")
+	c := newClient(t, blind, "holdfast patch")
 	servertest.Eventually(t, "the write is allowed", func() bool {
-		return p.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
+		return c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
-	wantWarning(t, p, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `)
+	wantWarning(t, c, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `)
 	got, err := s.Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
 	if err != nil || got.Data["a"] != "2" {
 		t.Errorf("stored %v, %v", got.Data, err)
@@ -259,9 +259,9 @@ func TestUnreadable(t *testing.T) {
 }
 
 // wantWarning fails the test unless the client got exactly one warning, with this beginning.
-func wantWarning(t *testing.T, p *client, want string) {
+func wantWarning(t *testing.T, c *client, want string) {
 	t.Helper()
-	if warnings := p.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], want) {
+	if warnings := c.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], want) {
 		t.Errorf("warnings %q, want %q", warnings, want)
 	}
 }
@@ -287,11 +287,11 @@ func TestDryRunRefused(t *testing.T) {
 	})
 	const want = `ownership not checked: the server does not try the write: admission webhook "w" does not support dry run `
 	for _, command := range []string{"holdfast patch", "holdfast edit", "holdfast apply"} {
-		p := newClient(t, server, command)
-		if err := p.patch(t, "settings", fmt.Sprintf(`{"data":{"a":%q}}`, command), "kubectl-patch"); err != nil {
+		c := newClient(t, server, command)
+		if err := c.patch(t, "settings", fmt.Sprintf(`{"data":{"a":%q}}`, command), "kubectl-patch"); err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
-		wantWarning(t, p, want)
+		wantWarning(t, c, want)
 	}
 	replace := newClient(t, server, "holdfast replace")
 	empty := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}
@@ -299,11 +299,11 @@ func TestDryRunRefused(t *testing.T) {
 		t.Error(err)
 	}
 	wantWarning(t, replace, want)
-	p := newClient(t, server, "holdfast patch")
-	if err := p.patch(t, "free", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
+	c := newClient(t, server, "holdfast patch")
+	if err := c.patch(t, "free", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Error(err)
 	}
-	if err := p.patch(t, "free", `{"data":{"bad key":"2"}}`, "kubectl-patch"); err == nil {
+	if err := c.patch(t, "free", `{"data":{"bad key":"2"}}`, "kubectl-patch"); err == nil {
 		t.Error("an invalid object was stored")
 	}
 	// Server-side apply of a missing object creates it.
@@ -312,7 +312,7 @@ func TestDryRunRefused(t *testing.T) {
 		[]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}}`), metav1.PatchOptions{FieldManager: "kubectl"}); err != nil {
 		t.Error(err)
 	}
-	for name, silent := range map[string]*client{"fields that are not owned": p, "a created object": ssa} {
+	for name, silent := range map[string]*client{"fields that are not owned": c, "a created object": ssa} {
 		if warnings := silent.warnings(); warnings != nil {
 			t.Errorf("%s: warnings %q", name, warnings)
 		}

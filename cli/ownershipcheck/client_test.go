@@ -30,32 +30,32 @@ type client struct {
 	sent []string
 }
 
-// newClient returns a client whose requests come from a command.
+// newClient returns a client that sends its requests in the name of a command.
 func newClient(t testing.TB, config *rest.Config, command string) *client {
 	t.Helper()
-	p := &client{checker: ownershipcheck.New()}
+	c := &client{checker: ownershipcheck.New()}
 	config = rest.CopyConfig(config)
-	config.WarningHandler = p
+	config.WarningHandler = c
 	// Commands use JSON, not protobuf.
 	config.ContentType = "application/json"
 	config.UserAgent = "holdfast/v1 (linux/amd64)"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			p.mu.Lock()
-			p.sent = append(p.sent, req.Method+" "+req.URL.RequestURI())
-			p.mu.Unlock()
+			c.mu.Lock()
+			c.sent = append(c.sent, req.Method+" "+req.URL.RequestURI())
+			c.mu.Unlock()
 			return next.RoundTrip(req)
 		})
 	})
-	p.checker.Wrap(config)
+	c.checker.Wrap(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
 			req.Header.Set("Kubectl-Command", command)
 			return next.RoundTrip(req)
 		})
 	})
-	p.Interface = kubernetes.NewForConfigOrDie(config)
-	return p
+	c.Interface = kubernetes.NewForConfigOrDie(config)
+	return c
 }
 
 // roundTripper is a function as an http.RoundTripper.
@@ -65,35 +65,35 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (p *client) HandleWarningHeader(_ int, _ string, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.received = append(p.received, text)
+func (c *client) HandleWarningHeader(_ int, _ string, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.received = append(c.received, text)
 }
 
 // warnings returns the warnings since the last call.
-func (p *client) warnings() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	received := p.received
-	p.received = nil
+func (c *client) warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	received := c.received
+	c.received = nil
 	return received
 }
 
 // requests returns the requests since the last call.
-func (p *client) requests() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	sent := p.sent
-	p.sent = nil
+func (c *client) requests() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent := c.sent
+	c.sent = nil
 	return sent
 }
 
 // patch sends a merge patch of a ConfigMap.
-func (p *client) patch(t testing.TB, name, body, manager string) error {
+func (c *client) patch(t testing.TB, name, body, manager string) error {
 	t.Helper()
 	options := metav1.PatchOptions{FieldManager: manager}
-	_, err := p.CoreV1().ConfigMaps("default").Patch(t.Context(), name, types.MergePatchType, []byte(body), options)
+	_, err := c.CoreV1().ConfigMaps("default").Patch(t.Context(), name, types.MergePatchType, []byte(body), options)
 	return err
 }
 

@@ -28,20 +28,20 @@ type fixedServer struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a *fixedServer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *fixedServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := ""
 	switch {
 	case req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/apis/"):
-		body = a.live
+		body = s.live
 	case req.Method == http.MethodGet:
 	case req.URL.Query().Get("dryRun") != "":
-		body = a.dryRun
+		body = s.dryRun
 	case req.Method != http.MethodDelete:
 		data, err := io.ReadAll(req.Body)
 		if err != nil {
 			return nil, err
 		}
-		a.stored = append(a.stored, string(data))
+		s.stored = append(s.stored, string(data))
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req,

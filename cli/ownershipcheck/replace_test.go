@@ -45,8 +45,8 @@ func TestReplace(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			name := strings.ReplaceAll(title, " ", "-")
 			applied(t, server, name, config)
-			p := newClient(t, server, "holdfast replace")
-			got, err := p.CoreV1().ConfigMaps("default").Update(t.Context(), &corev1.ConfigMap{
+			c := newClient(t, server, "holdfast replace")
+			got, err := c.CoreV1().ConfigMaps("default").Update(t.Context(), &corev1.ConfigMap{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: name}, Data: test.data,
 			}, metav1.UpdateOptions{FieldManager: "kubectl-replace"})
 			if err != nil {
@@ -55,7 +55,7 @@ func TestReplace(t *testing.T) {
 			if diff := cmp.Diff(test.data, got.Data); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.want, p.warnings()); diff != "" {
+			if diff := cmp.Diff(test.want, c.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if text := got.Annotations[ownership.LastApplied]; !strings.Contains(text, test.applied) || test.applied == "" && text != "" {

@@ -12,8 +12,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// replaceable is an operator whose OperatorVersion is deleted and created again with other
-// content. NAME is part of the names of its objects; WAITED decides whether its first step
+// replaceable is the OperatorVersion that tests delete and create again with other content. NAME is part of the names of its objects; WAITED decides whether its first step
 // ends.
 const replaceable = `
 parameters: [{name: SIZE, default: "1"}]

@@ -83,7 +83,7 @@ func (e *execution) prepare(ctx context.Context) error {
 }
 
 // fail stores why the run cannot continue. It returns nil if the cause is fatal, so that
-// the run has ended, and errNotYet if the run is to be retried.
+// the run has ended, and reconcile.ErrNotYet if the run is to be retried.
 func (e *execution) fail(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -20,7 +20,7 @@ import (
 	"holdfast.dev/holdfast/operator/controller"
 )
 
-// fragile is an operator whose plan makes many writes of all kinds.
+// fragile is an operator with a plan that applies and deletes several objects.
 const fragile = `
 templates:
   settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
@@ -159,8 +159,8 @@ func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	return ended
 }
 
-// startWithoutControllers starts a server whose own controllers do not run, because their
-// Lease is held by another identity.
+// startWithoutControllers starts a server on which the server's own controllers do not run,
+// because another identity holds their Lease.
 func startWithoutControllers(t *testing.T) cluster {
 	t.Helper()
 	dir := t.TempDir()

@@ -144,7 +144,7 @@ func TestReadiness(t *testing.T) {
 }
 
 // TestReadinessUnattended checks that, on a server without workload controllers, a plan does
-// not wait for objects whose status no controller has set, unless the package requires it.
+// not wait for objects without a status set by a controller, unless the package requires it.
 func TestReadinessUnattended(t *testing.T) {
 	tests := map[string]struct{ object, want string }{
 		"no status": {object: `apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}`},
@@ -186,7 +186,7 @@ func TestReadinessUnattended(t *testing.T) {
 }
 
 // TestReadyEndToEnd checks that a plan continues when its objects become ready: a definition
-// that the server establishes, and a Job whose status the test sets. A failed Job ends the
+// that the server establishes, and a Job that gets its status from the test. A failed Job ends the
 // plan.
 func TestReadyEndToEnd(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ plans:
     phases: [{name: main, steps: [{name: settings, tasks: [settings]}, {name: grant, tasks: [role, binding]}]}]
 `
 
-// TestEscalation checks that a user who may write roles cannot use a plan to grant rights
+// TestEscalation checks that a user with the right to write roles cannot use a plan to grant rights
 // that the user does not have.
 func TestEscalation(t *testing.T) {
 	t.Parallel()

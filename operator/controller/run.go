@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// manager owns the fields that plans apply.
+	// manager is the field manager of the objects that plans apply.
 	manager = "holdfast-operators"
 
 	// workers is the number of Instances that run a plan at the same time.
@@ -32,14 +32,14 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// Config says how the controller reaches the API server.
+// Config is the configuration of the controller.
 type Config struct {
-	// Client is the way to the API server. Its user reads OperatorVersions, writes
-	// Instances and impersonates those who write them. It is copied; its rate
-	// limit is not used.
+	// Client is the config of the API server. Its user needs the rights to read
+	// OperatorVersions, to write Instances and to impersonate the users that write
+	// Instances. It is copied; its rate limit is not used.
 	Client *rest.Config
-	// Unattended means that nobody may be there who runs workloads: an object
-	// whose status nobody ever set is not waited for.
+	// Unattended is for a server that may have no workload controllers. Plans then do
+	// not wait for objects without a status set by a controller.
 	Unattended bool
 }
 
@@ -52,8 +52,8 @@ type controller struct {
 	loop       *reconcile.Loop[cache.ObjectName]
 }
 
-// Run runs plans until ctx ends. Its errors are those of a config that cannot
-// work. Only one controller at a time may run for a server.
+// Run runs plans until ctx ends. It returns an error only if the config cannot work.
+// Only one controller at a time may run for a server.
 func Run(ctx context.Context, config Config) error {
 	server, err := connection.Open(config.Client, connection.Options{UserAgent: manager})
 	if err != nil {
@@ -68,6 +68,7 @@ func Run(ctx context.Context, config Config) error {
 	return c.run(ctx)
 }
 
+// run watches Instances and reconciles them until ctx ends.
 func (c *controller) run(ctx context.Context) error {
 	c.loop = reconcile.New(reconcile.Config[cache.ObjectName]{
 		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry, Log: logRetry,
@@ -77,7 +78,8 @@ func (c *controller) run(ctx context.Context) error {
 		},
 	})
 	defer c.loop.ShutDown()
-	informer := dynamicinformer.NewFilteredDynamicInformer(c.server.Dynamic, instances, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(
+		c.server.Dynamic, instances, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { c.enqueue(nil, obj) },
 		UpdateFunc: c.enqueue,
@@ -92,8 +94,10 @@ func (c *controller) run(ctx context.Context) error {
 	return nil
 }
 
-// enqueue has an Instance looked at when somebody wants something of it, and the
-// one that waits for it at every change. Our own writes of a status are no news.
+// enqueue enqueues an Instance when it is new, when its generation changes or when it is
+// deleted. Writes of the status do not change the generation, so the controller's own writes
+// do not enqueue it again. With every change it also enqueues the Instances that own the
+// changed one, because their plans wait for it.
 func (c *controller) enqueue(oldObj, newObj any) {
 	if gone, isGone := oldObj.(cache.DeletedFinalStateUnknown); isGone {
 		oldObj = gone.Obj
@@ -117,6 +121,7 @@ func (c *controller) enqueue(oldObj, newObj any) {
 	}
 }
 
+// logRetry logs an error that is retried.
 func logRetry(_ context.Context, name cache.ObjectName, err error) {
 	klog.ErrorS(err, "will be tried again", "controller", manager, "instance", name)
 }

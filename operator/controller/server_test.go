@@ -44,7 +44,7 @@ func newCluster(server *servertest.Server, config *rest.Config) cluster {
 	}
 }
 
-// as returns the clients of another user, who is in some groups.
+// as returns the clients of another user, with some groups.
 func (c cluster) as(t *testing.T, user string, groups ...string) cluster {
 	t.Helper()
 	other := newCluster(c.server, c.server.As(t, user, groups...))

@@ -99,7 +99,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {n
 }
 
 // TestWaitsForDeployment checks that a plan does not wait for a Deployment without a
-// status, and waits for one whose status a controller has set.
+// status, and waits for one with a status set by a controller.
 func TestWaitsForDeployment(t *testing.T) {
 	t.Parallel()
 	c := start(t)

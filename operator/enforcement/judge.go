@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// The resources whose writes are judged.
+// The resources that this package judges writes of.
 var (
 	instances = api.GroupVersion.WithResource("instances").GroupResource()
 	versions  = api.GroupVersion.WithResource("operatorversions").GroupResource()
@@ -65,6 +65,8 @@ func (j judge) confirm(ctx context.Context, w write) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
+	// A new run gets the UID that was sent, and not another new one, so that the two results
+	// can be compared. The variable started tells whether there is a new run.
 	run := sent.Spec.PlanExecution.UID
 	started := false
 	again := w

@@ -45,7 +45,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return read
 }
 
-// started starts a server and creates an Instance whose plan has ended. It returns the
+// started starts a server, creates an Instance and waits for its plan. It returns the
 // server and a client for Instances.
 func started(t *testing.T) (server *servertest.Server, instances dynamic.ResourceInterface) {
 	t.Helper()

@@ -65,7 +65,7 @@ func (j judge) validate(ctx context.Context, w write) ([]operation, error) {
 	return nil, nil
 }
 
-// dropNulls removes parameters whose value is null. Our own server drops nulls before
+// dropNulls removes parameters with the value null. Our own server drops nulls before
 // admission runs; other servers may not.
 func dropNulls(obj *unstructured.Unstructured) {
 	values := content(obj, []string{"spec", "parameters"})

@@ -47,7 +47,7 @@ const (
 	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
 	annToken = `holdfast.dev/requested-by: '{"username":"ann","groups":["dev"]}'`
 	record   = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"256"}}]'`
-	// stored is an Instance whose plan has ended; later is the same after an upgrade.
+	// stored is an Instance without a running plan; later is the same after an upgrade.
 	stored = `{` + head + `, metadata: {name: tok, resourceVersion: "7", annotations: {` + annToken + `}},
   spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}, planExecution: {uid: one}},
   status: {planStatus: {deploy: {status: COMPLETE, uid: one}}}}`
@@ -217,7 +217,8 @@ func TestWebhook(t *testing.T) {
 		"a plan runs": {
 			review{
 				operation: "UPDATE", oldObj: strings.Replace(stored, `{uid: one}`, `{planName: backup, uid: five}`, 1),
-				newObj: strings.NewReplacer(`{uid: one}`, `{planName: backup, uid: five}`, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`).Replace(stored),
+				newObj: strings.NewReplacer(
+					`{uid: one}`, `{planName: backup, uid: five}`, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`).Replace(stored),
 			},
 			`Conflict: Operation cannot be fulfilled on instances.kudo.dev "tok": plan 'backup' is running: wait until it has ended`,
 		},
@@ -314,7 +315,8 @@ func FuzzWebhook(f *testing.F) {
 			if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || got.Response == nil {
 				t.Fatalf("%d: %s", answer.Code, answer.Body)
 			}
-			if got.Response.Allowed == (got.Response.Result != nil) || got.Response.UID == types.UID("") && bytes.Contains(body, []byte(`"uid":"u"`)) {
+			hasUID := bytes.Contains(body, []byte(`"uid":"u"`))
+			if got.Response.Allowed == (got.Response.Result != nil) || got.Response.UID == types.UID("") && hasUID {
 				t.Fatalf("answer: %s", answer.Body)
 			}
 		}

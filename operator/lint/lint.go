@@ -196,7 +196,7 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 	return objects, nil
 }
 
-// templates returns the templates whose objects are applied again in later runs. Objects
+// templates returns the templates of the objects that later runs apply again. Objects
 // that a plan also deletes, such as a Job, are created anew and may therefore change.
 func (l *linter) templates() []string {
 	applied := map[string]bool{}

@@ -159,7 +159,7 @@ func TestVerifyBundled(t *testing.T) {
 }
 
 // TestHostileBundles reads a package that contains itself by a link, one with a link to
-// the outside, and one whose packages bundle each other in so many ways that following
+// the outside, and one with packages that bundle each other in so many ways that following
 // each way would not end.
 func TestHostileBundles(t *testing.T) {
 	root := folder(t, map[string]string{"operator.yaml": needs("a", "./b")})

@@ -14,8 +14,8 @@ type Outcome struct {
 	message string
 }
 
-// Done is the outcome of a step whose tasks are complete. Objects that it applied and
-// that can be ready are ready.
+// Done is the outcome of a step that has completed all its tasks. The objects that it
+// applied are ready, if their kinds have readiness.
 func Done() Outcome { return Outcome{state: api.Complete} }
 
 // Waiting is the outcome of a step that has applied its objects and waits for another

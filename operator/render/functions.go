@@ -58,7 +58,7 @@ func toYaml(value any) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// checks returns the checks of those functions whose result can be far larger than their
+// checks returns a check for each function that can return a far larger result than its
 // arguments, by name.
 func checks(b *budget) map[string]func([]reflect.Value) error {
 	all := map[string]func([]reflect.Value) error{
@@ -158,7 +158,7 @@ func items(value reflect.Value) int {
 	return 1
 }
 
-// printfSize refuses a printf whose result could exceed MaxOutput. It assumes that each
+// printfSize refuses a printf if its result could exceed MaxOutput. It assumes that each
 // verb prints the longest argument, and adds up the widths in the format.
 func printfSize(format string, args reflect.Value) error {
 	longest, width, number := 0, 0, 0

@@ -75,7 +75,7 @@ func Parse(name, source string) ([]*parse.Tree, error) {
 	return trees, nil
 }
 
-// parseWith parses a template whose functions spend from a budget.
+// parseWith parses a template. Its functions spend from the budget.
 func parseWith(name, source string, b *budget) (*template.Template, error) {
 	parsed, err := template.New(name).Option("missingkey=error").Funcs(functions(b)).Parse(source)
 	if err != nil {

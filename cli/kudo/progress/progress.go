@@ -30,8 +30,8 @@ func New(out io.Writer) Show {
 	})
 }
 
-// Lines returns a Show that prints a line for each plan, phase and step whose state or message
-// has changed: the path, the state and the message.
+// Lines returns a Show that prints a line for each plan, phase and step with a changed state or
+// message: the path, the state and the message.
 func Lines(out io.Writer) Show {
 	shown := map[string]string{}
 	return func(status api.PlanStatus) error {
