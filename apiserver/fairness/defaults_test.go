@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 	"k8s.io/client-go/kubernetes"
@@ -29,11 +28,8 @@ func TestDefaultsExist(t *testing.T) {
 
 func TestDeletedDefaultComesBack(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(administrator).FlowcontrolV1()
-	for _, name := range []string{"catch-all", "workload-leader-election"} {
+	for _, name := range []string{"catch-all", "service-accounts"} {
 		was, err := client.FlowSchemas().Get(t.Context(), name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // a schema of other versions of Kubernetes
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
