@@ -1,27 +1,61 @@
 // Package holdfast is the root of a Kubernetes-compatible control plane in one
-// binary, in which what must not change, cannot. It holds no code: this page
-// walks the parts in the order a user meets them.
+// binary, which keeps immutable fields immutable. It contains no code. This page
+// names the packages in the order in which a user meets them.
 //
-// A user starts cmd/holdfast, which hands its arguments to
-// [holdfast.dev/holdfast/cli]. The command serve puts a server together from
-// [holdfast.dev/holdfast/apiserver]: the store, the chain that a request
-// passes, and one place for each protection.
+// # The program
 //
-// Who sends a request, and what they may do, is for
-// [holdfast.dev/holdfast/access], which also makes the certificates and the
-// kubeconfig that a first start writes. What a request carries is one of the
-// kinds of [holdfast.dev/holdfast/native], which knows their defaults, rules,
-// frozen fields and columns, or of a kind that users define, for which
-// [holdfast.dev/holdfast/definition] has the rules. What happens later and by itself is for
-// [holdfast.dev/holdfast/lifecycle]: a deleted namespace is emptied, what an
-// owner leaves behind is collected.
+// The program is cmd/holdfast. [holdfast.dev/holdfast/cli] has its commands:
+// serve, node, kudo, kubeconfig, and those of kubectl.
 //
-// The protections are engines: values in, answers out, no clock, disk or
-// network. [holdfast.dev/holdfast/schema] is an OpenAPI v3 schema with
-// Holdfast's extensions, [holdfast.dev/holdfast/skeleton] is its shape and
-// drops what it has no place for, [holdfast.dev/holdfast/immutability] reads
-// its markers and judges an update.
+// # The server
 //
-// Imports run one way, from the commands to the engines; the test beside this
-// file holds that.
+// "holdfast serve" runs [holdfast.dev/holdfast/apiserver], which opens the store,
+// builds the handler chain of a request and installs the API groups.
+// [holdfast.dev/holdfast/access] authenticates and authorizes a request; it also
+// issues the certificates and the kubeconfig that the first start writes.
+//
+// A request is about a built-in kind or a custom resource.
+// [holdfast.dev/holdfast/native] has the built-in kinds, with their defaults,
+// rules, immutable fields and columns. [holdfast.dev/holdfast/definition] has the
+// CustomResourceDefinitions: their rules, and the compiled form with which the
+// server prunes, defaults and validates custom resources.
+//
+// Controllers run inside the server. [holdfast.dev/holdfast/lifecycle] deletes the
+// objects of a deleted namespace and the dependents of a deleted owner, and
+// accounts for quotas. Three small packages serve all controllers:
+// [holdfast.dev/holdfast/reconcile] is their work queue,
+// [holdfast.dev/holdfast/connection] makes their clients, and
+// [holdfast.dev/holdfast/broadcast] wakes goroutines that wait for the same event.
+//
+// # Operator packages
+//
+// The packages below holdfast.dev/holdfast/operator read, render, admit and run
+// operator packages. [holdfast.dev/holdfast/manager] does this on a cluster that is
+// not a Holdfast server.
+//
+// # Nodes
+//
+// "holdfast node" runs [holdfast.dev/holdfast/node], an agent that writes the
+// volumes of pods to files on a host. [holdfast.dev/holdfast/projection] computes
+// the files of a volume and replaces them atomically.
+//
+// # Engines
+//
+// The rules are in engines. An engine computes its result from its arguments; it
+// uses no clock, disk or network, so it can be used without the server.
+//
+//   - [holdfast.dev/holdfast/schema] is an OpenAPI v3 schema with Holdfast's
+//     extensions.
+//   - [holdfast.dev/holdfast/skeleton] derives the structure of a schema and drops
+//     the fields of an object that the structure does not contain.
+//   - [holdfast.dev/holdfast/immutability] reads the markers of a schema and finds
+//     the changes of an update that they forbid.
+//   - [holdfast.dev/holdfast/ownership] finds the fields that a write changes and
+//     another client owns.
+//   - [holdfast.dev/holdfast/parameters] decides which parameters of an operator an
+//     update, upgrade or rollback may change.
+//   - [holdfast.dev/holdfast/value] compares JSON values for all of them.
+//
+// Imports go one way, from the program to the engines. The test beside this file
+// checks that.
 package holdfast
