@@ -71,11 +71,44 @@ func TestLinkRules(t *testing.T) {
 	}
 }
 
+// TestRootDoc checks that the page of the root package names every package of
+// the order.
+func TestRootDoc(t *testing.T) {
+	page, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range order {
+		if _, err := os.Stat(part); err != nil || part == "cmd" {
+			continue
+		}
+		if !regexp.MustCompile(regexp.QuoteMeta(module+"/"+part) + `\b`).Match(page) {
+			t.Errorf("doc.go does not name package %s/%s", module, part)
+		}
+	}
+}
+
 // brokenLinks names every relative link in the Markdown files of a tree that
 // leads to no file, no folder or no heading, in the order of the files.
 func brokenLinks(tree fs.FS) ([]string, error) {
 	var found []string
-	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+	err := documents(tree, func(file, text string) error {
+		for i, line := range prose(text) {
+			for _, match := range inlineLink.FindAllStringSubmatch(line, -1) {
+				if why := broken(tree, file, match[1]); why != "" {
+					found = append(found, fmt.Sprintf("%s:%d: link to %s: %s", file, i+1, match[1], why))
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// documents calls visit with the path and the text of every Markdown file of a tree,
+// in the order of the paths.
+func documents(tree fs.FS, visit func(file, text string) error) error {
+	return fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -93,16 +126,8 @@ func brokenLinks(tree fs.FS) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		for i, line := range prose(string(text)) {
-			for _, match := range inlineLink.FindAllStringSubmatch(line, -1) {
-				if why := broken(tree, file, match[1]); why != "" {
-					found = append(found, fmt.Sprintf("%s:%d: link to %s: %s", file, i+1, match[1], why))
-				}
-			}
-		}
-		return nil
+		return visit(file, string(text))
 	})
-	return found, err
 }
 
 var inlineLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
