@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Admission is the plugin that puts LimitRanges in force.
+// Admission is the admission plugin. It is safe for concurrent use.
 type Admission struct {
 	*admission.Handler
 	lister corelisters.LimitRangeLister
@@ -30,8 +30,8 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// NewAdmission looks LimitRanges up in the informer and, until that has read
-// them, through the client.
+// NewAdmission returns the plugin. It reads LimitRanges from the informer or, until
+// the informer has synced, with the client.
 func NewAdmission(ranges coreinformers.LimitRangeInformer, client coreclient.LimitRangesGetter) *Admission {
 	return &Admission{
 		Handler: admission.NewHandler(admission.Create, admission.Update),
@@ -39,8 +39,8 @@ func NewAdmission(ranges coreinformers.LimitRangeInformer, client coreclient.Lim
 	}
 }
 
-// Admit implements admission.MutationInterface: containers get what they leave
-// out. Resources of a pod never change, so this is done once.
+// Admit implements admission.MutationInterface. It sets defaults in new pods only,
+// because the resources of a pod cannot be changed later.
 func (p *Admission) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod := newPod(a)
 	if pod == nil {
@@ -82,17 +82,19 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	return nil
 }
 
-// newPod is the pod that a request creates.
+// newPod returns the pod that a request creates, or nil.
 func newPod(a admission.Attributes) *corev1.Pod {
-	if a.GetResource().GroupResource() != corev1.Resource("pods") || a.GetSubresource() != "" || a.GetOperation() != admission.Create {
+	if a.GetResource().GroupResource() != corev1.Resource("pods") || a.GetSubresource() != "" ||
+		a.GetOperation() != admission.Create {
 		return nil
 	}
 	pod, _ := a.GetObject().(*corev1.Pod)
 	return pod
 }
 
-// changedClaim is the claim that a request creates or changes. One that is being
-// deleted is left alone, or it could never lose its finalizers.
+// changedClaim returns the claim that a request creates or updates, or nil. It ignores
+// a claim that is being deleted: if the claim violates a limit, an update that removes
+// its finalizers must still succeed.
 func changedClaim(a admission.Attributes) *corev1.PersistentVolumeClaim {
 	if a.GetResource().GroupResource() != corev1.Resource("persistentvolumeclaims") || a.GetSubresource() != "" {
 		return nil
@@ -104,23 +106,24 @@ func changedClaim(a admission.Attributes) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// ranges are the LimitRanges of the namespace of a request, by name.
+// ranges returns the LimitRanges of the request's namespace, sorted by name.
 func (p *Admission) ranges(ctx context.Context, a admission.Attributes) ([]*corev1.LimitRange, error) {
 	if !p.synced() {
 		return p.read(ctx, a)
 	}
 	ranges, err := p.lister.LimitRanges(a.GetNamespace()).List(labels.Everything())
 	if err != nil {
-		return nil, refusal(a, err)
+		return nil, readError(a, err)
 	}
 	slices.SortFunc(ranges, func(a, b *corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
 	return ranges, nil
 }
 
+// read returns the LimitRanges of the request's namespace from the server.
 func (p *Admission) read(ctx context.Context, a admission.Attributes) ([]*corev1.LimitRange, error) {
 	list, err := p.client.LimitRanges(a.GetNamespace()).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, refusal(a, err)
+		return nil, readError(a, err)
 	}
 	ranges := make([]*corev1.LimitRange, len(list.Items))
 	for i := range list.Items {
@@ -129,8 +132,9 @@ func (p *Admission) read(ctx context.Context, a admission.Attributes) ([]*corev1
 	return ranges, nil
 }
 
-// refusal is the answer when LimitRanges cannot be read, in Kubernetes' words.
-func refusal(a admission.Attributes, err error) error {
+// readError returns the error for a request whose LimitRanges cannot be read. The
+// wording is that of Kubernetes.
+func readError(a admission.Attributes, err error) error {
 	return admission.NewForbidden(a, fmt.Errorf("unable to %s %v at this time because there was an error enforcing limit ranges: %w",
 		a.GetOperation(), a.GetResource(), err))
 }

@@ -10,103 +10,111 @@ import (
 	resourcehelpers "k8s.io/component-helpers/resource"
 )
 
-// subject is what one limit is about.
+// subject is the container, pod or claim that is checked.
 type subject struct {
-	// what is the kind of limit, as messages name it.
-	what             corev1.LimitType
+	limitType        corev1.LimitType
 	requests, limits corev1.ResourceList
 }
 
-// checkPod holds a pod, or each of its containers, to a limit.
+// checkPod checks a pod, or each of its containers, against one item of a LimitRange.
 func checkPod(pod *corev1.Pod, item corev1.LimitRangeItem) []error {
 	switch item.Type {
 	case corev1.LimitTypeContainer:
 		var errs []error
 		for _, container := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-			errs = append(errs, check(subject{item.Type, container.Resources.Requests, container.Resources.Limits}, item)...)
+			errs = append(errs, subject{item.Type, container.Resources.Requests, container.Resources.Limits}.check(item)...)
 		}
 		return errs
 	case corev1.LimitTypePod:
-		// What a pod costs beyond its containers is not its author's choice.
+		// The overhead of a pod is not chosen by its author, so it does not count.
 		options := resourcehelpers.PodResourcesOptions{ExcludeOverhead: true}
-		return check(subject{item.Type, resourcehelpers.PodRequests(pod, options), resourcehelpers.PodLimits(pod, options)}, item)
+		return subject{item.Type, resourcehelpers.PodRequests(pod, options), resourcehelpers.PodLimits(pod, options)}.check(item)
 	default:
 		return nil
 	}
 }
 
-// checkClaim holds a claim to a limit. Claims have requests alone.
+// checkClaim checks a claim against one item of a LimitRange. A claim has requests, but
+// no limits.
 func checkClaim(claim *corev1.PersistentVolumeClaim, item corev1.LimitRangeItem) []error {
 	if item.Type != corev1.LimitTypePersistentVolumeClaim {
 		return nil
 	}
-	s := subject{what: item.Type, requests: claim.Spec.Resources.Requests}
-	errs := s.atLeast(item.Min)
+	s := subject{limitType: item.Type, requests: claim.Spec.Resources.Requests}
+	errs := s.checkMin(item.Min)
 	for _, name := range sorted(item.Max) {
-		most := item.Max[name]
+		bound := item.Max[name]
+		rule := s.rule("maximum", name, bound)
 		switch request, ok := s.requests[name]; {
 		case !ok:
-			errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, s.what, most.String()))
-		case request.Cmp(most) > 0:
-			errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, s.what, most.String(), request.String()))
+			errs = append(errs, fmt.Errorf("%s.  No request is specified", rule))
+		case request.Cmp(bound) > 0:
+			errs = append(errs, fmt.Errorf("%s, but request is %s", rule, request.String()))
 		}
 	}
 	return errs
 }
 
-// check gives all violations of a limit, in Kubernetes' words.
-func check(s subject, item corev1.LimitRangeItem) []error {
-	return slices.Concat(s.atLeast(item.Min), s.atMost(item.Max), s.inProportion(item.MaxLimitRequestRatio))
+// check returns all violations, with the wording of Kubernetes.
+func (s subject) check(item corev1.LimitRangeItem) []error {
+	return slices.Concat(s.checkMin(item.Min), s.checkMax(item.Max), s.checkRatio(item.MaxLimitRequestRatio))
 }
 
-func (s subject) atLeast(least corev1.ResourceList) []error {
+// rule returns the first part of an error message.
+func (s subject) rule(bound string, name corev1.ResourceName, quantity resource.Quantity) string {
+	return fmt.Sprintf("%s %s usage per %s is %s", bound, name, s.limitType, quantity.String())
+}
+
+func (s subject) checkMin(bounds corev1.ResourceList) []error {
 	var errs []error
-	for _, name := range sorted(least) {
+	for _, name := range sorted(bounds) {
 		request, requested := s.requests[name]
 		limit, limited := s.limits[name]
-		bound := least[name]
+		bound := bounds[name]
+		rule := s.rule("minimum", name, bound)
 		switch {
 		case !requested:
-			errs = append(errs, fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, s.what, bound.String()))
+			errs = append(errs, fmt.Errorf("%s.  No request is specified", rule))
 		case request.Cmp(bound) < 0:
-			errs = append(errs, fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, s.what, bound.String(), request.String()))
+			errs = append(errs, fmt.Errorf("%s, but request is %s", rule, request.String()))
 		case limited && limit.Cmp(bound) < 0:
-			errs = append(errs, fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, s.what, bound.String(), limit.String()))
+			errs = append(errs, fmt.Errorf("%s, but limit is %s", rule, limit.String()))
 		}
 	}
 	return errs
 }
 
-func (s subject) atMost(most corev1.ResourceList) []error {
+func (s subject) checkMax(bounds corev1.ResourceList) []error {
 	var errs []error
-	for _, name := range sorted(most) {
+	for _, name := range sorted(bounds) {
 		request, requested := s.requests[name]
 		limit, limited := s.limits[name]
-		bound := most[name]
+		bound := bounds[name]
+		rule := s.rule("maximum", name, bound)
 		switch {
 		case !limited:
-			errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, s.what, bound.String()))
+			errs = append(errs, fmt.Errorf("%s.  No limit is specified", rule))
 		case limit.Cmp(bound) > 0:
-			errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, s.what, bound.String(), limit.String()))
+			errs = append(errs, fmt.Errorf("%s, but limit is %s", rule, limit.String()))
 		case requested && request.Cmp(bound) > 0:
-			errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, s.what, bound.String(), request.String()))
+			errs = append(errs, fmt.Errorf("%s, but request is %s", rule, request.String()))
 		}
 	}
 	return errs
 }
 
-func (s subject) inProportion(ratios corev1.ResourceList) []error {
+func (s subject) checkRatio(ratios corev1.ResourceList) []error {
 	var errs []error
 	for _, name := range sorted(ratios) {
-		request, limit, most := s.requests[name], s.limits[name], ratios[name]
-		rule := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, s.what, most.String())
+		request, limit, bound := s.requests[name], s.limits[name], ratios[name]
+		rule := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, s.limitType, bound.String())
 		switch {
 		case request.IsZero():
 			errs = append(errs, fmt.Errorf("%s, but no request is specified or request is 0", rule))
 		case limit.IsZero():
 			errs = append(errs, fmt.Errorf("%s, but no limit is specified or limit is 0", rule))
 		default:
-			if ratio := divide(limit, request); ratio*1000 > float64(most.MilliValue()) {
+			if ratio := divide(limit, request); ratio*1000 > float64(bound.MilliValue()) {
 				errs = append(errs, fmt.Errorf("%s, but provided ratio is %f", rule, ratio))
 			}
 		}
@@ -114,8 +122,9 @@ func (s subject) inProportion(ratios corev1.ResourceList) []error {
 	return errs
 }
 
-// divide takes quantities as whole numbers, so that what divides evenly does: as
-// thousandths, unless they are too many.
+// divide divides the milli values of the quantities, which are integers, so that the
+// result is exact if they divide evenly. It divides the plain values if the milli
+// values would overflow.
 func divide(limit, request resource.Quantity) float64 {
 	if limit.Value() > resource.MaxMilliValue || request.Value() > resource.MaxMilliValue {
 		return float64(limit.Value()) / float64(request.Value())

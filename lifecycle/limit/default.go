@@ -8,11 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// annotation is where a pod says what was filled in.
+// annotation is the annotation of a pod that lists the defaults that were set.
 const annotation = "kubernetes.io/limit-ranger"
 
-// setDefaults gives containers the requests and limits of a LimitRange that they
-// do not name.
+// setDefaults sets the default requests and limits of a LimitRange in the containers
+// of a pod that do not specify them.
 func setDefaults(pod *corev1.Pod, limits *corev1.LimitRange) {
 	defaults := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for _, item := range limits.Spec.Limits {
@@ -37,7 +37,8 @@ func setDefaults(pod *corev1.Pod, limits *corev1.LimitRange) {
 	pod.Annotations[annotation] = "LimitRanger plugin set: " + strings.Join(set, "; ")
 }
 
-// complete fills in the resources of a container and says which.
+// complete sets the default resources of a container. It returns descriptions of what
+// it set, for the annotation.
 func complete(container *corev1.Container, role string, defaults corev1.ResourceRequirements) []string {
 	if container.Resources.Requests == nil && len(defaults.Requests) > 0 {
 		container.Resources.Requests = corev1.ResourceList{}
@@ -55,7 +56,7 @@ func complete(container *corev1.Container, role string, defaults corev1.Resource
 	return set
 }
 
-// fill copies what list does not have and returns its names in order.
+// fill adds the defaults that list does not have and returns their sorted names.
 func fill(list, defaults corev1.ResourceList) []string {
 	var names []string
 	for name, quantity := range defaults {

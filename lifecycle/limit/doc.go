@@ -1,10 +1,11 @@
-// Package limit holds pods and claims to the LimitRanges of their namespace: it
-// fills in the requests and limits that containers leave out, and refuses what
-// is below a minimum, above a maximum or out of proportion.
+// Package limit is the admission plugin that enforces LimitRanges on pods and
+// PersistentVolumeClaims. It sets default requests and limits of containers, and
+// rejects requests and limits that are below a minimum, above a maximum, or exceed
+// the allowed ratio of limit to request.
 //
 //	plugin := limit.NewAdmission(limitRanges, client)
 //
-// Promises: Kubernetes' defaults, annotation and words, with all violations at
-// once, in a fixed order. A namespace without LimitRanges costs one lookup in an
-// index.
+// Defaults, the annotation and error messages are the same as in Kubernetes. An error
+// lists all violations, in a fixed order. In a namespace without LimitRanges, the
+// plugin costs one index lookup.
 package limit
