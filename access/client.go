@@ -14,8 +14,8 @@ type ClientRequest struct {
 	Public crypto.PublicKey
 	// Subject is the user and the groups. Its hosts are ignored.
 	Subject Subject
-	// Life is how long the certificate is valid: at most one year, which is also
-	// what zero means.
+	// Life is how long the certificate is valid. Zero means one year, which is also the
+	// maximum.
 	Life time.Duration
 }
 

@@ -26,8 +26,8 @@ func Known(signer string) bool {
 	return signer == certificatesv1.KubeAPIServerClientSignerName || signer == certificatesv1.KubeAPIServerClientKubeletSignerName
 }
 
-// Check parses and validates the request of a CertificateSigningRequest. A request
-// with an error is never signed, even if it is approved.
+// Check parses and validates the request of a CertificateSigningRequest. If it returns
+// an error, the request is never signed, even if it is approved.
 func Check(spec certificatesv1.CertificateSigningRequestSpec) (access.ClientRequest, error) {
 	block, _ := pem.Decode(spec.Request)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -59,8 +59,8 @@ func Check(spec certificatesv1.CertificateSigningRequestSpec) (access.ClientRequ
 	return wanted, nil
 }
 
-// checkSubject rejects the group system:masters, nodes at the signer for other
-// clients, and subjects at the signer for nodes that are not a node.
+// checkSubject rejects the group system:masters. The signer for nodes accepts only
+// nodes, and the other signer accepts none.
 func checkSubject(signer string, request *x509.CertificateRequest) error {
 	name, groups := request.Subject.CommonName, request.Subject.Organization
 	switch {

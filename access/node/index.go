@@ -41,7 +41,7 @@ type Change struct {
 func (i *Index) Set(pod *corev1.Pod) []Change {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.set(nameOf(pod), use(pod))
+	return i.set(nameOf(pod), boundOf(pod))
 }
 
 // Remove removes the pod and returns the changes.
@@ -59,7 +59,7 @@ func (i *Index) Replace(pods []*corev1.Pod) []Change {
 	var changes []Change
 	for _, pod := range pods {
 		keep[nameOf(pod)] = true
-		changes = append(changes, i.set(nameOf(pod), use(pod))...)
+		changes = append(changes, i.set(nameOf(pod), boundOf(pod))...)
 	}
 	for name := range i.pods {
 		if !keep[name] {
@@ -69,9 +69,9 @@ func (i *Index) Replace(pods []*corev1.Pod) []Change {
 	return changes
 }
 
-// use returns the node and the objects of a pod. It is empty if the pod is not bound
-// to a node.
-func use(pod *corev1.Pod) bound {
+// boundOf returns the node and the objects of a pod. It is empty if the pod is not
+// bound to a node.
+func boundOf(pod *corev1.Pod) bound {
 	if pod.Spec.NodeName == "" {
 		return bound{}
 	}

@@ -72,15 +72,15 @@ func (c *Aggregation) enqueue() {
 func (c *Aggregation) Run(ctx context.Context) { c.loop.Run(ctx, c.synced) }
 
 func (c *Aggregation) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
-	return reconcile.Result{}, c.collect(ctx, name)
+	return reconcile.Result{}, c.update(ctx, name)
 }
 
 func logRetry(_ context.Context, name string, err error) {
 	klog.ErrorS(err, "rules are not collected, will be tried again", "clusterRole", name)
 }
 
-// collect updates the ClusterRole if its rules differ from the aggregated ones.
-func (c *Aggregation) collect(ctx context.Context, name string) error {
+// update updates the ClusterRole if its rules differ from the aggregated ones.
+func (c *Aggregation) update(ctx context.Context, name string) error {
 	role, err := c.roles.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -166,9 +166,9 @@ func TestSelfReviews(t *testing.T) {
 	if err != "" || access.Status.Reason != "ann[g] get /*/pods/ ns/ fields=[] labels=" {
 		t.Errorf("selfsubjectaccessreview: %+v %s", access, err)
 	}
-	who, err := create[authenticationv1.SelfSubjectReview](t, review.SelfSubject(), "", `{}`)
-	if err != "" || who.Status.UserInfo.Username != "ann" || !cmp.Equal(who.Status.UserInfo.Groups, []string{"g"}) {
-		t.Errorf("selfsubjectreview: %+v %s", who, err)
+	self, err := create[authenticationv1.SelfSubjectReview](t, review.SelfSubject(), "", `{}`)
+	if err != "" || self.Status.UserInfo.Username != "ann" || !cmp.Equal(self.Status.UserInfo.Groups, []string{"g"}) {
+		t.Errorf("selfsubjectreview: %+v %s", self, err)
 	}
 	rules, err := create[authorizationv1.SelfSubjectRulesReview](t, review.SelfSubjectRules(resolver{}), "", `{spec: {namespace: ns}}`)
 	if err != "" {
