@@ -29,7 +29,7 @@ func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(c
 			return
 		}
 		config := lifecycle.Config{
-			Client: b.generic.LoopbackClientConfig, Identity: identity, RootCA: b.pki.Authority().CertPEM, Led: led,
+			Client: b.generic.LoopbackClientConfig, Identity: identity, RootCA: b.pki.Authority().CertPEM, RunWhileLeading: led,
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
 			klog.ErrorS(err, "controllers ended")

@@ -19,18 +19,18 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// quotaAttempts is how often a status is written at once when somebody else was
-// quicker.
+// quotaAttempts is how often one call of reconcile tries to write the status of a quota, if
+// other clients change the quota at the same time.
 const quotaAttempts = 5
 
-// quotas keeps the status of every ResourceQuota: the limits that hold, and what
-// is used of them.
+// quotas is the controller that writes the status of ResourceQuotas: the limits and the
+// usage.
 type quotas struct {
 	typed  kubernetes.Interface
 	ledger *quota.Ledger
 	store  cache.Store
-	// measured are the objects of kinds of which more than the number counts.
-	measured map[schema.GroupResource]cache.SharedIndexInformer
+	// evaluated holds the informers of the evaluated kinds, see package quota.
+	evaluated map[schema.GroupResource]cache.SharedIndexInformer
 }
 
 func newQuotas(c *connection.Connection, ledger *quota.Ledger) *quotas {
@@ -39,21 +39,21 @@ func newQuotas(c *connection.Connection, ledger *quota.Ledger) *quotas {
 
 func (*quotas) name() string { return "quotas" }
 
-// watch takes a quota up when it changes, and when the ledger says that what is
-// used did.
+// watch enqueues a quota when it changes, and when the ledger notices that its usage may
+// have changed.
 func (q *quotas) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	q.ledger.Notify(enqueue)
 	core := factory.Core().V1()
 	informer := core.ResourceQuotas().Informer()
 	q.store = informer.GetStore()
-	take := func(obj any) {
+	enqueueQuota := func(obj any) {
 		if name, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 			enqueue(name)
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: take, DeleteFunc: take,
-		UpdateFunc: func(_, newObj any) { take(newObj) },
+		AddFunc: enqueueQuota, DeleteFunc: enqueueQuota,
+		UpdateFunc: func(_, newObj any) { enqueueQuota(newObj) },
 	}); err != nil {
 		return err
 	}
@@ -68,19 +68,21 @@ func (q *quotas) watch(factory informers.SharedInformerFactory, enqueue func(cac
 	if err := claims.SetTransform(shrinkClaim); err != nil {
 		return err
 	}
-	q.measured = map[schema.GroupResource]cache.SharedIndexInformer{
-		corev1.Resource("pods"): pods, corev1.Resource("services"): services, corev1.Resource("persistentvolumeclaims"): claims,
+	q.evaluated = map[schema.GroupResource]cache.SharedIndexInformer{
+		corev1.Resource("pods"):                   pods,
+		corev1.Resource("services"):               services,
+		corev1.Resource("persistentvolumeclaims"): claims,
 	}
-	for resource, informer := range q.measured {
-		if _, err := informer.AddEventHandler(q.measure(resource)); err != nil {
+	for resource, informer := range q.evaluated {
+		if _, err := informer.AddEventHandler(q.observer(resource)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measure tells the ledger of the objects of one kind.
-func (q *quotas) measure(resource schema.GroupResource) cache.ResourceEventHandler {
+// observer returns an event handler that passes the objects of one kind to the ledger.
+func (q *quotas) observer(resource schema.GroupResource) cache.ResourceEventHandler {
 	observe := func(obj any) {
 		if o, ok := obj.(quota.Object); ok {
 			q.ledger.Observe(resource, o)
@@ -90,8 +92,8 @@ func (q *quotas) measure(resource schema.GroupResource) cache.ResourceEventHandl
 		AddFunc:    observe,
 		UpdateFunc: func(_, newObj any) { observe(newObj) },
 		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
+			if deleted, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = deleted.Obj
 			}
 			if o, ok := obj.(quota.Object); ok {
 				q.ledger.Forget(resource, o)
@@ -100,7 +102,7 @@ func (q *quotas) measure(resource schema.GroupResource) cache.ResourceEventHandl
 	}
 }
 
-// reconcile writes the status of a quota if it should say something else.
+// reconcile writes the status of a quota if it has to change.
 func (q *quotas) reconcile(ctx context.Context, name cache.ObjectName) (time.Duration, error) {
 	obj, exists, err := q.store.GetByKey(name.String())
 	if err != nil {
@@ -108,35 +110,31 @@ func (q *quotas) reconcile(ctx context.Context, name cache.ObjectName) (time.Dur
 	}
 	object, ok := obj.(*corev1.ResourceQuota)
 	if !exists || !ok {
-		q.ledger.Close(name)
+		q.ledger.Untrack(name)
 		return 0, nil
 	}
-	live := false
+	fromServer := false
 	for range quotaAttempts {
-		if err := q.ledger.Open(object, func() ([]quota.Object, error) { return q.objects(name.Namespace) }); err != nil {
+		if err := q.ledger.Track(object, func() ([]quota.Object, error) { return q.objects(name.Namespace) }); err != nil {
 			return 0, err
 		}
-		r := q.ledger.Reckon(object, time.Now())
-		if !live && r.Doubtful {
-			if object, err = q.read(ctx, name); err != nil || object == nil {
-				return 0, err
+		usage := q.ledger.Compute(object, time.Now())
+		if fromServer || !usage.Reread {
+			after, err := q.write(ctx, object, usage)
+			if !apierrors.IsConflict(err) {
+				return after, err
 			}
-			live = true
-			continue
-		}
-		again, err := q.write(ctx, object, r)
-		if !apierrors.IsConflict(err) {
-			return again, err
 		}
 		if object, err = q.read(ctx, name); err != nil || object == nil {
 			return 0, err
 		}
-		live = true
+		fromServer = true
 	}
 	return 0, reconcile.ErrNotYet
 }
 
-// read is a quota as it is now, nil if it is gone; that will be seen.
+// read returns a quota from the server, or nil if it does not exist. In that case, the
+// informer enqueues it again when it sees the deletion.
 func (q *quotas) read(ctx context.Context, name cache.ObjectName) (*corev1.ResourceQuota, error) {
 	object, err := q.typed.CoreV1().ResourceQuotas(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
@@ -145,10 +143,10 @@ func (q *quotas) read(ctx context.Context, name cache.ObjectName) (*corev1.Resou
 	return object, nil
 }
 
-// objects are those of a namespace that are measured.
+// objects returns the objects of evaluated kinds in a namespace.
 func (q *quotas) objects(namespace string) ([]quota.Object, error) {
 	var objects []quota.Object
-	for _, informer := range q.measured {
+	for _, informer := range q.evaluated {
 		if !informer.HasSynced() {
 			return nil, reconcile.ErrNotYet
 		}
@@ -165,37 +163,39 @@ func (q *quotas) objects(namespace string) ([]quota.Object, error) {
 	return objects, nil
 }
 
-// write makes a reckoning the status of a quota and says when to look again.
-func (q *quotas) write(ctx context.Context, object *corev1.ResourceQuota, r quota.Reckoning) (time.Duration, error) {
-	if r.Stale {
+// write writes the usage to the status of a quota, unless it is there already. It returns
+// after which time to reconcile the quota again.
+func (q *quotas) write(ctx context.Context, object *corev1.ResourceQuota, usage quota.Usage) (time.Duration, error) {
+	if usage.Outdated {
 		return 0, nil
 	}
 	name := cache.MetaObjectToName(object)
-	if quotav1.Equals(object.Status.Hard, object.Spec.Hard) && quotav1.Equals(object.Status.Used, r.Used) {
-		q.ledger.Settle(name, r, "")
-		return r.Again, notYet(r)
+	if quotav1.Equals(object.Status.Hard, object.Spec.Hard) && quotav1.Equals(object.Status.Used, usage.Used) {
+		q.ledger.Confirm(name, usage, "")
+		return usage.ComputeAfter, incomplete(usage)
 	}
-	if r.Wait > 0 {
-		return r.Wait, nil
+	if usage.WriteAfter > 0 {
+		return usage.WriteAfter, nil
 	}
 	object = object.DeepCopy()
-	object.Status = corev1.ResourceQuotaStatus{Hard: object.Spec.Hard, Used: r.Used}
+	object.Status = corev1.ResourceQuotaStatus{Hard: object.Spec.Hard, Used: usage.Used}
 	written, err := q.typed.CoreV1().ResourceQuotas(object.Namespace).UpdateStatus(ctx, object, metav1.UpdateOptions{})
 	switch {
 	case err == nil:
-		q.ledger.Settle(name, r, written.ResourceVersion)
-		return r.Again, notYet(r)
+		q.ledger.Confirm(name, usage, written.ResourceVersion)
+		return usage.ComputeAfter, incomplete(usage)
 	case apierrors.IsConflict(err):
 		return 0, err
 	default:
-		q.ledger.Settle(name, r, "")
+		q.ledger.Confirm(name, usage, "")
 		return 0, ignoreNotFound("write status of resource quota", err)
 	}
 }
 
-// notYet has a quota looked at again of which not all is known.
-func notYet(r quota.Reckoning) error {
-	if r.Complete {
+// incomplete returns an error that causes a retry if a part of the usage is not known
+// yet.
+func incomplete(usage quota.Usage) error {
+	if usage.Complete {
 		return nil
 	}
 	return reconcile.ErrNotYet

@@ -14,32 +14,32 @@ import (
 	"holdfast.dev/holdfast/lifecycle/quota"
 )
 
-// userAgent is the name under which the controllers write, in audit logs and
-// managed fields, and that of their Lease.
+// userAgent is the name of the controllers in audit logs and managed fields, and the name
+// of their Lease.
 const userAgent = "holdfast-controllers"
 
-// Config says how the controllers reach the API server, and as whom they stand
-// for election.
+// Config configures the controllers.
 type Config struct {
-	// Client is the way to the API server, with the rights of an administrator.
-	// It is copied; its rate limit is not used.
+	// Client connects to the API server, with the permissions of an administrator. Run
+	// copies it and ignores its rate limit.
 	Client *rest.Config
-	// Identity tells this process from its replicas. One that survives a restart
-	// takes up its own Lease at once; empty is the host's name with a random part.
+	// Identity identifies this process in the leader election. A process that has the
+	// same identity after a restart becomes leader again without waiting for its old
+	// Lease to expire. If it is empty, Run uses the host name with a random suffix.
 	Identity string
-	// RootCA is the certificate, in PEM, that clients of the API server trust. It
-	// is kept in the ConfigMap kube-root-ca.crt of every namespace; empty leaves
-	// those alone.
+	// RootCA is the CA certificate of the API server, in PEM. The controllers write it
+	// to the ConfigMap kube-root-ca.crt in every namespace. If it is empty, they do not
+	// write these ConfigMaps.
 	RootCA []byte
-	// Led are run with the controllers, while this process leads. Each returns
-	// when its context ends.
-	Led []func(context.Context)
+	// RunWhileLeading are functions that run while this process is the leader, in
+	// addition to the controllers. Each must return when its context ends.
+	RunWhileLeading []func(context.Context)
 }
 
-// Run stands for election and, while this process is the leader, runs the
-// controllers. It blocks until ctx ends, stops the controllers, hands the Lease
-// to the replicas and returns nil; its errors are those of a config that cannot
-// work. A Lease that is lost stops the controllers until it is won again.
+// Run takes part in the leader election and runs the controllers while this process is
+// the leader. If it loses the Lease, it stops the controllers until it is the leader
+// again. When ctx ends, it stops the controllers, releases the Lease, and returns nil.
+// It returns an error only if the config is invalid.
 func Run(ctx context.Context, config Config) error {
 	server, err := connection.Open(config.Client, connection.Options{UserAgent: userAgent})
 	if err != nil {
@@ -54,19 +54,19 @@ func Run(ctx context.Context, config Config) error {
 func lead(ctx context.Context, config Config, server *connection.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactory(server.Typed, 0)
-	var beside sync.WaitGroup
+	var running sync.WaitGroup
 	defer func() {
 		cancel()
 		factory.Shutdown()
-		beside.Wait()
+		running.Wait()
 	}()
-	// Who collects garbage watches every kind, and so counts for the quotas too.
+	// The garbage collector watches every kind, so it also counts objects for the quotas.
 	ledger := quota.NewLedger()
-	beside.Go(func() {
-		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Census: ledger})
+	running.Go(func() {
+		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Counter: ledger})
 	})
-	for _, led := range config.Led {
-		beside.Go(func() { led(ctx) })
+	for _, run := range config.RunWhileLeading {
+		running.Go(func() { run(ctx) })
 	}
 	controllers := []controller{newNamespaces(server), newPods(server), newAccounts(server), newQuotas(server, ledger)}
 	if len(config.RootCA) > 0 {

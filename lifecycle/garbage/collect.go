@@ -12,7 +12,10 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// collect does what the owners of an object, or its own deletion, ask for.
+// collect processes one object. If the object is being deleted, collect orphans its
+// dependents or waits for them, as its finalizers require. Otherwise, if the object has
+// owner references, collect deletes it if none of its owners exists, and removes the
+// references to missing owners if others exist.
 func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	o := c.graph.get(uid)
 	switch {
@@ -21,11 +24,11 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	case o.deleting && o.orphan:
 		return c.orphan(ctx, o)
 	case o.deleting && o.foreground:
-		return c.await(ctx, o)
+		return c.awaitDependents(ctx, o)
 	case o.deleting || len(o.owners) == 0:
 		return nil
 	}
-	found, err := c.judge(ctx, o)
+	found, err := c.checkOwners(ctx, o)
 	if err != nil || found.undecided {
 		return err
 	}
@@ -33,8 +36,9 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 		if len(found.lost) > 0 {
 			return c.detach(ctx, o, found.lost)
 		}
-		if found.unseen {
-			// Nobody tells when an owner goes that no watch has shown.
+		if found.unwatched {
+			// The owner exists, but no watch has seen it, so no event will report its
+			// deletion. Check it again later.
 			return reconcile.ErrNotYet
 		}
 		return nil
@@ -54,73 +58,80 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	return c.remove(ctx, o, policy)
 }
 
-// verdict sums up the references of an object.
-type verdict struct {
+// ownerStates summarizes the owner references of an object.
+type ownerStates struct {
+	// solid and waiting count the references in these states.
 	solid, waiting int
-	// lost are the owners that are gone or wait for their dependents to go.
+	// lost are the UIDs of the owners that do not exist or are waiting.
 	lost []types.UID
-	// unseen says that a solid owner was not shown by a watch, and undecided
-	// that nothing can be said, so that the object stays.
-	unseen, undecided bool
+	// unwatched says that a solid owner was not seen by a watch.
+	unwatched bool
+	// undecided says that the state of an owner cannot be determined. The object must
+	// not be changed.
+	undecided bool
 }
 
-func (c *collector) judge(ctx context.Context, o *object) (verdict, error) {
-	var v verdict
+// checkOwners determines the states of the owners of an object.
+func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, error) {
+	var states ownerStates
 	for _, ref := range o.owners {
 		k := c.kinds.lookup(groupKindOf(ref), o.uid)
-		if k == nil && c.graph.saw(o, ref) {
-			// A kind that went with its objects is not there to be asked.
-			v.lost = append(v.lost, ref.UID)
+		if k == nil && c.graph.sawDeletion(o, ref) {
+			// The kind was removed together with its objects, so the server cannot be
+			// asked, but a watch has seen the deletion of the owner.
+			states.lost = append(states.lost, ref.UID)
 			continue
 		}
-		// No object outside namespaces belongs to one inside; Kubernetes leaves
-		// those alone that say so.
+		// Leave the object alone if the kind of its owner is unknown. Also, like
+		// Kubernetes, leave it alone if it is cluster-scoped and its owner is namespaced:
+		// such a reference is invalid.
 		if k == nil || k.namespaced && o.namespace == "" {
-			return verdict{undecided: true}, nil
+			return ownerStates{undecided: true}, nil
 		}
-		at := place{GroupKind: k.groupKind(), name: ref.Name}
+		key := objectKey{GroupKind: k.groupKind(), name: ref.Name}
 		if k.namespaced {
-			at.namespace = o.namespace
+			key.namespace = o.namespace
 		}
-		found := c.graph.standing(o, ref, at)
+		found := c.graph.ownerState(o, ref, key)
 		if found == unknown {
 			var err error
-			if found, err = c.ask(ctx, k, ref.UID, at); err != nil {
-				return v, err
+			if found, err = c.readOwner(ctx, k, ref.UID, key); err != nil {
+				return states, err
 			}
-			v.unseen = v.unseen || found == solid
+			states.unwatched = states.unwatched || found == solid
 		}
 		switch found {
 		case solid:
-			v.solid++
+			states.solid++
 		case waiting:
-			v.waiting++
-			v.lost = append(v.lost, ref.UID)
+			states.waiting++
+			states.lost = append(states.lost, ref.UID)
 		default:
-			v.lost = append(v.lost, ref.UID)
+			states.lost = append(states.lost, ref.UID)
 		}
 	}
-	return v, nil
+	return states, nil
 }
 
-// ask reads an owner from the server.
-func (c *collector) ask(ctx context.Context, k *kind, owner types.UID, at place) (standing, error) {
-	meta, err := c.config.Metadata.Resource(k.GroupVersionResource).Namespace(at.namespace).Get(ctx, at.name, metav1.GetOptions{})
+// readOwner reads an owner from the server and returns its state.
+func (c *collector) readOwner(ctx context.Context, k *kind, owner types.UID, key objectKey) (state, error) {
+	objects := c.config.Metadata.Resource(k.GroupVersionResource).Namespace(key.namespace)
+	meta, err := objects.Get(ctx, key.name, metav1.GetOptions{})
 	switch {
-	case isGone(err) || err == nil && meta.UID != owner:
-		c.graph.setAbsent(owner, at)
+	case isMissing(err) || err == nil && meta.UID != owner:
+		c.graph.setAbsent(owner, key)
 		return dangling, nil
 	case err != nil:
-		return unknown, fmt.Errorf("read owner %s %s: %w", k.kind, at.name, err)
-	case newObject(k, meta).awaits():
+		return unknown, fmt.Errorf("read owner %s %s: %w", k.kind, key.name, err)
+	case newObject(k, meta).waitsForDependents():
 		return waiting, nil
 	}
 	return solid, nil
 }
 
-// isGone reports whether an error says that the object is not there. A server
-// that does not serve the kind any more says nothing about its objects.
-func isGone(err error) bool {
+// isMissing reports whether the error says that the object does not exist. The error that
+// the server does not have the kind is different: it says nothing about the object.
+func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
@@ -128,7 +139,7 @@ func (c *collector) hasDependents(o *object) bool {
 	return len(c.graph.dependents(o.uid, anyDependent)) > 0
 }
 
-// remove deletes an object that is still as it was when that was decided.
+// remove deletes an object, unless it has changed since it was observed.
 func (c *collector) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation) error {
 	err := c.objects(o).Delete(ctx, o.name, metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &o.uid, ResourceVersion: &o.version},
@@ -140,10 +151,11 @@ func (c *collector) remove(ctx context.Context, o *object, policy metav1.Deletio
 	return fmt.Errorf("delete %s %s: %w", o.kind.kind, o.name, err)
 }
 
-// breakCycle lets the owners of an object go before it, if one of its own
-// dependents waits for its deletion: each would wait for the other.
+// breakCycle prevents a deadlock in which the object and its owner wait for each other. If
+// a dependent of the object waits for its own dependents, the object may be one of them.
+// Then breakCycle sets blockOwnerDeletion to false in the owner references of the object.
 func (c *collector) breakCycle(ctx context.Context, o *object) error {
-	if len(c.graph.dependents(o.uid, (*object).awaits)) == 0 {
+	if len(c.graph.dependents(o.uid, (*object).waitsForDependents)) == 0 {
 		return nil
 	}
 	if !slices.ContainsFunc(o.owners, func(ref metav1.OwnerReference) bool { return o.blocks(ref.UID) }) {

@@ -14,73 +14,77 @@ import (
 )
 
 const (
-	// workers look at objects at the same time.
+	// workers is the number of objects that are collected at the same time.
 	workers = 32
-	// listLimit is how long work waits for kinds that cannot be listed.
-	listLimit = 10 * time.Second
+	// listTimeout is how long the workers wait until all kinds are listed. After that,
+	// they start even if some kinds cannot be listed.
+	listTimeout = 10 * time.Second
 
-	// An object that is not done is looked at again after firstRetry, then after
-	// twice as long each time.
+	// An object that is not done is retried after firstRetry, then after twice as long
+	// each time, up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
-// Config says how the server is reached.
+// Config configures the garbage collector.
 type Config struct {
-	// Metadata reads, changes and deletes objects of every kind, with the rights
-	// of an administrator.
+	// Metadata reads, patches and deletes objects of every kind, with the permissions of
+	// an administrator.
 	Metadata metadata.Interface
-	// Discovery tells which kinds there are.
+	// Discovery reads the kinds of the server.
 	Discovery discovery.DiscoveryInterfaceWithContext
-	// Census is told of every object in a namespace; nil is nobody.
-	Census Census
+	// Counter counts the objects in namespaces. It may be nil.
+	Counter Counter
 }
 
-// collector is one run of the garbage collection.
+// collector is the garbage collector.
 type collector struct {
 	config Config
 	graph  *graph
 	loop   *reconcile.Loop[types.UID]
 	kinds  kinds
 
-	// known are the kinds of the last look at discovery; only follow uses it.
-	known      []*kind
-	defined    chan struct{}
-	refreshed  sync.Once
-	discovered chan struct{}
+	// known are the kinds that discovery returned last. Only watchKinds uses it.
+	known []*kind
+	// definitionChanged receives a value when a CustomResourceDefinition changed.
+	definitionChanged chan struct{}
+	// discovered is closed after the first successful discovery.
+	discovered     chan struct{}
+	discoveredOnce sync.Once
 
 	monitorsMu sync.Mutex
 	monitors   map[*kind]*monitor
 }
 
-// Run collects garbage until ctx ends. When it returns, everything it started
-// has ended. Only one may run in a cluster.
+// Run collects garbage until ctx ends. When it returns, all goroutines that it started
+// have ended. Only one process of a cluster may run it at a time.
 func Run(ctx context.Context, config Config) {
 	c := &collector{
-		config:     config,
-		kinds:      kinds{parked: map[types.UID]struct{}{}},
-		defined:    make(chan struct{}, 1),
-		discovered: make(chan struct{}),
-		monitors:   map[*kind]*monitor{},
+		config:            config,
+		kinds:             kinds{waiting: map[types.UID]struct{}{}},
+		definitionChanged: make(chan struct{}, 1),
+		discovered:        make(chan struct{}),
+		monitors:          map[*kind]*monitor{},
 	}
-	if config.Census == nil {
-		c.config.Census = nobody{}
+	if config.Counter == nil {
+		c.config.Counter = noCounter{}
 	}
 	c.loop = reconcile.New(reconcile.Config[types.UID]{
 		Reconcile: c.reconcile, Log: logRetry, Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry,
 	})
-	c.graph = newGraph(c.loop.Add, c.config.Census)
+	c.graph = newGraph(c.loop.Add, c.config.Counter)
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() {
-		c.follow(ctx)
-		// Their contexts ended with ctx.
+		c.watchKinds(ctx)
+		// The contexts of the monitors have ended with ctx.
 		for _, m := range c.monitors {
-			<-m.ended
+			<-m.stopped
 		}
 	})
-	// An owner that was seen need not be asked for.
-	c.waitListed(ctx, listLimit)
+	// An owner that a watch has seen need not be read from the server. So start the
+	// workers after all objects are listed.
+	c.waitListed(ctx, listTimeout)
 	c.loop.Run(ctx)
 }
 

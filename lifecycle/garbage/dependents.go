@@ -11,12 +11,13 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// orphansAtOnce bounds the requests under way for the orphans of one owner.
+// orphansAtOnce is how many dependents of one owner are orphaned in parallel.
 const orphansAtOnce = 16
 
-// orphan takes an owner out of the references of its dependents and lets it go.
+// orphan removes the references to the owner from its dependents and then the finalizer
+// orphan from the owner.
 func (c *collector) orphan(ctx context.Context, owner *object) error {
-	// An orphan that is overlooked would be collected.
+	// All dependents must be known: one that keeps its reference would be deleted.
 	if !c.allListed() {
 		return reconcile.ErrNotYet
 	}
@@ -38,9 +39,10 @@ func (c *collector) orphan(ctx context.Context, owner *object) error {
 	}
 }
 
-// await lets an owner go that is deleted in the foreground, when nothing blocks
-// it any more.
-func (c *collector) await(ctx context.Context, owner *object) error {
+// awaitDependents processes an owner that is deleted in the foreground. If dependents
+// block its deletion, awaitDependents enqueues those that are not being deleted yet.
+// Otherwise it removes the finalizer foregroundDeletion.
+func (c *collector) awaitDependents(ctx context.Context, owner *object) error {
 	if !c.allListed() {
 		return reconcile.ErrNotYet
 	}
@@ -56,14 +58,15 @@ func (c *collector) await(ctx context.Context, owner *object) error {
 	return nil
 }
 
-// detach takes owners out of the references of an object.
+// detach removes the references to the given owners from an object.
 func (c *collector) detach(ctx context.Context, o *object, owners []types.UID) error {
 	return c.changeOwners(ctx, o, func(refs []metav1.OwnerReference) []metav1.OwnerReference {
 		return slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return slices.Contains(owners, ref.UID) })
 	})
 }
 
-// unblock has no owner of an object wait for it.
+// unblock sets blockOwnerDeletion to false in all owner references of an object, so that
+// no owner waits for it.
 func (c *collector) unblock(ctx context.Context, o *object) error {
 	return c.changeOwners(ctx, o, func(refs []metav1.OwnerReference) []metav1.OwnerReference {
 		for i := range refs {

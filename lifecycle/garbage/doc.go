@@ -1,21 +1,19 @@
-// Package garbage collects objects by their owner references, as Kubernetes'
-// garbage collector does: an object whose owners are all gone goes, an owner
-// that is deleted in the foreground waits for the dependents that block it, and
-// an owner that leaves orphans is first taken out of their references.
+// Package garbage is the garbage collector. Like that of Kubernetes, it deletes objects
+// whose owners are all deleted. If an owner is deleted in the foreground, the collector
+// deletes the dependents first. If an owner is deleted with the policy Orphan, the
+// collector first removes the owner references of the dependents.
 //
 //	garbage.Run(ctx, garbage.Config{Metadata: metadata, Discovery: discovery})
 //
-// Its words: an object's references name its owners; it is a dependent of each,
-// and the dependents of one owner are its family. A reference is solid if its
-// owner is there, dangling if it is not, and waiting if the owner is there and
-// waits for its dependents to go.
+// An owner reference is solid if the owner exists, dangling if it does not, and waiting if
+// the owner exists and waits for the deletion of its dependents.
 //
-// Promises: one watch for each kind the server has, those added later included,
-// and a look at discovery every minute, sooner after a definition changed. Of an
-// object only its name, UID, version and references are kept. A deletion costs
-// time in proportion to the family, never to the number of objects. Nothing is
-// deleted on the word of a watch that is behind: every deletion names the UID
-// and the version it was decided on, and an owner that was not seen is read from
-// the server before it counts as gone. A Census hears of every object, so that
-// others who count need no watches of their own.
+// The collector has one watch for each kind of the server. It reads discovery every
+// minute, and soon after a CustomResourceDefinition changed. It keeps only the name, UID,
+// version, finalizers and owner references of objects. The cost of a deletion depends on
+// the number of dependents, not on the number of all objects. Outdated watches cause no
+// wrong deletion: every delete request has the UID and the resourceVersion of the object
+// as preconditions, and an owner that no watch has seen is read from the server before it
+// counts as deleted. The collector also reports the number of objects to a Counter, so
+// that quotas do not need watches of their own.
 package garbage

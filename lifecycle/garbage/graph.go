@@ -9,31 +9,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// graph knows the objects the watches have shown, and who depends on whom. It
-// calls enqueue with the UID of each object that may need work. Its methods may
-// be called at the same time.
+// graph holds the objects that the watches have seen, and the dependents of each owner. It
+// calls enqueue with the UID of each object that the collector has to process. Its methods
+// are safe for concurrent use.
 type graph struct {
 	enqueue func(types.UID)
-	census  Census
+	counter Counter
 
-	mu       sync.Mutex
-	objects  map[types.UID]*object
-	families map[types.UID]*family
+	mu      sync.Mutex
+	objects map[types.UID]*object
+	owners  map[types.UID]*owner
 }
 
-// family are the dependents of one owner, whether the owner was seen or not.
-type family struct {
-	members map[types.UID]struct{}
-	// absent are the places at which the owner is known not to be. UIDs do not
-	// come back, so this holds for good.
-	absent map[place]struct{}
+// owner is the target of owner references. There is an owner for every UID in an owner
+// reference, even if no watch has seen an object with this UID.
+type owner struct {
+	// dependents are the UIDs of the objects with a reference to the owner.
+	dependents map[types.UID]struct{}
+	// absent are the keys at which no object with the UID of the owner exists. UIDs are
+	// never used again, so the entries stay valid.
+	absent map[objectKey]struct{}
 }
 
-func newGraph(enqueue func(types.UID), census Census) *graph {
-	return &graph{enqueue: enqueue, census: census, objects: map[types.UID]*object{}, families: map[types.UID]*family{}}
+func newGraph(enqueue func(types.UID), counter Counter) *graph {
+	return &graph{enqueue: enqueue, counter: counter, objects: map[types.UID]*object{}, owners: map[types.UID]*owner{}}
 }
 
-// observe takes in an object as a watch shows it.
+// observe adds or replaces an object that a watch has seen.
 func (g *graph) observe(o *object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,11 +44,12 @@ func (g *graph) observe(o *object) {
 	if old == nil {
 		old = &object{}
 		g.count(o, 1)
-		// Whoever names the object by its UID, and otherwise wrongly, is looked
-		// at; whoever names it rightly has nothing to fear any more.
-		for member := range g.members(o.uid) {
-			if dependent := g.objects[member]; dependent != nil && !g.allSolid(dependent) {
-				g.enqueue(member)
+		// A reference may have the UID of the object, but another name or kind. The
+		// dependents with such a reference have to be processed. The others need not,
+		// because their owner exists.
+		for uid := range g.dependentsOf(o.uid) {
+			if dependent := g.objects[uid]; dependent != nil && !g.allSolid(dependent) {
+				g.enqueue(uid)
 			}
 		}
 	}
@@ -54,9 +57,9 @@ func (g *graph) observe(o *object) {
 	if !o.deleting {
 		return
 	}
-	if o.awaits() && !old.awaits() {
-		for member := range g.members(o.uid) {
-			g.enqueue(member)
+	if o.waitsForDependents() && !old.waitsForDependents() {
+		for uid := range g.dependentsOf(o.uid) {
+			g.enqueue(uid)
 		}
 	}
 	if o.orphan || o.foreground {
@@ -66,96 +69,98 @@ func (g *graph) observe(o *object) {
 
 func (g *graph) count(o *object, change int64) {
 	if o.namespace != "" {
-		g.census.Count(o.kind.GroupResource(), o.namespace, change)
+		g.counter.Count(o.kind.GroupResource(), o.namespace, change)
 	}
 }
 
-// changeOwners moves an object between families.
+// changeOwners updates the dependents of the owners of an object.
 func (g *graph) changeOwners(oldObj, newObj *object) {
 	if apiequality.Semantic.DeepEqual(oldObj.owners, newObj.owners) {
 		return
 	}
 	for _, ref := range oldObj.owners {
 		if !newObj.hasOwner(ref.UID) {
-			g.leave(ref.UID, newObj.uid)
+			g.removeDependent(ref.UID, newObj.uid)
 		}
 		if !newObj.blocks(ref.UID) {
-			g.release(ref.UID)
+			g.enqueueWaiting(ref.UID)
 		}
 	}
 	for _, ref := range newObj.owners {
-		f := g.families[ref.UID]
-		if f == nil {
-			f = &family{members: map[types.UID]struct{}{}}
-			g.families[ref.UID] = f
+		found := g.owners[ref.UID]
+		if found == nil {
+			found = &owner{dependents: map[types.UID]struct{}{}}
+			g.owners[ref.UID] = found
 		}
-		f.members[newObj.uid] = struct{}{}
+		found.dependents[newObj.uid] = struct{}{}
 	}
 	if !g.allSolid(newObj) {
 		g.enqueue(newObj.uid)
 	}
 }
 
-// leave takes a member out of a family; a family without members is forgotten.
-func (g *graph) leave(owner, member types.UID) {
-	f := g.families[owner]
-	if f == nil {
+// removeDependent removes a dependent of an owner. An owner without dependents is removed.
+func (g *graph) removeDependent(uid, dependent types.UID) {
+	found := g.owners[uid]
+	if found == nil {
 		return
 	}
-	delete(f.members, member)
-	if len(f.members) == 0 {
-		delete(g.families, owner)
+	delete(found.dependents, dependent)
+	if len(found.dependents) == 0 {
+		delete(g.owners, uid)
 	}
 }
 
-// release has an owner looked at that awaits its dependents: there may be one
-// less.
-func (g *graph) release(owner types.UID) {
-	if o := g.objects[owner]; o != nil && o.awaits() {
-		g.enqueue(owner)
+// enqueueWaiting enqueues an owner that waits for its dependents. It is called when a
+// dependent may have stopped blocking the owner.
+func (g *graph) enqueueWaiting(uid types.UID) {
+	if o := g.objects[uid]; o != nil && o.waitsForDependents() {
+		g.enqueue(uid)
 	}
 }
 
-func (g *graph) members(owner types.UID) map[types.UID]struct{} {
-	if f := g.families[owner]; f != nil {
-		return f.members
+func (g *graph) dependentsOf(uid types.UID) map[types.UID]struct{} {
+	if found := g.owners[uid]; found != nil {
+		return found.dependents
 	}
 	return nil
 }
 
-// allSolid reports whether every owner of an object was seen and stays.
+// allSolid reports whether all references of an object are solid.
 func (g *graph) allSolid(o *object) bool {
 	return !slices.ContainsFunc(o.owners, func(ref metav1.OwnerReference) bool {
 		owner := g.objects[ref.UID]
-		return owner == nil || !owner.isNamedBy(o, ref) || owner.awaits()
+		return owner == nil || !owner.isOwnerOf(o, ref) || owner.waitsForDependents()
 	})
 }
 
-// deleted takes out an object that a watch showed going.
+// deleted removes an object after a watch has reported its deletion.
 func (g *graph) deleted(uid types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if o := g.objects[uid]; o != nil {
-		g.markAbsent(uid, o.place())
+		g.markAbsent(uid, o.key())
 		g.forget(o)
 	}
 }
 
-// forget takes out an object and has those looked at that depended on it.
+// forget removes an object from the graph, enqueues its dependents, and enqueues owners
+// that wait for it.
 func (g *graph) forget(o *object) {
 	delete(g.objects, o.uid)
 	g.count(o, -1)
-	for member := range g.members(o.uid) {
-		g.enqueue(member)
+	for uid := range g.dependentsOf(o.uid) {
+		g.enqueue(uid)
 	}
 	for _, ref := range o.owners {
-		g.leave(ref.UID, o.uid)
-		g.release(ref.UID)
+		g.removeDependent(ref.UID, o.uid)
+		g.enqueueWaiting(ref.UID)
 	}
 }
 
-// replace makes objects all there are of one kind. Those that are not among
-// them are forgotten, but not taken to be gone: that, the server is asked.
+// replace replaces all objects of a kind. It forgets the objects that are not in the list,
+// but does not treat them as deleted. Before the collector deletes their dependents, it
+// reads them from the server.
 func (g *graph) replace(k *kind, objects []*object) {
 	seen := make(map[types.UID]struct{}, len(objects))
 	for _, o := range objects {

@@ -2,6 +2,7 @@ package garbage
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,50 +12,50 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// kind is one kind the server has, in the version the server prefers.
+// kind is a kind of the server, in the preferred version.
 type kind struct {
 	schema.GroupVersionResource
 	kind       string
 	namespaced bool
-	// collected says that its objects can be watched and deleted.
-	collected bool
+	// collectable says that the objects of the kind can be watched and deleted.
+	collectable bool
 }
 
 func (k *kind) groupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.kind} }
 
-// isDefinitions reports whether a change to objects of the kind may be a change
-// to the kinds there are.
+// isDefinitions reports whether the kind is CustomResourceDefinition.
 func (k *kind) isDefinitions() bool {
 	return k.GroupResource() == schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 }
 
-// isEvents reports whether a kind is that of events, which Kubernetes does not
-// collect: they come by the thousand and go on their own.
+// isEvents reports whether the kind is Event. Like Kubernetes, the collector ignores
+// events: there are many, and they expire.
 func isEvents(gr schema.GroupResource) bool {
 	return gr.Resource == "events" && (gr.Group == "" || gr.Group == "events.k8s.io")
 }
 
-// kinds are those the server has.
+// kinds holds the kinds of the server.
 type kinds struct {
 	mu     sync.Mutex
 	byKind map[schema.GroupKind]*kind
-	// parked are the objects that name an owner of a kind that is not known.
-	parked map[types.UID]struct{}
+	// waiting are the UIDs of objects that have an owner of an unknown kind.
+	waiting map[types.UID]struct{}
 }
 
-// lookup finds a kind. For one that is not known it returns nil, and the object
-// that asked is looked at again when there are new kinds.
-func (k *kinds) lookup(gk schema.GroupKind, asked types.UID) *kind {
+// lookup returns a kind. If the kind is unknown, it returns nil and remembers the object
+// for set.
+func (k *kinds) lookup(gk schema.GroupKind, object types.UID) *kind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found := k.byKind[gk]
 	if found == nil {
-		k.parked[asked] = struct{}{}
+		k.waiting[object] = struct{}{}
 	}
 	return found
 }
 
-// set replaces the kinds and returns the objects that waited for new ones.
+// set replaces the kinds. It returns the objects for which lookup did not find a kind
+// since the last call.
 func (k *kinds) set(found []*kind) []types.UID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,16 +65,13 @@ func (k *kinds) set(found []*kind) []types.UID {
 			k.byKind[one.groupKind()] = one
 		}
 	}
-	var parked []types.UID
-	for uid := range k.parked {
-		parked = append(parked, uid)
-	}
-	clear(k.parked)
-	return parked
+	waiting := slices.Collect(maps.Keys(k.waiting))
+	clear(k.waiting)
+	return waiting
 }
 
-// discover asks the server for its kinds. Of groups that do not answer, those
-// known before stay.
+// discover reads the kinds from discovery. If the discovery of a group fails, its known
+// kinds are kept.
 func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContext, known []*kind) ([]*kind, error) {
 	lists, err := client.ServerPreferredResourcesWithContext(ctx)
 	failed, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
@@ -87,7 +85,7 @@ func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContex
 			return nil, err
 		}
 		for _, resource := range list.APIResources {
-			found = append(found, same(known, newKind(gv, resource)))
+			found = append(found, reuse(known, newKind(gv, resource)))
 		}
 	}
 	for _, old := range known {
@@ -100,12 +98,14 @@ func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContex
 
 func newKind(gv schema.GroupVersion, resource metav1.APIResource) *kind {
 	k := &kind{GroupVersionResource: gv.WithResource(resource.Name), kind: resource.Kind, namespaced: resource.Namespaced}
-	k.collected = !isEvents(k.GroupResource()) && discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &resource)
+	verbs := discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}
+	k.collectable = !isEvents(k.GroupResource()) && verbs.Match("", &resource)
 	return k
 }
 
-// same is the known kind that says what k says, or k.
-func same(known []*kind, k *kind) *kind {
+// reuse returns the known kind that is equal to k, or k. Monitors are stored by the
+// pointer of their kind.
+func reuse(known []*kind, k *kind) *kind {
 	if i := slices.IndexFunc(known, func(old *kind) bool { return *old == *k }); i >= 0 {
 		return known[i]
 	}

@@ -5,87 +5,88 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// standing is what is known of the owner that a reference names.
-type standing int
+// state is the state of an owner reference, see the package documentation.
+type state int
 
 const (
-	unknown standing = iota
+	unknown state = iota
 	solid
 	dangling
 	waiting
 )
 
-// get is an object as it was last seen, nil if it is not known.
+// get returns an object, or nil if no watch has seen it.
 func (g *graph) get(uid types.UID) *object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.objects[uid]
 }
 
-// standing is that of a reference; at is where it leads.
-func (g *graph) standing(o *object, ref metav1.OwnerReference, at place) standing {
+// ownerState returns the state of an owner reference of o. key identifies the owner.
+func (g *graph) ownerState(o *object, ref metav1.OwnerReference, key objectKey) state {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	owner := g.objects[ref.UID]
-	if owner != nil && owner.isNamedBy(o, ref) {
-		if owner.awaits() {
+	if owner != nil && owner.isOwnerOf(o, ref) {
+		if owner.waitsForDependents() {
 			return waiting
 		}
 		return solid
 	}
-	if f := g.families[ref.UID]; f != nil {
-		if _, absent := f.absent[at]; absent {
+	if found := g.owners[ref.UID]; found != nil {
+		if _, absent := found.absent[key]; absent {
 			return dangling
 		}
 	}
 	return unknown
 }
 
-// saw reports whether the owner that a reference names was seen going, in the
-// namespace of the dependent or outside of all.
-func (g *graph) saw(o *object, ref metav1.OwnerReference) bool {
+// sawDeletion reports whether the owner of a reference is known to be deleted. The kind of
+// the owner is unknown, so it may have been cluster-scoped or in the namespace of o.
+func (g *graph) sawDeletion(o *object, ref metav1.OwnerReference) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := g.families[ref.UID]
-	if f == nil {
+	found := g.owners[ref.UID]
+	if found == nil {
 		return false
 	}
-	at := place{GroupKind: groupKindOf(ref), name: ref.Name}
-	_, outside := f.absent[at]
-	at.namespace = o.namespace
-	_, inside := f.absent[at]
-	return outside || inside
+	key := objectKey{GroupKind: groupKindOf(ref), name: ref.Name}
+	_, clusterScoped := found.absent[key]
+	key.namespace = o.namespace
+	_, namespaced := found.absent[key]
+	return clusterScoped || namespaced
 }
 
-// setAbsent remembers that an owner is not at a place.
-func (g *graph) setAbsent(owner types.UID, at place) {
+// setAbsent records that no object with the UID of the owner exists at the key.
+func (g *graph) setAbsent(owner types.UID, key objectKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.markAbsent(owner, at)
+	g.markAbsent(owner, key)
 }
 
-func (g *graph) markAbsent(owner types.UID, at place) {
-	f := g.families[owner]
-	if f == nil {
+// markAbsent is setAbsent for callers that hold the lock.
+func (g *graph) markAbsent(uid types.UID, key objectKey) {
+	found := g.owners[uid]
+	if found == nil {
 		return
 	}
-	if f.absent == nil {
-		f.absent = map[place]struct{}{}
+	if found.absent == nil {
+		found.absent = map[objectKey]struct{}{}
 	}
-	f.absent[at] = struct{}{}
+	found.absent[key] = struct{}{}
 }
 
-// dependents are the members of a family that were chosen.
-func (g *graph) dependents(owner types.UID, choose func(*object) bool) []*object {
+// dependents returns the dependents of an owner that the filter selects.
+func (g *graph) dependents(owner types.UID, filter func(*object) bool) []*object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var chosen []*object
-	for member := range g.members(owner) {
-		if o := g.objects[member]; o != nil && choose(o) {
-			chosen = append(chosen, o)
+	var selected []*object
+	for uid := range g.dependentsOf(owner) {
+		if o := g.objects[uid]; o != nil && filter(o) {
+			selected = append(selected, o)
 		}
 	}
-	return chosen
+	return selected
 }
 
 func anyDependent(*object) bool { return true }

@@ -8,17 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// object is what is kept of an object in the cluster. It is never changed: a
-// change seen by a watch replaces it.
+// object holds the fields of an object that the collector needs. It is immutable: a change
+// of the object creates a new one.
 type object struct {
 	kind            *kind
 	namespace, name string
 	uid             types.UID
 	version         string
 	owners          []metav1.OwnerReference
-	// deleting says that the deletion began; orphan and foreground are the
-	// finalizers that tell what becomes of the dependents.
-	deleting, orphan, foreground bool
+	// deleting says that the object has a deletionTimestamp.
+	deleting bool
+	// orphan and foreground say that the object has the finalizer orphan or
+	// foregroundDeletion.
+	orphan, foreground bool
 }
 
 func newObject(k *kind, meta *metav1.PartialObjectMetadata) *object {
@@ -35,27 +37,29 @@ func newObject(k *kind, meta *metav1.PartialObjectMetadata) *object {
 	}
 }
 
-// place is where a reference says that its owner is.
-type place struct {
+// objectKey identifies an object without its UID.
+type objectKey struct {
 	schema.GroupKind
 	namespace, name string
 }
 
-func (o *object) place() place {
-	return place{GroupKind: o.kind.groupKind(), namespace: o.namespace, name: o.name}
+func (o *object) key() objectKey {
+	return objectKey{GroupKind: o.kind.groupKind(), namespace: o.namespace, name: o.name}
 }
 
-// awaits reports whether the deletion of an object waits for its dependents.
-func (o *object) awaits() bool { return o.deleting && o.foreground }
+// waitsForDependents reports whether the object is deleted in the foreground, so that its
+// deletion waits for its dependents.
+func (o *object) waitsForDependents() bool { return o.deleting && o.foreground }
 
-// isNamedBy reports whether a dependent's reference leads to the object: it
-// names its kind, in any version, and its name, and crosses no namespaces.
-func (o *object) isNamedBy(dependent *object, ref metav1.OwnerReference) bool {
+// isOwnerOf reports whether the reference of the dependent refers to the object: it has
+// the UID, the name and the kind of the object, in any version, and the object is
+// cluster-scoped or in the namespace of the dependent.
+func (o *object) isOwnerOf(dependent *object, ref metav1.OwnerReference) bool {
 	return o.uid == ref.UID && o.name == ref.Name && o.kind.groupKind() == groupKindOf(ref) &&
 		(o.namespace == "" || o.namespace == dependent.namespace)
 }
 
-// blocks reports whether an owner that awaits its dependents awaits this one.
+// blocks reports whether the object blocks the foreground deletion of the owner.
 func (o *object) blocks(owner types.UID) bool {
 	return slices.ContainsFunc(o.owners, func(ref metav1.OwnerReference) bool {
 		return ref.UID == owner && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
@@ -66,8 +70,8 @@ func (o *object) hasOwner(owner types.UID) bool {
 	return slices.ContainsFunc(o.owners, func(ref metav1.OwnerReference) bool { return ref.UID == owner })
 }
 
-// groupKindOf is the kind a reference names. A group that cannot be read is one
-// that no server has.
+// groupKindOf returns the kind in a reference. If the apiVersion cannot be parsed, it
+// returns a group that does not exist.
 func groupKindOf(ref metav1.OwnerReference) schema.GroupKind {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {

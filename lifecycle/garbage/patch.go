@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// metadataPatch is a merge patch of an object that has not changed since.
+// metadataPatch is a merge patch. The server rejects it if the object has another UID or
+// resourceVersion.
 type metadataPatch struct {
 	Metadata struct {
 		UID             types.UID                `json:"uid"`
@@ -27,9 +28,11 @@ func (c *collector) objects(o *object) metadata.ResourceInterface {
 	return c.config.Metadata.Resource(o.kind.GroupVersionResource).Namespace(o.namespace)
 }
 
-// changeOwners writes the references of an object anew. If the object is not as
-// it was seen, it is read and changed again.
-func (c *collector) changeOwners(ctx context.Context, o *object, change func([]metav1.OwnerReference) []metav1.OwnerReference) error {
+// changeOwners changes the owner references of an object. If the object has changed since
+// it was observed, changeOwners reads it and tries again.
+func (c *collector) changeOwners(
+	ctx context.Context, o *object, change func([]metav1.OwnerReference) []metav1.OwnerReference,
+) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		refs := change(slices.Clone(o.owners))
 		if len(refs) == 0 {
@@ -51,7 +54,7 @@ func (c *collector) changeOwners(ctx context.Context, o *object, change func([]m
 	return ignoreNotFound(fmt.Sprintf("change owners of %s %s", o.kind.kind, o.name), err)
 }
 
-// dropFinalizer takes a finalizer away from an object.
+// dropFinalizer removes a finalizer from an object.
 func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer string) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		now, err := c.read(ctx, o)
@@ -66,7 +69,8 @@ func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer stri
 	return ignoreNotFound(fmt.Sprintf("take finalizer from %s %s", o.kind.kind, o.name), err)
 }
 
-// read gets an object as it is now; one created anew under its name is another.
+// read reads an object from the server. It returns a NotFound error if the object of this
+// name has another UID.
 func (c *collector) read(ctx context.Context, o *object) (*metav1.PartialObjectMetadata, error) {
 	now, err := c.objects(o).Get(ctx, o.name, metav1.GetOptions{})
 	if err == nil && now.UID != o.uid {
@@ -85,11 +89,11 @@ func (c *collector) patch(ctx context.Context, o *object, patch metadataPatch) e
 	return err
 }
 
-// ignoreNotFound says what was done when an error came, unless the error is
-// that the object went in the meantime.
-func ignoreNotFound(doing string, err error) error {
+// ignoreNotFound returns nil if the error says that the object does not exist. It wraps
+// other errors with the name of the operation.
+func ignoreNotFound(operation string, err error) error {
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -11,24 +11,26 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// monitor keeps the graph up to date with the objects of one kind.
+// monitor watches the objects of one kind and updates the graph.
 type monitor struct {
 	kind  *kind
 	graph *graph
-	// changed is called for every change, if it is not nil.
+	// changed is called for every change of an object. It may be nil.
 	changed func()
 
 	cancel context.CancelFunc
-	ended  chan struct{}
-	// listed is closed when all objects there were are in the graph.
-	listed chan struct{}
-	once   sync.Once
+	// stopped is closed when the watch has stopped.
+	stopped chan struct{}
+	// listed is closed when all existing objects are in the graph.
+	listed     chan struct{}
+	listedOnce sync.Once
 }
 
+// startMonitor starts the watch, which runs until ctx ends or stop is called.
 func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
-	m.graph.census.Begin(m.kind.GroupResource())
+	m.graph.counter.WatchStarted(m.kind.GroupResource())
 	ctx, m.cancel = context.WithCancel(ctx)
-	m.ended, m.listed = make(chan struct{}), make(chan struct{})
+	m.stopped, m.listed = make(chan struct{}), make(chan struct{})
 	objects := client.Resource(m.kind.GroupVersionResource)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -43,16 +45,16 @@ func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
 		Name: "garbage/" + name, TypeDescription: name,
 	})
 	go func() {
-		defer close(m.ended)
+		defer close(m.stopped)
 		reflector.RunWithContext(ctx)
 	}()
 }
 
-// stop ends the watch; the graph forgets what it showed.
+// stop stops the watch and removes its objects from the graph.
 func (m *monitor) stop() {
 	m.cancel()
-	<-m.ended
-	m.graph.census.End(m.kind.GroupResource())
+	<-m.stopped
+	m.graph.counter.WatchStopped(m.kind.GroupResource())
 	m.graph.replace(m.kind, nil)
 }
 
@@ -65,7 +67,7 @@ func (m *monitor) isListed() bool {
 	}
 }
 
-func (m *monitor) note() {
+func (m *monitor) notify() {
 	if m.changed != nil {
 		m.changed()
 	}
@@ -75,7 +77,7 @@ func (m *monitor) note() {
 func (m *monitor) Add(obj any) error {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.graph.observe(newObject(m.kind, meta))
-		m.note()
+		m.notify()
 	}
 	return nil
 }
@@ -87,7 +89,7 @@ func (m *monitor) Update(obj any) error { return m.Add(obj) }
 func (m *monitor) Delete(obj any) error {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.graph.deleted(meta.UID)
-		m.note()
+		m.notify()
 	}
 	return nil
 }
@@ -101,11 +103,11 @@ func (m *monitor) Replace(list []any, _ string) error {
 		}
 	}
 	m.graph.replace(m.kind, objects)
-	m.once.Do(func() {
+	m.listedOnce.Do(func() {
 		close(m.listed)
-		m.graph.census.Listed(m.kind.GroupResource())
+		m.graph.counter.Listed(m.kind.GroupResource())
 	})
-	m.note()
+	m.notify()
 	return nil
 }
 

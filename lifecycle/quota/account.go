@@ -15,32 +15,36 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Object is an object of a kind that is measured.
+// Object is an object of an evaluated kind: a pod, a service or a
+// PersistentVolumeClaim.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// account is what is known of one quota.
+// account is what the ledger knows about one quota.
 type account struct {
 	uid    types.UID
 	hard   corev1.ResourceList
 	scopes []requirement
-	// counts and measures are the kinds that the names of the quota are about.
-	counts   map[corev1.ResourceName]schema.GroupResource
-	measures map[schema.GroupResource][]corev1.ResourceName
+	// counted holds the kind whose number of objects a resource name limits.
+	counted map[corev1.ResourceName]schema.GroupResource
+	// evaluated holds the resource names under which an evaluated kind has usage.
+	evaluated map[schema.GroupResource][]corev1.ResourceName
 
-	// uses are those of the objects that are measured, and sum is theirs.
-	uses map[types.UID]corev1.ResourceList
-	sum  corev1.ResourceList
-	// stuck are the pods that will not count any more when they get stuck.
-	stuck map[types.UID]*corev1.Pod
-	// released is what objects that went, or shrank, have left since the status
-	// was last written.
+	// usage holds the usage of each object of an evaluated kind, and sum their sum.
+	usage map[types.UID]corev1.ResourceList
+	sum   corev1.ResourceList
+	// deleting holds the pods that are being deleted. When their deadline passes, they
+	// count as stuck and only have usage under count/pods.
+	deleting map[types.UID]*corev1.Pod
+	// released is the usage that was released since the status was last written, because
+	// objects were deleted or use less.
 	released corev1.ResourceList
 
-	sample *sample
-	// version and written are those of the last status that was written.
+	snapshot *snapshot
+	// version and written are the resourceVersion and the time of the last write of the
+	// status.
 	version string
 	written time.Time
 }
@@ -48,40 +52,40 @@ type account struct {
 func newAccount(quota *corev1.ResourceQuota) *account {
 	return &account{
 		uid: quota.UID, hard: quota.Spec.Hard, scopes: scopesOf(quota),
-		counts:   map[corev1.ResourceName]schema.GroupResource{},
-		measures: map[schema.GroupResource][]corev1.ResourceName{},
-		uses:     map[types.UID]corev1.ResourceList{}, sum: corev1.ResourceList{},
-		stuck: map[types.UID]*corev1.Pod{}, released: corev1.ResourceList{},
+		counted:   map[corev1.ResourceName]schema.GroupResource{},
+		evaluated: map[schema.GroupResource][]corev1.ResourceName{},
+		usage:     map[types.UID]corev1.ResourceList{}, sum: corev1.ResourceList{},
+		deleting: map[types.UID]*corev1.Pod{}, released: corev1.ResourceList{},
 	}
 }
 
-// isFor reports whether the account is one of this quota, as it is.
+// isFor reports whether the account is for this quota, with its current limits and scopes.
 func (a *account) isFor(quota *corev1.ResourceQuota) bool {
 	return a.uid == quota.UID && quotav1.Equals(a.hard, quota.Spec.Hard) &&
 		apiequality.Semantic.DeepEqual(a.scopes, scopesOf(quota))
 }
 
-// Observe takes in an object as it is.
+// Observe records the usage of an object that was created or changed.
 func (l *Ledger) Observe(resource schema.GroupResource, obj Object) {
-	l.each(resource, obj, func(a *account) error { return l.take(a, obj, time.Now()) })
+	l.changeAccounts(resource, obj, func(a *account) error { return l.record(a, obj, time.Now()) })
 }
 
-// Forget takes out an object that is gone.
+// Forget releases the usage of an object that was deleted.
 func (l *Ledger) Forget(resource schema.GroupResource, obj Object) {
-	l.each(resource, obj, func(a *account) error {
-		a.set(obj.GetUID(), nil)
-		delete(a.stuck, obj.GetUID())
+	l.changeAccounts(resource, obj, func(a *account) error {
+		a.setUsage(obj.GetUID(), nil)
+		delete(a.deleting, obj.GetUID())
 		return nil
 	})
 }
 
-// each changes the accounts that measure objects of a kind in the namespace of
-// one.
-func (l *Ledger) each(resource schema.GroupResource, obj Object, change func(*account) error) {
+// changeAccounts calls change with each account in the namespace of the object that
+// limits its kind, and enqueues the quota of the account.
+func (l *Ledger) changeAccounts(resource schema.GroupResource, obj Object, change func(*account) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, a := range l.accounts[obj.GetNamespace()] {
-		if len(a.measures[resource]) == 0 {
+		if len(a.evaluated[resource]) == 0 {
 			continue
 		}
 		if err := change(a); err != nil {
@@ -92,52 +96,53 @@ func (l *Ledger) each(resource schema.GroupResource, obj Object, change func(*ac
 	}
 }
 
-// take puts the use of an object into an account.
-func (l *Ledger) take(a *account, obj Object, now time.Time) error {
-	resource, use, err := l.useOf(a, obj)
+// record sets the usage of an object in an account.
+func (l *Ledger) record(a *account, obj Object, now time.Time) error {
+	resource, usage, err := l.usageOf(a, obj)
 	if err != nil {
 		return err
 	}
-	a.set(obj.GetUID(), quotav1.RemoveZeros(quotav1.Mask(use, a.measures[resource])))
-	delete(a.stuck, obj.GetUID())
-	// Who is out of scope is not in it for being stuck.
-	if pod, ok := obj.(*corev1.Pod); ok && len(use) > 0 && pod.DeletionTimestamp != nil && !over(pod, now) {
-		a.stuck[pod.UID] = pod
+	a.setUsage(obj.GetUID(), quotav1.RemoveZeros(quotav1.Mask(usage, a.evaluated[resource])))
+	delete(a.deleting, obj.GetUID())
+	// A pod that is not in the scopes of the quota has no usage, even when it gets stuck.
+	if pod, ok := obj.(*corev1.Pod); ok && len(usage) > 0 && pod.DeletionTimestamp != nil && !finished(pod, now) {
+		a.deleting[pod.UID] = pod
 	}
 	return nil
 }
 
-// useOf is what an object counts for in an account.
-func (l *Ledger) useOf(a *account, obj Object) (schema.GroupResource, corev1.ResourceList, error) {
-	var m *measure
+// usageOf returns the kind of an object, and its usage in an account. The usage is empty
+// if the object is not in all scopes of the quota.
+func (l *Ledger) usageOf(a *account, obj Object) (schema.GroupResource, corev1.ResourceList, error) {
+	var e *evaluator
 	switch obj.(type) {
 	case *corev1.Pod:
-		m = l.measures[corev1.Resource("pods")]
+		e = l.evaluators[corev1.Resource("pods")]
 	case *corev1.Service:
-		m = l.measures[corev1.Resource("services")]
+		e = l.evaluators[corev1.Resource("services")]
 	default:
-		m = l.measures[corev1.Resource("persistentvolumeclaims")]
+		e = l.evaluators[corev1.Resource("persistentvolumeclaims")]
 	}
 	for _, scope := range a.scopes {
-		if within, err := m.scoped(obj, scope); err != nil || !within {
-			return m.resource, nil, err
+		if matches, err := e.matchesScope(obj, scope); err != nil || !matches {
+			return e.resource, nil, err
 		}
 	}
-	use, err := m.use(obj)
-	return m.resource, use, err
+	usage, err := e.usage(obj)
+	return e.resource, usage, err
 }
 
-// set replaces the use of an object; what it does not use any more is released.
-func (a *account) set(uid types.UID, use corev1.ResourceList) {
-	old := a.uses[uid]
-	if len(use) == 0 {
-		delete(a.uses, uid)
+// setUsage replaces the usage of an object and releases the difference if it is less.
+func (a *account) setUsage(uid types.UID, usage corev1.ResourceList) {
+	old := a.usage[uid]
+	if len(usage) == 0 {
+		delete(a.usage, uid)
 	} else {
-		a.uses[uid] = use
+		a.usage[uid] = usage
 	}
-	a.sum = quotav1.Add(quotav1.Subtract(a.sum, old), use)
+	a.sum = quotav1.Add(quotav1.Subtract(a.sum, old), usage)
 	for name, quantity := range old {
-		if less := minus(quantity, use[name]); less.Sign() > 0 {
+		if less := minus(quantity, usage[name]); less.Sign() > 0 {
 			a.release(name, less)
 		}
 	}
@@ -147,16 +152,17 @@ func (a *account) release(name corev1.ResourceName, quantity resource.Quantity) 
 	a.released[name] = plus(a.released[name], quantity)
 }
 
-// expire has pods taken in again that got stuck, and says when the next will be.
-func (l *Ledger) expire(a *account, now time.Time) (next time.Duration) {
-	for uid, pod := range a.stuck {
-		deadline, ok := stuckAt(pod)
+// expire reduces the usage of pods that are stuck in their deletion. It returns the time
+// until the next pod counts as stuck, or zero if no pod is being deleted.
+func (a *account) expire(now time.Time) (next time.Duration) {
+	for uid, pod := range a.deleting {
+		deadline, ok := deletionDeadline(pod)
 		switch {
 		case !ok:
-			delete(a.stuck, uid)
+			delete(a.deleting, uid)
 		case now.After(deadline):
-			a.set(uid, quotav1.Mask(corev1.ResourceList{podCount: number(1)}, a.measures[corev1.Resource("pods")]))
-			delete(a.stuck, uid)
+			a.setUsage(uid, quotav1.Mask(corev1.ResourceList{podCount: number(1)}, a.evaluated[corev1.Resource("pods")]))
+			delete(a.deleting, uid)
 		default:
 			next = sooner(next, deadline.Sub(now)+time.Millisecond)
 		}
@@ -164,7 +170,7 @@ func (l *Ledger) expire(a *account, now time.Time) (next time.Duration) {
 	return next
 }
 
-// sooner is the shorter of two waits, of which no wait at all is none.
+// sooner returns the shorter of two durations. Zero means no deadline and never wins.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b

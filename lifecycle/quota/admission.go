@@ -16,8 +16,8 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// ignored are resources of which nothing is stored, and events, which Kubernetes
-// has never counted.
+// ignored are resources whose objects are not stored, and events, which Kubernetes does
+// not count either.
 var ignored = map[schema.GroupResource]bool{
 	corev1.Resource("bindings"):                                            true,
 	corev1.Resource("events"):                                              true,
@@ -25,38 +25,39 @@ var ignored = map[schema.GroupResource]bool{
 	{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}: true,
 }
 
-// Admission is the plugin that charges quotas for what requests use. It has to
-// be the last of all: what is charged is meant to be stored.
+// Admission is the admission plugin that charges quotas. It has to be the last plugin:
+// after another plugin has rejected a request, no quota may be charged for it.
 type Admission struct {
 	*admission.Handler
-	view       *view
+	quotas     *quotaCache
 	evaluators map[schema.GroupResource]quotav1.Evaluator
 
-	mu    sync.Mutex
-	lines map[string]*line
+	mu sync.Mutex
+	// batches holds the waiting charges of each namespace.
+	batches map[string]*batch
 }
 
 var _ admission.ValidationInterface = &Admission{}
 
-// NewAdmission looks quotas up in the informer and charges them through the
-// client.
+// NewAdmission returns the plugin. It reads quotas from the informer and writes them with
+// the client.
 func NewAdmission(quotas coreinformers.ResourceQuotaInformer, client coreclient.ResourceQuotasGetter) *Admission {
 	return &Admission{
 		Handler:    admission.NewHandler(admission.Create, admission.Update),
-		view:       newView(quotas, client),
-		evaluators: evaluators(),
-		lines:      map[string]*line{},
+		quotas:     newQuotaCache(quotas, client),
+		evaluators: evaluatorsByKind(),
+		batches:    map[string]*batch{},
 	}
 }
 
 // Validate implements admission.ValidationInterface.
 func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
-	// A namespace is not in itself.
+	// In a request for a Namespace, GetNamespace returns its own name.
 	if a.GetNamespace() == "" || resource == corev1.Resource("namespaces") || ignored[resource] {
 		return nil
 	}
-	quotas, err := p.view.known(ctx, a.GetNamespace())
+	quotas, err := p.quotas.cached(ctx, a.GetNamespace())
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
@@ -69,7 +70,7 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	}) {
 		return nil
 	}
-	return p.queue(ctx, &charge{Attributes: a, evaluator: evaluator, done: make(chan struct{})})
+	return p.charge(ctx, &charge{Attributes: a, evaluator: evaluator, done: make(chan struct{})})
 }
 
 func (p *Admission) evaluator(resource schema.GroupResource) quotav1.Evaluator {
@@ -79,82 +80,87 @@ func (p *Admission) evaluator(resource schema.GroupResource) quotav1.Evaluator {
 	return generic.NewObjectCountEvaluator(resource, nil, "")
 }
 
-// charge is one request that waits for its quotas to be charged.
+// charge is a request that waits until its quotas are charged.
 type charge struct {
 	admission.Attributes
 	evaluator quotav1.Evaluator
-	// done is closed when err is the answer.
+	// done is closed when err is final.
 	done chan struct{}
 	err  error
-	// refused says that the answer is no, whatever becomes of the others.
-	refused bool
+	// rejected says that err is final even if the rest of the batch is tried again.
+	rejected bool
 }
 
-// line are the charges to the quotas of one namespace. Whoever has the turn
-// settles all that wait, in one write for each quota.
-type line struct {
-	turn    chan struct{}
+// batch holds the charges to the quotas of one namespace. The request that holds the
+// lock processes all waiting charges, with one write for each quota.
+type batch struct {
+	// lock is a mutex that can be waited for in a select statement.
+	lock    chan struct{}
 	waiting []*charge
-	// users are the requests that hold on to the line.
-	users int
+	// requests counts the requests that use the batch.
+	requests int
 }
 
-// queue waits until a charge is settled.
-func (p *Admission) queue(ctx context.Context, c *charge) error {
-	l := p.join(c)
-	defer p.leave(l, c)
+// charge waits until the charge is processed.
+func (p *Admission) charge(ctx context.Context, c *charge) error {
+	b := p.join(c)
+	defer p.leave(b, c)
 	for {
 		select {
 		case <-c.done:
 			return c.err
-		case l.turn <- struct{}{}:
-			p.serve(ctx, l, c.GetNamespace())
+		case b.lock <- struct{}{}:
+			p.process(ctx, b, c.GetNamespace())
 		case <-ctx.Done():
 			return apierrors.NewTimeoutError("resource quota evaluation timed out", 1)
 		}
 	}
 }
 
-func (p *Admission) join(c *charge) *line {
+// join adds the charge to the batch of its namespace.
+func (p *Admission) join(c *charge) *batch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[c.GetNamespace()]
-	if l == nil {
-		l = &line{turn: make(chan struct{}, 1)}
-		p.lines[c.GetNamespace()] = l
+	b := p.batches[c.GetNamespace()]
+	if b == nil {
+		b = &batch{lock: make(chan struct{}, 1)}
+		p.batches[c.GetNamespace()] = b
 	}
-	l.waiting = append(l.waiting, c)
-	l.users++
-	return l
+	b.waiting = append(b.waiting, c)
+	b.requests++
+	return b
 }
 
-func (p *Admission) leave(l *line, c *charge) {
+// leave removes the charge from the batch, if it still waits because the request timed
+// out. It removes the batch after its last request.
+func (p *Admission) leave(b *batch, c *charge) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// One that gave up is not charged for.
-	l.waiting = slices.DeleteFunc(l.waiting, func(other *charge) bool { return other == c })
-	l.users--
-	if l.users == 0 {
-		delete(p.lines, c.GetNamespace())
+	b.waiting = slices.DeleteFunc(b.waiting, func(other *charge) bool { return other == c })
+	b.requests--
+	if b.requests == 0 {
+		delete(p.batches, c.GetNamespace())
 	}
 }
 
-// serve settles what waits, and gives the turn to the next.
-func (p *Admission) serve(ctx context.Context, l *line, namespace string) {
+// process processes the waiting charges. The caller holds the lock of the batch, which
+// process releases.
+func (p *Admission) process(ctx context.Context, b *batch, namespace string) {
 	p.mu.Lock()
-	batch := l.waiting
-	l.waiting = nil
+	charges := b.waiting
+	b.waiting = nil
 	p.mu.Unlock()
-	for _, c := range batch {
+	// If chargeAll panics, this is the error of the charges.
+	for _, c := range charges {
 		c.err = apierrors.NewInternalError(errors.New("resource quota evaluation ended early"))
 	}
 	defer func() {
-		for _, c := range batch {
+		for _, c := range charges {
 			close(c.done)
 		}
-		<-l.turn
+		<-b.lock
 	}()
-	if len(batch) > 0 {
-		p.settle(ctx, namespace, batch)
+	if len(charges) > 0 {
+		p.chargeAll(ctx, namespace, charges)
 	}
 }

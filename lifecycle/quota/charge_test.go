@@ -15,56 +15,70 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-func TestRefused(t *testing.T) {
+// TestExceededQuota lists requests that a quota does not allow, with their errors.
+func TestExceededQuota(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ quota, objects, request, want string }{
-		"objects": {
+		"number of objects": {
 			quota:   `{hard: {secrets: 1}}`,
 			objects: `{kind: Secret, metadata: {name: a}}`,
 			request: `{kind: Secret, metadata: {name: b}}`,
 			want:    `secrets "b" is forbidden: exceeded quota: quota, requested: secrets=1, used: secrets=1, limited: secrets=1`,
 		},
-		"objects of any kind": {
-			quota:   `{hard: {count/jobs.batch: 0}}`,
-			request: `{kind: Job, metadata: {name: b}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`,
-			want:    `jobs.batch "b" is forbidden: exceeded quota: quota, requested: count/jobs.batch=1, used: count/jobs.batch=0, limited: count/jobs.batch=0`,
+		"number of objects, count/ name": {
+			quota: `{hard: {count/jobs.batch: 0}}`,
+			request: `{kind: Job, metadata: {name: b}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c,
+				image: i}]}}}}`,
+			want: `jobs.batch "b" is forbidden: exceeded quota: quota, requested: count/jobs.batch=1, used: count/jobs.batch=0, ` +
+				`limited: count/jobs.batch=0`,
 		},
 		"several limits": {
-			quota:   `{hard: {requests.cpu: 1, limits.memory: 1Gi, pods: 9}}`,
-			objects: `{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 800m}, limits: {memory: 512Mi}}}]}}`,
-			request: `{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 300m}, limits: {memory: 1Gi}}}]}}`,
-			want:    `pods "b" is forbidden: exceeded quota: quota, requested: limits.memory=1Gi,requests.cpu=300m, used: limits.memory=512Mi,requests.cpu=800m, limited: limits.memory=1Gi,requests.cpu=1`,
+			quota: `{hard: {requests.cpu: 1, limits.memory: 1Gi, pods: 9}}`,
+			objects: `{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i,
+				resources: {requests: {cpu: 800m}, limits: {memory: 512Mi}}}]}}`,
+			request: `{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i,
+				resources: {requests: {cpu: 300m}, limits: {memory: 1Gi}}}]}}`,
+			want: `pods "b" is forbidden: exceeded quota: quota, requested: limits.memory=1Gi,requests.cpu=300m, used: ` +
+				`limits.memory=512Mi,requests.cpu=800m, limited: limits.memory=1Gi,requests.cpu=1`,
 		},
-		"what containers must specify": {
-			quota:   `{hard: {requests.cpu: 1, limits.memory: 1Gi, requests.ephemeral-storage: 1Gi}}`,
-			request: `{kind: Pod, metadata: {name: b}, spec: {initContainers: [{name: i, image: i, resources: {limits: {memory: 1Mi}}}], containers: [{name: c, image: i}, {name: d, image: i, resources: {requests: {cpu: 1m}, limits: {memory: 1Mi}}}]}}`,
-			want:    `pods "b" is forbidden: failed quota: quota: must specify limits.memory for: c; requests.cpu for: c,i`,
+		"containers without required resources": {
+			quota: `{hard: {requests.cpu: 1, limits.memory: 1Gi, requests.ephemeral-storage: 1Gi}}`,
+			request: `{kind: Pod, metadata: {name: b}, spec: {initContainers: [{name: i, image: i,
+				resources: {limits: {memory: 1Mi}}}], containers: [{name: c, image: i}, {name: d, image: i,
+				resources: {requests: {cpu: 1m}, limits: {memory: 1Mi}}}]}}`,
+			want: `pods "b" is forbidden: failed quota: quota: must specify limits.memory for: c; requests.cpu for: c,i`,
 		},
-		"extended resources": {
-			quota:   `{hard: {requests.example.com/gpu: 1}}`,
-			request: `{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i, resources: {limits: {example.com/gpu: 2}}}]}}`,
-			want:    `pods "b" is forbidden: exceeded quota: quota, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1`,
+		"extended resource": {
+			quota: `{hard: {requests.example.com/gpu: 1}}`,
+			request: `{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i,
+				resources: {limits: {example.com/gpu: 2}}}]}}`,
+			want: `pods "b" is forbidden: exceeded quota: quota, requested: requests.example.com/gpu=2, used: ` +
+				`requests.example.com/gpu=0, limited: requests.example.com/gpu=1`,
 		},
-		"a scope": {
+		"scope": {
 			quota:   `{hard: {pods: 0}, scopes: [BestEffort]}`,
 			objects: `{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}`,
 			request: `{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}}`,
 			want:    `pods "b" is forbidden: exceeded quota: quota, requested: pods=1, used: pods=0, limited: pods=0`,
 		},
 		"storage of a class": {
-			quota:   `{hard: {gold.storageclass.storage.k8s.io/requests.storage: 1Gi}}`,
-			objects: `{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], storageClassName: iron, resources: {requests: {storage: 2Gi}}}}`,
-			request: `{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce], storageClassName: gold, resources: {requests: {storage: 2Gi}}}}`,
-			want:    `persistentvolumeclaims "b" is forbidden: exceeded quota: quota, requested: gold.storageclass.storage.k8s.io/requests.storage=2Gi, used: gold.storageclass.storage.k8s.io/requests.storage=0, limited: gold.storageclass.storage.k8s.io/requests.storage=1Gi`,
+			quota: `{hard: {gold.storageclass.storage.k8s.io/requests.storage: 1Gi}}`,
+			objects: `{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce],
+				storageClassName: iron, resources: {requests: {storage: 2Gi}}}}`,
+			request: `{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce],
+				storageClassName: gold, resources: {requests: {storage: 2Gi}}}}`,
+			want: `persistentvolumeclaims "b" is forbidden: exceeded quota: quota, requested: ` +
+				`gold.storageclass.storage.k8s.io/requests.storage=2Gi, used: gold.storageclass.storage.k8s.io/requests.storage=0, ` +
+				`limited: gold.storageclass.storage.k8s.io/requests.storage=1Gi`,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n := newTenant(t)
+			n := newNamespace(t)
 			n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: ` + test.quota + `}`)
-			n.hold()
+			n.waitEnforced()
 			n.create(test.objects)
-			err := n.try(t.Context(), test.request, metav1.CreateOptions{})
+			err := n.tryCreate(t.Context(), test.request, metav1.CreateOptions{})
 			if !apierrors.IsForbidden(err) || err.Error() != test.want {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
@@ -72,73 +86,79 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A request that changes an object is charged for what it takes more.
-func TestRefusedUpdate(t *testing.T) {
+// An update is charged for the additional usage.
+func TestExceededQuotaOnUpdate(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {services.nodeports: 0, requests.storage: 1Gi}}}`)
-	n.hold()
+	n.waitEnforced()
 	n.create(`
 		{kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}
 		{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	err := n.tryPatch("Service", "a", `{"spec": {"type": "NodePort"}}`)
-	if want := `services "a" is forbidden: exceeded quota: quota, requested: services.nodeports=1, used: services.nodeports=0, limited: services.nodeports=0`; err == nil || err.Error() != want {
+	want := `services "a" is forbidden: exceeded quota: quota, ` +
+		`requested: services.nodeports=1, used: services.nodeports=0, limited: services.nodeports=0`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	err = n.tryPatch("PersistentVolumeClaim", "a", `{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}`)
-	if want := `persistentvolumeclaims "a" is forbidden: exceeded quota: quota, requested: requests.storage=2Gi, used: requests.storage=1Gi, limited: requests.storage=1Gi`; err == nil || err.Error() != want {
+	want = `persistentvolumeclaims "a" is forbidden: exceeded quota: quota, ` +
+		`requested: requests.storage=2Gi, used: requests.storage=1Gi, limited: requests.storage=1Gi`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	n.patch("Service", "a", `{"metadata": {"labels": {"a": "b"}}}`)
 }
 
-// A request that only asks is judged, and not charged.
+// A dry run is checked, but not charged.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 1}}}`)
-	n.hold()
+	n.waitEnforced()
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	for range 2 {
-		if err := n.try(t.Context(), `{kind: Secret, metadata: {name: a}}`, dryRun); err != nil {
+		if err := n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: a}}`, dryRun); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.create(`{kind: Secret, metadata: {name: a}}`)
-	if err := n.try(t.Context(), `{kind: Secret, metadata: {name: b}}`, dryRun); !apierrors.IsForbidden(err) {
-		t.Errorf("asking for too much: %v", err)
+	if err := n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: b}}`, dryRun); !apierrors.IsForbidden(err) {
+		t.Errorf("dry run that exceeds the quota: %v", err)
 	}
 }
 
-// A charge for an object that was never stored is given back.
+// A charge for an object that was not stored is released.
 func TestFailedCreate(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 3}}}`)
-	n.hold()
+	n.waitEnforced()
 	n.create(`{kind: Secret, metadata: {name: a}}`)
-	if err := n.try(t.Context(), `{kind: Secret, metadata: {name: a}}`, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+	err := n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: a}}`, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	if got := n.used(); got != "secrets=2" {
-		t.Errorf("used after a failure: %s", got)
+		t.Errorf("used after the failed request: %s", got)
 	}
 	n.waitUsed("secrets=1")
 }
 
-// However many create at one time, no more are created than fit.
+// Concurrent requests do not exceed a quota.
 func TestParallelCreates(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {pods: 10}}}`)
 	n.create(`{kind: ResourceQuota, metadata: {name: other}, spec: {hard: {requests.cpu: 5}}}`)
-	n.hold()
+	n.waitEnforced()
 	var creating sync.WaitGroup
 	var created atomic.Int64
 	for i := range 50 {
 		creating.Go(func() {
-			pod := fmt.Sprintf(`{kind: Pod, metadata: {name: pod-%d}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}`, i)
-			switch err := n.try(t.Context(), pod, metav1.CreateOptions{}); {
+			pod := fmt.Sprintf(`{kind: Pod, metadata: {name: pod-%d}, spec: {containers: [
+				{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}`, i)
+			switch err := n.tryCreate(t.Context(), pod, metav1.CreateOptions{}); {
 			case err == nil:
 				created.Add(1)
 			case !apierrors.IsForbidden(err):
@@ -148,20 +168,20 @@ func TestParallelCreates(t *testing.T) {
 	}
 	creating.Wait()
 	if got := created.Load(); got != 10 {
-		t.Errorf("%d pods are created, 10 fit", got)
+		t.Errorf("%d pods were created, the quota allows 10", got)
 	}
 	n.waitUsed("pods=10")
 }
 
-// With objects that come and go all the time, there are never more than fit, and
-// in the end nothing is used.
+// While objects are created and deleted concurrently, there are never more than the quota
+// allows. In the end, the usage is zero.
 func TestChurn(t *testing.T) {
 	t.Parallel()
-	const most, workers, rounds = 5, 12, 25
-	n := newTenant(t)
-	n.create(fmt.Sprintf(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: %d}}}`, most))
-	n.hold()
-	watcher, err := typed.CoreV1().Secrets(n.namespace).Watch(t.Context(), metav1.ListOptions{})
+	const limit, workers, rounds = 5, 12, 25
+	n := newNamespace(t)
+	n.create(fmt.Sprintf(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: %d}}}`, limit))
+	n.waitEnforced()
+	watcher, err := typed.CoreV1().Secrets(n.name).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +193,7 @@ func TestChurn(t *testing.T) {
 		churning.Go(func() {
 			for round := range rounds {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s-%d-%d", worker, round)}}
-				_, err := typed.CoreV1().Secrets(n.namespace).Create(t.Context(), secret, metav1.CreateOptions{})
+				_, err := typed.CoreV1().Secrets(n.name).Create(t.Context(), secret, metav1.CreateOptions{})
 				if apierrors.IsForbidden(err) {
 					continue
 				}
@@ -182,26 +202,26 @@ func TestChurn(t *testing.T) {
 					return
 				}
 				created.Add(1)
-				if err := typed.CoreV1().Secrets(n.namespace).Delete(t.Context(), secret.Name, metav1.DeleteOptions{}); err != nil {
+				if err := typed.CoreV1().Secrets(n.name).Delete(t.Context(), secret.Name, metav1.DeleteOptions{}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	churning.Wait()
-	if created.Load() < most {
+	if created.Load() < limit {
 		t.Errorf("only %d secrets were created", created.Load())
 	}
-	there, seen := 0, int64(0)
-	for there > 0 || seen < created.Load() {
+	existing, seen := 0, int64(0)
+	for existing > 0 || seen < created.Load() {
 		switch event := <-watcher.ResultChan(); event.Type {
 		case watch.Added:
 			seen++
-			if there++; there > most {
-				t.Fatalf("%d secrets at one time, %d fit", there, most)
+			if existing++; existing > limit {
+				t.Fatalf("%d secrets at the same time, the quota allows %d", existing, limit)
 			}
 		case watch.Deleted:
-			there--
+			existing--
 		case watch.Modified, watch.Bookmark, watch.Error:
 			t.Fatalf("watch: %+v", event)
 		}
@@ -209,19 +229,25 @@ func TestChurn(t *testing.T) {
 	n.waitUsed("secrets=0")
 }
 
-// Custom resources are counted from the first one on, and no longer when their
-// definition is gone.
+// Custom resources count from the first one on. After their definition is deleted, they
+// no longer count.
 func TestCustomResources(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {count/widgets.quota.example.com: 2}}}`)
 	n.waitUsed("count/widgets.quota.example.com=0")
-	n.hold()
+	n.waitEnforced()
 	n.define()
-	n.eventually("first widget", func() error { return n.try(t.Context(), `{kind: Widget, metadata: {name: a}}`, metav1.CreateOptions{}) })
+	createWidget := func() error {
+		return n.tryCreate(t.Context(), `{kind: Widget, metadata: {name: a}}`, metav1.CreateOptions{})
+	}
+	n.eventually("create the first widget", createWidget)
 	n.create(`{kind: Widget, metadata: {name: b}}`)
-	err := n.try(t.Context(), `{kind: Widget, metadata: {name: c}}`, metav1.CreateOptions{})
-	if want := `widgets.quota.example.com "c" is forbidden: exceeded quota: quota, requested: count/widgets.quota.example.com=1, used: count/widgets.quota.example.com=2, limited: count/widgets.quota.example.com=2`; err == nil || err.Error() != want {
+	err := n.tryCreate(t.Context(), `{kind: Widget, metadata: {name: c}}`, metav1.CreateOptions{})
+	want := `widgets.quota.example.com "c" is forbidden: exceeded quota: quota, ` +
+		`requested: count/widgets.quota.example.com=1, used: count/widgets.quota.example.com=2, ` +
+		`limited: count/widgets.quota.example.com=2`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	n.delete("Widget", "a")
@@ -229,13 +255,12 @@ func TestCustomResources(t *testing.T) {
 	n.undefine()
 	n.waitUsed("count/widgets.quota.example.com=0")
 	n.define()
-	n.eventually("widget of a new definition", func() error {
-		return n.try(t.Context(), `{kind: Widget, metadata: {name: a}}`, metav1.CreateOptions{})
-	})
+	n.eventually("create a widget of the new definition", createWidget)
 	n.waitUsed("count/widgets.quota.example.com=1")
 }
 
-func (n tenant) define() {
+// define creates the CustomResourceDefinition of widgets.
+func (n namespace) define() {
 	n.Helper()
 	crd := decodeAny(n, `
 apiVersion: apiextensions.k8s.io/v1
@@ -252,24 +277,25 @@ spec:
 	}
 }
 
-func (n tenant) undefine() {
+// undefine deletes the CustomResourceDefinition and waits until it is removed.
+func (n namespace) undefine() {
 	n.Helper()
 	const name = "widgets.quota.example.com"
 	if err := objects.Resource(definitions).Delete(n.Context(), name, metav1.DeleteOptions{}); err != nil {
 		n.Fatal(err)
 	}
-	servertest.Eventually(n, "definition gone", func() bool {
+	servertest.Eventually(n, "the definition is removed", func() bool {
 		_, err := objects.Resource(definitions).Get(n.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
 
-// What others refuse is not charged: quotas come last.
-func TestChargedLast(t *testing.T) {
+// A request that another admission plugin rejects is not charged.
+func TestRejectedRequestIsNotCharged(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 9}}}`)
-	n.hold()
+	n.waitEnforced()
 	for _, manifest := range []string{`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -284,7 +310,7 @@ metadata: {name: quota.example.com}
 spec:
   policyName: quota.example.com
   validationActions: [Deny]
-  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + n.namespace + `}}}
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + n.name + `}}}
 `} {
 		obj := decodeAny(t, manifest)
 		kind := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
@@ -295,12 +321,14 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	bad := func(options metav1.CreateOptions) bool {
-		return apierrors.IsInvalid(n.try(t.Context(), `{kind: Secret, metadata: {name: bad}}`, options))
+	rejected := func(options metav1.CreateOptions) bool {
+		return apierrors.IsInvalid(n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: bad}}`, options))
 	}
-	servertest.Eventually(t, "policy in force", func() bool { return bad(metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}) })
-	if !bad(metav1.CreateOptions{}) {
-		t.Error("a policy does not refuse")
+	servertest.Eventually(t, "the policy is enforced", func() bool {
+		return rejected(metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	})
+	if !rejected(metav1.CreateOptions{}) {
+		t.Error("the policy does not reject the secret")
 	}
 	if got := n.used(); got != "secrets=0" {
 		t.Errorf("used: %s", got)

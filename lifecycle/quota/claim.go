@@ -12,21 +12,23 @@ import (
 	volumehelpers "k8s.io/component-helpers/storage/volume"
 )
 
-// ofClass comes between a storage class and what of it is limited.
+// ofClass is the part of a resource name between the storage class and the resource.
 const ofClass = ".storageclass.storage.k8s.io/"
 
 var (
 	claimCount = generic.ObjectCountQuotaResourceNameFor(corev1.Resource("persistentvolumeclaims"))
 
-	// claimNames are the names under which claims count, in all and by class.
+	// claimNames are the resource names under which claims have usage. Each also exists
+	// for every storage class, with the prefix CLASS.storageclass.storage.k8s.io/.
 	claimNames = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
 )
 
-func claims() *measure {
-	return &measure{
+func newClaimEvaluator() *evaluator {
+	return &evaluator{
 		resource: corev1.Resource("persistentvolumeclaims"),
-		// A claim can grow, and its status tells to what size it did.
-		charged: func(a admission.Attributes) bool {
+		// An update of the spec can request more storage. An update of the status can set
+		// the allocated storage.
+		handles: func(a admission.Attributes) bool {
 			switch a.GetSubresource() {
 			case "":
 				return a.GetOperation() == admission.Create || a.GetOperation() == admission.Update
@@ -36,53 +38,54 @@ func claims() *measure {
 				return false
 			}
 		},
-		names: func(name corev1.ResourceName) bool {
+		limitedBy: func(name corev1.ResourceName) bool {
 			_, limited, _ := strings.Cut(string(name), ofClass)
 			return name == claimCount || slices.Contains(claimNames, name) ||
 				slices.Contains(claimNames, corev1.ResourceName(limited))
 		},
-		use: func(obj runtime.Object) (corev1.ResourceList, error) {
+		usage: func(obj runtime.Object) (corev1.ResourceList, error) {
 			claim, err := as[*corev1.PersistentVolumeClaim](obj)
 			if err != nil {
 				return nil, err
 			}
-			return claimUse(claim), nil
+			return claimUsage(claim), nil
 		},
-		within: claimWithin,
+		inScope: claimInScope,
 	}
 }
 
-func claimUse(claim *corev1.PersistentVolumeClaim) corev1.ResourceList {
-	use := corev1.ResourceList{claimCount: number(1), corev1.ResourcePersistentVolumeClaims: number(1)}
+func claimUsage(claim *corev1.PersistentVolumeClaim) corev1.ResourceList {
+	usage := corev1.ResourceList{claimCount: number(1), corev1.ResourcePersistentVolumeClaims: number(1)}
 	if storage, ok := storageOf(claim); ok {
-		use[corev1.ResourceRequestsStorage] = storage
+		usage[corev1.ResourceRequestsStorage] = storage
 	}
 	if class := volumehelpers.GetPersistentVolumeClaimClass(claim); class != "" {
 		for _, name := range claimNames {
-			if quantity, ok := use[name]; ok {
-				use[corev1.ResourceName(class+ofClass)+name] = quantity
+			if quantity, ok := usage[name]; ok {
+				usage[corev1.ResourceName(class+ofClass)+name] = quantity
 			}
 		}
 	}
-	return use
+	return usage
 }
 
-// storageOf is the storage that a claim asks for, or has been given when it
-// asked for more, in whole bytes.
+// storageOf returns the storage that a claim requests, or the allocated storage if that
+// is larger, rounded up to bytes. It returns false if the claim requests none.
 func storageOf(claim *corev1.PersistentVolumeClaim) (resource.Quantity, bool) {
 	storage, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if !ok {
 		return storage, false
 	}
 	storage = storage.DeepCopy()
-	if given, ok := claim.Status.AllocatedResources[corev1.ResourceStorage]; ok && given.Cmp(storage) > 0 {
-		storage = given.DeepCopy()
+	if allocated, ok := claim.Status.AllocatedResources[corev1.ResourceStorage]; ok && allocated.Cmp(storage) > 0 {
+		storage = allocated.DeepCopy()
 	}
 	storage.RoundUp(0)
 	return storage, true
 }
 
-func claimWithin(obj runtime.Object, scope requirement) (bool, error) {
+// claimInScope knows one scope: that of VolumeAttributesClasses.
+func claimInScope(obj runtime.Object, scope requirement) (bool, error) {
 	claim, err := as[*corev1.PersistentVolumeClaim](obj)
 	if err != nil || scope.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass {
 		return false, err

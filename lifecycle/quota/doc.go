@@ -1,22 +1,23 @@
-// Package quota holds namespaces to their ResourceQuotas: admission charges a
-// quota for what a request would use before it is stored, and the ledger gives
-// back what is not used any more.
+// Package quota enforces ResourceQuotas. The admission plugin charges a quota for the
+// usage of an object before the object is stored: it adds the usage to status.used of
+// the quota. The Ledger, in the controller, subtracts the usage of objects that were
+// deleted or that use less than before.
 //
 //	plugin := quota.NewAdmission(quotas, client)
 //	ledger := quota.NewLedger()
 //
-// Its words: the use of an object is what it counts for under each name that a
-// quota can limit ("pods", "requests.cpu", "count/widgets.example.com"). Some
-// kinds are measured: pods, services and claims have more to them than their
-// number. All others are counted. An account is what the ledger knows of one
-// quota: the tally of what is there, and what was released since its status was
-// last written.
+// The usage of an object is its amount under each resource name that a quota can
+// limit, such as "pods", "requests.cpu" or "count/widgets.example.com". Pods, services
+// and PersistentVolumeClaims are evaluated: their usage depends on their content. For
+// all other kinds, only the number of objects counts. An account is what the Ledger
+// knows about one quota: the usage of the objects that exist, and the usage that was
+// released since the status of the quota was last written.
 //
-// Promises: a charge is a compare-and-swap of the quota's status, made before
-// the object is stored, so no number of clients or servers exceeds a limit.
-// Nothing is refused on an old view of a quota. What is released is given back
-// by the amount that was released, so a charge whose object is still on its way
-// is not lost; a charge that led to nothing is given back after a while. A
-// namespace without quotas costs one lookup in an index. A deletion costs the
-// same however many objects there are. All types may be used by many goroutines.
+// A charge is a compare-and-swap of the quota's status, so concurrent clients and
+// servers cannot exceed a limit. A request is never rejected because of a cached quota
+// that may be outdated. The Ledger subtracts released amounts instead of setting the
+// counted usage, so it keeps charges for objects that are not stored yet. A charge
+// whose object never appears is subtracted after some seconds. In a namespace without
+// quotas, a request costs one index lookup. The cost of a deletion does not depend on
+// the number of objects. All types are safe for concurrent use.
 package quota

@@ -14,31 +14,36 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// requirement is one condition of a quota's scopes.
+// requirement is one condition that an object must meet to count for a quota: a scope,
+// or an expression of its scopeSelector.
 type requirement = corev1.ScopedResourceSelectorRequirement
 
-// measure evaluates a kind whose objects are more than their number.
-type measure struct {
+// evaluator computes the usage of objects of a kind whose usage depends on their
+// content.
+type evaluator struct {
 	resource schema.GroupResource
-	// charged tells the requests that may change the use of an object.
-	charged func(a admission.Attributes) bool
-	// names tells the names under which objects of the kind count.
-	names func(name corev1.ResourceName) bool
-	// use is what an object counts for.
-	use func(obj runtime.Object) (corev1.ResourceList, error)
-	// within tells whether an object is in a scope; nil: never.
-	within func(obj runtime.Object, scope requirement) (bool, error)
-	// lacks says what an object must specify under a quota; nil: nothing.
-	lacks func(obj runtime.Object, required []corev1.ResourceName) error
+	// handles reports whether a request may change the usage of an object.
+	handles func(a admission.Attributes) bool
+	// limitedBy reports whether objects of the kind have usage under a resource name.
+	limitedBy func(name corev1.ResourceName) bool
+	// usage returns the usage of an object.
+	usage func(obj runtime.Object) (corev1.ResourceList, error)
+	// inScope reports whether an object is in a scope. If it is nil, no object is.
+	inScope func(obj runtime.Object, scope requirement) (bool, error)
+	// constraints returns an error if an object does not specify what a quota with
+	// these resource names requires. It may be nil.
+	constraints func(obj runtime.Object, required []corev1.ResourceName) error
 }
 
-var _ quotav1.Evaluator = &measure{}
+var _ quotav1.Evaluator = &evaluator{}
 
-// measures are the kinds that are measured.
-func measures() []*measure { return []*measure{pods(), services(), claims()} }
+// newEvaluators returns the evaluators of this package.
+func newEvaluators() []*evaluator {
+	return []*evaluator{newPodEvaluator(), newServiceEvaluator(), newClaimEvaluator()}
+}
 
-// aliases are the names under which kinds were counted before there were names
-// for all kinds.
+// aliases are the resource names that limit the number of objects of some kinds. They
+// are older than the names count/RESOURCE, which exist for all kinds.
 var aliases = map[corev1.ResourceName]schema.GroupResource{
 	corev1.ResourceConfigMaps:             corev1.Resource("configmaps"),
 	corev1.ResourceSecrets:                corev1.Resource("secrets"),
@@ -46,12 +51,12 @@ var aliases = map[corev1.ResourceName]schema.GroupResource{
 	corev1.ResourceQuotas:                 corev1.Resource("resourcequotas"),
 }
 
-// evaluators are all that are not made by rule: the measures, and the kinds that
+// evaluatorsByKind returns the evaluators of this package, and those of the kinds that
 // have an alias.
-func evaluators() map[schema.GroupResource]quotav1.Evaluator {
+func evaluatorsByKind() map[schema.GroupResource]quotav1.Evaluator {
 	all := map[schema.GroupResource]quotav1.Evaluator{}
-	for _, m := range measures() {
-		all[m.resource] = m
+	for _, e := range newEvaluators() {
+		all[e.resource] = e
 	}
 	for alias, resource := range aliases {
 		all[resource] = generic.NewObjectCountEvaluator(resource, nil, alias)
@@ -60,38 +65,38 @@ func evaluators() map[schema.GroupResource]quotav1.Evaluator {
 }
 
 // GroupResource implements quotav1.Evaluator.
-func (m *measure) GroupResource() schema.GroupResource { return m.resource }
+func (e *evaluator) GroupResource() schema.GroupResource { return e.resource }
 
 // Handles implements quotav1.Evaluator.
-func (m *measure) Handles(a admission.Attributes) bool { return m.charged(a) }
+func (e *evaluator) Handles(a admission.Attributes) bool { return e.handles(a) }
 
 // Constraints implements quotav1.Evaluator.
-func (m *measure) Constraints(required []corev1.ResourceName, item runtime.Object) error {
-	if m.lacks == nil {
+func (e *evaluator) Constraints(required []corev1.ResourceName, item runtime.Object) error {
+	if e.constraints == nil {
 		return nil
 	}
-	return m.lacks(item, required)
+	return e.constraints(item, required)
 }
 
 // Matches implements quotav1.Evaluator.
-func (m *measure) Matches(quota *corev1.ResourceQuota, item runtime.Object) (bool, error) {
-	return generic.Matches(quota, item, m.MatchingResources, func(scope requirement, obj runtime.Object) (bool, error) {
-		return m.scoped(obj, scope)
+func (e *evaluator) Matches(quota *corev1.ResourceQuota, item runtime.Object) (bool, error) {
+	return generic.Matches(quota, item, e.MatchingResources, func(scope requirement, obj runtime.Object) (bool, error) {
+		return e.matchesScope(obj, scope)
 	})
 }
 
-func (m *measure) scoped(obj runtime.Object, scope requirement) (bool, error) {
-	if m.within == nil {
+func (e *evaluator) matchesScope(obj runtime.Object, scope requirement) (bool, error) {
+	if e.inScope == nil {
 		return false, nil
 	}
-	return m.within(obj, scope)
+	return e.inScope(obj, scope)
 }
 
 // MatchingScopes implements quotav1.Evaluator.
-func (m *measure) MatchingScopes(item runtime.Object, scopes []requirement) ([]requirement, error) {
+func (e *evaluator) MatchingScopes(item runtime.Object, scopes []requirement) ([]requirement, error) {
 	var matching []requirement
 	for _, scope := range scopes {
-		match, err := m.scoped(item, scope)
+		match, err := e.matchesScope(item, scope)
 		if err != nil {
 			return nil, fmt.Errorf("scope %s: %w", scope.ScopeName, err)
 		}
@@ -102,15 +107,15 @@ func (m *measure) MatchingScopes(item runtime.Object, scopes []requirement) ([]r
 	return matching, nil
 }
 
-// UncoveredQuotaScopes implements quotav1.Evaluator. No scope is limited
-// without a quota.
-func (*measure) UncoveredQuotaScopes(_, _ []requirement) ([]requirement, error) { return nil, nil }
+// UncoveredQuotaScopes implements quotav1.Evaluator. It returns none, because there is
+// no scope that an object may only use under a quota.
+func (*evaluator) UncoveredQuotaScopes(_, _ []requirement) ([]requirement, error) { return nil, nil }
 
 // MatchingResources implements quotav1.Evaluator.
-func (m *measure) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
+func (e *evaluator) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
 	var matching []corev1.ResourceName
 	for _, name := range names {
-		if m.names(name) {
+		if e.limitedBy(name) {
 			matching = append(matching, name)
 		}
 	}
@@ -118,15 +123,15 @@ func (m *measure) MatchingResources(names []corev1.ResourceName) []corev1.Resour
 }
 
 // Usage implements quotav1.Evaluator.
-func (m *measure) Usage(item runtime.Object) (corev1.ResourceList, error) { return m.use(item) }
+func (e *evaluator) Usage(item runtime.Object) (corev1.ResourceList, error) { return e.usage(item) }
 
-// UsageStats implements quotav1.Evaluator. Admission has no need of it: the
-// ledger keeps the sums.
-func (m *measure) UsageStats(quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
-	return quotav1.UsageStats{}, fmt.Errorf("sum of %s: %w", m.resource, errors.ErrUnsupported)
+// UsageStats implements quotav1.Evaluator. It is not supported: admission does not need
+// it, and the Ledger computes the sums.
+func (e *evaluator) UsageStats(quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
+	return quotav1.UsageStats{}, fmt.Errorf("sum of %s: %w", e.resource, errors.ErrUnsupported)
 }
 
-// scopesOf are all conditions of a quota.
+// scopesOf returns the scopes of a quota and the expressions of its scopeSelector.
 func scopesOf(quota *corev1.ResourceQuota) []requirement {
 	var scopes []requirement
 	for _, scope := range quota.Spec.Scopes {
@@ -138,8 +143,8 @@ func scopesOf(quota *corev1.ResourceQuota) []requirement {
 	return scopes
 }
 
-// satisfies reports whether one of the classes an object names is what a scope
-// asks for; an object may name none.
+// satisfies reports whether the classes that an object names match the operator and the
+// values of a scope. An object may name none, one or several classes.
 func satisfies(scope requirement, classes ...string) bool {
 	listed := slices.ContainsFunc(classes, func(class string) bool { return slices.Contains(scope.Values, class) })
 	switch scope.Operator {

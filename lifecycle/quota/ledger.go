@@ -10,42 +10,44 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Ledger knows what is used in every namespace that has quotas, and the number
-// of objects in all of them. It is told of objects as they come and go, and calls
-// back with the quotas whose status may have to change.
+// Ledger records the usage of all quotas, and the number of objects of every kind in
+// every namespace. Watchers call it when objects are created, changed and deleted. It
+// enqueues the quotas whose status may have to change. A Ledger implements
+// garbage.Counter.
 type Ledger struct {
-	measures map[schema.GroupResource]*measure
+	evaluators map[schema.GroupResource]*evaluator
 
 	mu      sync.Mutex
 	enqueue func(cache.ObjectName)
-	// accounts are those of each namespace, by the names of their quotas.
+	// accounts holds the accounts by namespace and by the name of the quota.
 	accounts map[string]map[string]*account
-	census   census
+	counts   counts
 }
 
-// NewLedger is a ledger without accounts.
+// NewLedger returns a ledger without quotas.
 func NewLedger() *Ledger {
 	l := &Ledger{
-		measures: map[schema.GroupResource]*measure{},
-		enqueue:  func(cache.ObjectName) {},
-		accounts: map[string]map[string]*account{},
-		census:   census{kinds: map[schema.GroupResource]*kind{}, counts: map[place]int64{}},
+		evaluators: map[schema.GroupResource]*evaluator{},
+		enqueue:    func(cache.ObjectName) {},
+		accounts:   map[string]map[string]*account{},
+		counts:     counts{kinds: map[schema.GroupResource]*watchedKind{}, objects: map[kindInNamespace]int64{}},
 	}
-	for _, m := range measures() {
-		l.measures[m.resource] = m
+	for _, e := range newEvaluators() {
+		l.evaluators[e.resource] = e
 	}
 	return l
 }
 
-// Notify has enqueue called with a quota when what is used changes.
+// Notify sets the function that the ledger calls with a quota whose usage has changed.
 func (l *Ledger) Notify(enqueue func(cache.ObjectName)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.enqueue = enqueue
 }
 
-// counted is the kind of which a name limits the number of objects.
-func (l *Ledger) counted(name corev1.ResourceName) (schema.GroupResource, bool) {
+// countedKind returns the kind whose number of objects the resource name limits. It
+// returns false for the names of evaluated kinds.
+func (l *Ledger) countedKind(name corev1.ResourceName) (schema.GroupResource, bool) {
 	if resource, ok := aliases[name]; ok {
 		return resource, true
 	}
@@ -54,22 +56,23 @@ func (l *Ledger) counted(name corev1.ResourceName) (schema.GroupResource, bool) 
 		return schema.GroupResource{}, false
 	}
 	resource := schema.ParseGroupResource(limited)
-	_, measured := l.measures[resource]
-	return resource, !measured
+	_, evaluated := l.evaluators[resource]
+	return resource, !evaluated
 }
 
-// measured is the kind whose objects count under a name.
-func (l *Ledger) measured(name corev1.ResourceName) *measure {
-	for _, m := range l.measures {
-		if m.names(name) {
-			return m
+// evaluatorFor returns the evaluator of the kind that has usage under the resource name,
+// or nil.
+func (l *Ledger) evaluatorFor(name corev1.ResourceName) *evaluator {
+	for _, e := range l.evaluators {
+		if e.limitedBy(name) {
+			return e
 		}
 	}
 	return nil
 }
 
-// Close forgets a quota.
-func (l *Ledger) Close(quota cache.ObjectName) {
+// Untrack removes the account of a quota.
+func (l *Ledger) Untrack(quota cache.ObjectName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.accounts[quota.Namespace], quota.Name)
@@ -78,10 +81,10 @@ func (l *Ledger) Close(quota cache.ObjectName) {
 	}
 }
 
-// Open has an account kept for a quota. If there is none for its limits and
-// scopes yet, objects are what the namespace holds of the kinds that are
-// measured, and are read while no change is taken in.
-func (l *Ledger) Open(quota *corev1.ResourceQuota, objects func() ([]Object, error)) error {
+// Track creates an account for the quota, unless there is one for its current limits and
+// scopes. objects returns all objects of evaluated kinds in the namespace. Track calls it
+// with the ledger locked, so that no change of an object is missed.
+func (l *Ledger) Track(quota *corev1.ResourceQuota, objects func() ([]Object, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accounts[quota.Namespace][quota.Name]; a != nil && a.isFor(quota) {
@@ -89,19 +92,19 @@ func (l *Ledger) Open(quota *corev1.ResourceQuota, objects func() ([]Object, err
 	}
 	a := newAccount(quota)
 	for name := range quota.Spec.Hard {
-		if resource, ok := l.counted(name); ok {
-			a.counts[name] = resource
-		} else if m := l.measured(name); m != nil {
-			a.measures[m.resource] = append(a.measures[m.resource], name)
+		if resource, ok := l.countedKind(name); ok {
+			a.counted[name] = resource
+		} else if e := l.evaluatorFor(name); e != nil {
+			a.evaluated[e.resource] = append(a.evaluated[e.resource], name)
 		}
 	}
-	if len(a.measures) > 0 {
+	if len(a.evaluated) > 0 {
 		found, err := objects()
 		if err != nil {
 			return err
 		}
 		for _, obj := range found {
-			if err := l.take(a, obj, time.Now()); err != nil {
+			if err := l.record(a, obj, time.Now()); err != nil {
 				return err
 			}
 		}

@@ -19,170 +19,183 @@ import (
 
 var secrets, pods = corev1.Resource("secrets"), corev1.Resource("pods")
 
-// book is a ledger with one quota, at a time that only the test moves.
-type book struct {
+// ledgerTest is a ledger with one quota and a clock that the test sets.
+type ledgerTest struct {
 	*quota.Ledger
 	quota *corev1.ResourceQuota
 	now   time.Time
 }
 
-func newBook(t *testing.T, hard ...corev1.ResourceName) *book {
+// newLedgerTest returns a ledger with a quota that limits these resource names.
+func newLedgerTest(t *testing.T, hard ...corev1.ResourceName) *ledgerTest {
 	t.Helper()
-	b := &book{Ledger: quota.NewLedger(), now: time.Now(), quota: &corev1.ResourceQuota{
+	l := &ledgerTest{Ledger: quota.NewLedger(), now: time.Now(), quota: &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "quota", UID: "q", ResourceVersion: "1"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{}},
 		Status:     corev1.ResourceQuotaStatus{Used: corev1.ResourceList{}},
 	}}
 	for _, name := range hard {
-		b.quota.Spec.Hard[name] = resource.MustParse("100")
+		l.quota.Spec.Hard[name] = resource.MustParse("100")
 	}
-	if err := b.Open(b.quota, func() ([]quota.Object, error) { return nil, nil }); err != nil {
+	l.track(t)
+	return l
+}
+
+func (l *ledgerTest) track(t *testing.T) {
+	t.Helper()
+	if err := l.Track(l.quota, func() ([]quota.Object, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
-	return b
 }
 
-func (b *book) listSecrets(number int) {
-	b.Begin(secrets)
+// listSecrets tells the ledger that the namespace has this number of secrets.
+func (l *ledgerTest) listSecrets(number int) {
+	l.WatchStarted(secrets)
 	for range number {
-		b.Count(secrets, "shop", 1)
+		l.Count(secrets, "shop", 1)
 	}
-	b.Listed(secrets)
-	b.Discovered()
+	l.Listed(secrets)
+	l.Discovered()
 }
 
-// says sets what the status says, as admission does.
-func (b *book) says(name corev1.ResourceName, used string) {
-	b.quota.Status.Used[name] = resource.MustParse(used)
+// charge sets the usage in the status, like admission does.
+func (l *ledgerTest) charge(name corev1.ResourceName, used string) {
+	l.quota.Status.Used[name] = resource.MustParse(used)
 }
 
-// reckon makes the reckoning the status, unless it is doubtful.
-func (b *book) reckon() string {
-	r := b.Reckon(b.quota, b.now)
-	b.quota.Status.Used = r.Used
-	b.Settle(cache.MetaObjectToName(b.quota), r, "")
+// compute computes the usage, writes it to the status, and returns it as text.
+func (l *ledgerTest) compute() string {
+	u := l.Compute(l.quota, l.now)
+	l.quota.Status.Used = u.Used
+	l.Confirm(cache.MetaObjectToName(l.quota), u, "")
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(r.Used)) {
-		quantity := r.Used[name]
+	for _, name := range slices.Sorted(maps.Keys(u.Used)) {
+		quantity := u.Used[name]
 		all = append(all, fmt.Sprintf("%s=%s", name, quantity.String()))
 	}
-	if !r.Complete {
-		all = append(all, "and more")
+	if !u.Complete {
+		all = append(all, "incomplete")
 	}
 	return strings.Join(all, " ")
 }
 
-func want(t *testing.T, what, got, want string) {
+// observeDeletedPod observes a pod that is being deleted. It counts as stuck 30 seconds
+// from now.
+func (l *ledgerTest) observeDeletedPod() {
+	grace, deleted := int64(30), metav1.NewTime(l.now)
+	l.Observe(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "a", UID: "a", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
+	}})
+}
+
+// want compares the usage in a situation.
+func want(t *testing.T, situation, got, want string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		t.Errorf("%s (-want +got):\n%s", situation, diff)
 	}
 }
 
 func TestLedgerWaitsForLists(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "secrets", "count/widgets.example.com")
-	want(t, "before kinds are known", b.reckon(), "and more")
-	b.Begin(secrets)
-	b.Count(secrets, "shop", 1)
-	b.Discovered()
-	want(t, "before secrets are listed", b.reckon(), "count/widgets.example.com=0 and more")
-	b.Listed(secrets)
-	want(t, "when all is listed", b.reckon(), "count/widgets.example.com=0 secrets=1")
+	l := newLedgerTest(t, "secrets", "count/widgets.example.com")
+	want(t, "before discovery", l.compute(), "incomplete")
+	l.WatchStarted(secrets)
+	l.Count(secrets, "shop", 1)
+	l.Discovered()
+	want(t, "before secrets are listed", l.compute(), "count/widgets.example.com=0 incomplete")
+	l.Listed(secrets)
+	want(t, "all kinds are listed", l.compute(), "count/widgets.example.com=0 secrets=1")
 }
 
-func TestLedgerKeepsChargesOnTheirWay(t *testing.T) {
+// A charge whose object is not observed yet is kept.
+func TestLedgerKeepsPendingCharges(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "secrets")
-	b.listSecrets(2)
-	want(t, "at first", b.reckon(), "secrets=2")
-	b.says("secrets", "4")
-	b.Count(secrets, "shop", -1)
-	want(t, "one gone, two on their way", b.reckon(), "secrets=3")
-	want(t, "nothing is released twice", b.reckon(), "secrets=3")
-	b.Count(secrets, "shop", 1)
-	b.Count(secrets, "shop", 1)
-	want(t, "both there", b.reckon(), "secrets=3")
-	b.now = b.now.Add(time.Minute)
-	want(t, "a minute later", b.reckon(), "secrets=3")
+	l := newLedgerTest(t, "secrets")
+	l.listSecrets(2)
+	want(t, "at first", l.compute(), "secrets=2")
+	l.charge("secrets", "4")
+	l.Count(secrets, "shop", -1)
+	want(t, "one secret deleted, two charged", l.compute(), "secrets=3")
+	want(t, "nothing is released twice", l.compute(), "secrets=3")
+	l.Count(secrets, "shop", 1)
+	l.Count(secrets, "shop", 1)
+	want(t, "both charged secrets observed", l.compute(), "secrets=3")
+	l.now = l.now.Add(time.Minute)
+	want(t, "a minute later", l.compute(), "secrets=3")
 }
 
-func TestLedgerTakesBackOldCharges(t *testing.T) {
+// A charge whose object never appears expires after 10 seconds.
+func TestLedgerExpiresCharges(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "secrets")
-	b.listSecrets(1)
-	want(t, "at first", b.reckon(), "secrets=1")
-	b.says("secrets", "3")
-	want(t, "two charges", b.reckon(), "secrets=3")
-	b.now = b.now.Add(9 * time.Second)
-	want(t, "not old yet", b.reckon(), "secrets=3")
-	b.Count(secrets, "shop", -1)
-	want(t, "what is released in between", b.reckon(), "secrets=2")
-	b.says("secrets", "3")
-	want(t, "a younger charge", b.reckon(), "secrets=3")
-	b.now = b.now.Add(2 * time.Second)
-	want(t, "the old ones are taken back, the younger is not", b.reckon(), "secrets=1")
-	b.now = b.now.Add(11 * time.Second)
-	want(t, "all are old", b.reckon(), "secrets=0")
+	l := newLedgerTest(t, "secrets")
+	l.listSecrets(1)
+	want(t, "at first", l.compute(), "secrets=1")
+	l.charge("secrets", "3")
+	want(t, "two charges", l.compute(), "secrets=3")
+	l.now = l.now.Add(9 * time.Second)
+	want(t, "before they expire", l.compute(), "secrets=3")
+	l.Count(secrets, "shop", -1)
+	want(t, "one secret deleted in between", l.compute(), "secrets=2")
+	l.charge("secrets", "3")
+	want(t, "a later charge", l.compute(), "secrets=3")
+	l.now = l.now.Add(2 * time.Second)
+	want(t, "the first charges expired, the later one did not", l.compute(), "secrets=1")
+	l.now = l.now.Add(11 * time.Second)
+	want(t, "all charges expired", l.compute(), "secrets=0")
 }
 
-func TestLedgerRaises(t *testing.T) {
+// A status with less than the observed usage is raised.
+func TestLedgerRaisesUsage(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "secrets")
-	b.listSecrets(3)
-	b.says("secrets", "1")
-	if r := b.Reckon(b.quota, b.now); !r.Doubtful {
-		t.Error("a quota that was charged too little is not doubtful")
+	l := newLedgerTest(t, "secrets")
+	l.listSecrets(3)
+	l.charge("secrets", "1")
+	if u := l.Compute(l.quota, l.now); !u.Reread {
+		t.Error("a quota with too little usage is not read again")
 	}
-	want(t, "what is there counts", b.reckon(), "secrets=3")
+	want(t, "three secrets observed", l.compute(), "secrets=3")
 }
 
-func TestLedgerOfAKindThatIsListedAgain(t *testing.T) {
+// When a kind is watched in another version, its objects are counted down and up again.
+// That releases nothing.
+func TestLedgerWatchOfOtherVersion(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "secrets")
-	b.listSecrets(1)
-	want(t, "at first", b.reckon(), "secrets=1")
-	b.says("secrets", "2")
-	// Its version changes: the second watch begins, the first ends.
-	b.Begin(secrets)
-	b.End(secrets)
-	b.Count(secrets, "shop", -1)
-	want(t, "what a watch forgets is not released", b.reckon(), "secrets=2")
-	b.Count(secrets, "shop", 1)
-	b.Listed(secrets)
-	want(t, "listed again", b.reckon(), "secrets=2")
+	l := newLedgerTest(t, "secrets")
+	l.listSecrets(1)
+	want(t, "at first", l.compute(), "secrets=1")
+	l.charge("secrets", "2")
+	l.WatchStarted(secrets)
+	l.WatchStopped(secrets)
+	l.Count(secrets, "shop", -1)
+	want(t, "the first watch stopped", l.compute(), "secrets=2")
+	l.Count(secrets, "shop", 1)
+	l.Listed(secrets)
+	want(t, "the second watch has listed", l.compute(), "secrets=2")
 }
 
-func TestLedgerOfStuckPods(t *testing.T) {
+// A pod that is stuck in its deletion only counts as an object.
+func TestLedgerStuckPod(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "pods", "count/pods")
-	b.Discovered()
-	grace, deleted := int64(30), metav1.NewTime(b.now)
-	b.Observe(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "a", UID: "a", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
-	}})
-	want(t, "in deletion", b.reckon(), "count/pods=1 pods=1")
-	r := b.Reckon(b.quota, b.now)
-	if r.Again < 30*time.Second || r.Again > 31*time.Second {
-		t.Errorf("looked at again after %s", r.Again)
+	l := newLedgerTest(t, "pods", "count/pods")
+	l.Discovered()
+	l.observeDeletedPod()
+	want(t, "being deleted", l.compute(), "count/pods=1 pods=1")
+	if after := l.Compute(l.quota, l.now).ComputeAfter; after < 30*time.Second || after > 31*time.Second {
+		t.Errorf("computed again after %s", after)
 	}
-	b.now = b.now.Add(31 * time.Second)
-	want(t, "stuck", b.reckon(), "count/pods=1 pods=0")
+	l.now = l.now.Add(31 * time.Second)
+	want(t, "stuck", l.compute(), "count/pods=1 pods=0")
 }
 
-// A pod that a quota is not about does not become its own by being stuck.
-func TestLedgerOfStuckPodsOutOfScope(t *testing.T) {
+// A pod that is not in the scope of a quota does not count when it gets stuck.
+func TestLedgerStuckPodOutOfScope(t *testing.T) {
 	t.Parallel()
-	b := newBook(t, "count/pods")
-	b.quota.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}
-	if err := b.Open(b.quota, func() ([]quota.Object, error) { return nil, nil }); err != nil {
-		t.Fatal(err)
-	}
-	b.Discovered()
-	grace, deleted := int64(30), metav1.NewTime(b.now)
-	b.Observe(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "a", UID: "a", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
-	}})
-	b.now = b.now.Add(31 * time.Second)
-	want(t, "stuck", b.reckon(), "count/pods=0")
+	l := newLedgerTest(t, "count/pods")
+	l.quota.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}
+	l.track(t)
+	l.Discovered()
+	l.observeDeletedPod()
+	l.now = l.now.Add(31 * time.Second)
+	want(t, "stuck", l.compute(), "count/pods=0")
 }

@@ -22,7 +22,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// The server that all tests share, each with namespaces of its own.
+// Clients of the server that all tests share. Each test has its own namespaces.
 var (
 	typed   kubernetes.Interface
 	objects dynamic.Interface
@@ -38,25 +38,25 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// tenant is a namespace and what a test does in it.
-type tenant struct {
+// namespace is a namespace of a test.
+type namespace struct {
 	testing.TB
-	namespace string
+	name string
 }
 
-// newTenant is a namespace with all that it is furnished with: quotas count that
-// too.
-func newTenant(t testing.TB) tenant {
+// newNamespace creates a namespace and waits for the objects that controllers create in
+// it, because quotas count them, too.
+func newNamespace(t testing.TB) namespace {
 	t.Helper()
 	created, err := typed.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenant-"}}, metav1.CreateOptions{})
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := tenant{TB: t, namespace: created.Name}
-	servertest.Eventually(t, "namespace furnished", func() bool {
-		_, err := typed.CoreV1().ServiceAccounts(n.namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		_, err2 := typed.CoreV1().ConfigMaps(n.namespace).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+	n := namespace{TB: t, name: created.Name}
+	servertest.Eventually(t, "default objects exist", func() bool {
+		_, err := typed.CoreV1().ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
+		_, err2 := typed.CoreV1().ConfigMaps(n.name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && err2 == nil
 	})
 	return n
@@ -87,7 +87,7 @@ func decodeAny(t testing.TB, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-// decode reads one object of which the kind alone is given.
+// decode decodes an object and sets its apiVersion by its kind.
 func decode(t testing.TB, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	obj := decodeAny(t, manifest)
@@ -99,42 +99,43 @@ func decode(t testing.TB, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-// try creates the objects, one a line, and gives the first error.
-func (n tenant) try(ctx context.Context, manifests string, options metav1.CreateOptions) error {
+// tryCreate creates the objects and returns the first error. Each manifest begins on a
+// line of its own with "{kind:" and may continue on the following lines.
+func (n namespace) tryCreate(ctx context.Context, manifests string, options metav1.CreateOptions) error {
 	n.Helper()
-	for line := range strings.Lines(manifests) {
-		if line = strings.TrimSpace(line); line == "" {
+	for i, manifest := range strings.Split(manifests, "{kind:") {
+		if i == 0 {
 			continue
 		}
-		obj := decode(n, line)
-		if _, err := objects.Resource(resources[obj.GetKind()]).Namespace(n.namespace).Create(ctx, obj, options); err != nil {
+		obj := decode(n, strings.TrimSpace("{kind:"+manifest))
+		if _, err := objects.Resource(resources[obj.GetKind()]).Namespace(n.name).Create(ctx, obj, options); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n tenant) create(manifests string) {
+// create creates the objects like tryCreate and fails the test on an error.
+func (n namespace) create(manifests string) {
 	n.Helper()
-	if err := n.try(n.Context(), manifests, metav1.CreateOptions{}); err != nil {
+	if err := n.tryCreate(n.Context(), manifests, metav1.CreateOptions{}); err != nil {
 		n.Fatal(err)
 	}
 }
 
-func (n tenant) delete(kind, name string) {
+func (n namespace) delete(kind, name string) {
 	n.Helper()
-	zero := int64(0)
-	err := objects.Resource(resources[kind]).Namespace(n.namespace).Delete(n.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
-	if err != nil {
+	immediately := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if err := objects.Resource(resources[kind]).Namespace(n.name).Delete(n.Context(), name, immediately); err != nil {
 		n.Fatal(err)
 	}
 }
 
-// used is what the status of the quota named quota says, as text; empty until it
-// says that the limits hold.
-func (n tenant) used() string {
+// used returns the usage in the status of the quota named quota, as text. It returns ""
+// until the status has all limits.
+func (n namespace) used() string {
 	n.Helper()
-	quota, err := typed.CoreV1().ResourceQuotas(n.namespace).Get(n.Context(), "quota", metav1.GetOptions{})
+	quota, err := typed.CoreV1().ResourceQuotas(n.name).Get(n.Context(), "quota", metav1.GetOptions{})
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -149,8 +150,8 @@ func (n tenant) used() string {
 	return strings.Join(all, " ")
 }
 
-// waitUsed waits until the status says what is used.
-func (n tenant) waitUsed(want string) {
+// waitUsed waits until the status has this usage.
+func (n namespace) waitUsed(want string) {
 	n.Helper()
 	last := ""
 	defer func() {
@@ -164,11 +165,11 @@ func (n tenant) waitUsed(want string) {
 	})
 }
 
-// hold waits until the limits of all quotas hold, and admission has seen that
-// they do.
-func (n tenant) hold() {
+// waitEnforced waits until the status of all quotas has their limits, and admission
+// enforces them.
+func (n namespace) waitEnforced() {
 	n.Helper()
-	quotas := typed.CoreV1().ResourceQuotas(n.namespace)
+	quotas := typed.CoreV1().ResourceQuotas(n.name)
 	written := func() bool {
 		list, err := quotas.List(n.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -178,18 +179,19 @@ func (n tenant) hold() {
 			return len(quota.Status.Hard) != len(quota.Spec.Hard)
 		})
 	}
-	servertest.Eventually(n, "limits in status", written)
-	// Changes are seen in their order: once the last quota is known, all are.
+	servertest.Eventually(n, "the status has the limits", written)
+	// Admission sees quotas in the order of their creation. When it enforces the last
+	// one, it enforces all.
 	n.create(`{kind: ResourceQuota, metadata: {name: probe}, spec: {hard: {count/leases.coordination.k8s.io: 0}}}`)
-	servertest.Eventually(n, "limits in force", func() bool {
-		err := n.try(n.Context(), `{kind: Lease, metadata: {name: probe}}`, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	servertest.Eventually(n, "the limits are enforced", func() bool {
+		err := n.tryCreate(n.Context(), `{kind: Lease, metadata: {name: probe}}`, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
 	})
 	n.delete("ResourceQuota", "probe")
 }
 
-// eventually tries until there is no error.
-func (n tenant) eventually(what string, try func() error) {
+// eventually calls try until it returns no error.
+func (n namespace) eventually(what string, try func() error) {
 	n.Helper()
 	var last error
 	defer func() {

@@ -19,7 +19,8 @@ import (
 var (
 	podCount = generic.ObjectCountQuotaResourceNameFor(corev1.Resource("pods"))
 
-	// podNames are the names under which pods count, those with a prefix left out.
+	// podNames are the resource names under which pods have usage. isPodName knows the
+	// names with a prefix, too.
 	podNames = []corev1.ResourceName{
 		podCount, corev1.ResourcePods,
 		corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU,
@@ -27,32 +28,32 @@ var (
 		corev1.ResourceEphemeralStorage, corev1.ResourceRequestsEphemeralStorage, corev1.ResourceLimitsEphemeralStorage,
 	}
 
-	// explicit are the names that, once in a quota, every container has to
-	// specify.
-	explicit = []corev1.ResourceName{
+	// requiredNames are the resource names that every container has to specify if a
+	// quota limits them.
+	requiredNames = []corev1.ResourceName{
 		corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU,
 		corev1.ResourceMemory, corev1.ResourceRequestsMemory, corev1.ResourceLimitsMemory,
 	}
 )
 
-func pods() *measure {
-	return &measure{
-		resource: corev1.Resource("pods"),
-		charged:  chargesPod,
-		names:    isPodName,
-		use: func(obj runtime.Object) (corev1.ResourceList, error) {
+func newPodEvaluator() *evaluator {
+	return &evaluator{
+		resource:  corev1.Resource("pods"),
+		handles:   handlesPod,
+		limitedBy: isPodName,
+		usage: func(obj runtime.Object) (corev1.ResourceList, error) {
 			pod, err := as[*corev1.Pod](obj)
 			if err != nil {
 				return nil, err
 			}
-			return podUse(pod, time.Now()), nil
+			return podUsage(pod, time.Now()), nil
 		},
-		within: podWithin,
-		lacks:  podLacks,
+		inScope:     podInScope,
+		constraints: podConstraints,
 	}
 }
 
-// as is the object of a measured kind.
+// as converts obj to the type of an evaluated kind.
 func as[T runtime.Object](obj runtime.Object) (T, error) {
 	typed, ok := obj.(T)
 	if !ok {
@@ -61,9 +62,10 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 	return typed, nil
 }
 
-// chargesPod: requests and limits of a pod never change, but a pod that gets a
-// deadline moves into the scope of those that end.
-func chargesPod(a admission.Attributes) bool {
+// handlesPod reports whether a request changes the usage of a pod. The requests and
+// limits of a pod cannot be changed. But an update that sets activeDeadlineSeconds moves
+// the pod from the scope NotTerminating to Terminating.
+func handlesPod(a admission.Attributes) bool {
 	if a.GetSubresource() != "" {
 		return false
 	}
@@ -83,82 +85,84 @@ func isPodName(name corev1.ResourceName) bool {
 	return ok && (strings.HasPrefix(requested, corev1.ResourceHugePagesPrefix) || extended(requested))
 }
 
-// extended tells the resources that nodes have beyond Kubernetes' own.
+// extended reports whether the name is that of an extended resource, such as
+// example.com/gpu.
 func extended(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, corev1.ResourceDefaultNamespacePrefix)
 }
 
-// podUse is what a pod counts for at a time. One that is over counts as an
-// object alone.
-func podUse(pod *corev1.Pod, now time.Time) corev1.ResourceList {
-	use := corev1.ResourceList{podCount: number(1)}
-	if over(pod, now) {
-		return use
+// podUsage returns the usage of a pod. A finished pod only counts under count/pods.
+func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
+	usage := corev1.ResourceList{podCount: number(1)}
+	if finished(pod, now) {
+		return usage
 	}
 	options := resourcehelpers.PodResourcesOptions{}
-	maps.Copy(use, compute(resourcehelpers.PodRequests(pod, options), resourcehelpers.PodLimits(pod, options)))
-	use[corev1.ResourcePods] = number(1)
-	return use
+	maps.Copy(usage, computeUsage(resourcehelpers.PodRequests(pod, options), resourcehelpers.PodLimits(pod, options)))
+	usage[corev1.ResourcePods] = number(1)
+	return usage
 }
 
-// over reports whether a pod has ended or should have: one that is stuck in its
-// deletion does not keep its successor out.
-func over(pod *corev1.Pod, now time.Time) bool {
+// finished reports whether a pod has terminated, or is stuck in its deletion. A stuck
+// pod must not use up the quota that its replacement needs.
+func finished(pod *corev1.Pod, now time.Time) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
 	}
-	deadline, ok := stuckAt(pod)
+	deadline, ok := deletionDeadline(pod)
 	return ok && now.After(deadline)
 }
 
-// stuckAt is when a pod in deletion counts as stuck: as in Kubernetes, its grace
-// period after the end of its grace period.
-func stuckAt(pod *corev1.Pod) (time.Time, bool) {
+// deletionDeadline returns when a pod that is being deleted counts as stuck. As in
+// Kubernetes, that is one more grace period after the grace period has ended. It returns
+// false if the pod is not being deleted.
+func deletionDeadline(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
 		return time.Time{}, false
 	}
 	return pod.DeletionTimestamp.Add(time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second), true
 }
 
-// compute is what requests and limits count for.
-func compute(requests, limits corev1.ResourceList) corev1.ResourceList {
-	use := corev1.ResourceList{}
+// computeUsage returns the usage of requests and limits.
+func computeUsage(requests, limits corev1.ResourceList) corev1.ResourceList {
+	usage := corev1.ResourceList{}
 	for name, request := range requests {
 		requested := corev1.DefaultResourceRequestsPrefix + name
 		switch {
-		case basic(name) || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
-			use[name], use[requested] = request, request
+		case isComputeResource(name) || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
+			usage[name], usage[requested] = request, request
 		case extended(string(name)):
-			use[requested] = request
+			usage[requested] = request
 		}
 	}
 	for name, limit := range limits {
-		if basic(name) {
-			use["limits."+name] = limit
+		if isComputeResource(name) {
+			usage["limits."+name] = limit
 		}
 	}
-	return use
+	return usage
 }
 
-func basic(name corev1.ResourceName) bool {
+func isComputeResource(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// podLacks says which containers do not name a resource that a quota limits, in
-// Kubernetes' words. A pod that names its resources as a whole need not.
-func podLacks(obj runtime.Object, required []corev1.ResourceName) error {
+// podConstraints returns an error that lists the containers without a request or limit
+// that a quota requires, with the wording of Kubernetes. If the pod itself specifies
+// resources, its containers need not.
+func podConstraints(obj runtime.Object, required []corev1.ResourceName) error {
 	pod, err := as[*corev1.Pod](obj)
 	if err != nil || resourcehelpers.IsPodLevelResourcesSet(pod) {
 		return err
 	}
 	var missing []string
 	for _, name := range slices.Sorted(slices.Values(required)) {
-		if !slices.Contains(explicit, name) {
+		if !slices.Contains(requiredNames, name) {
 			continue
 		}
 		var containers []string
 		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			if _, ok := compute(container.Resources.Requests, container.Resources.Limits)[name]; !ok {
+			if _, ok := computeUsage(container.Resources.Requests, container.Resources.Limits)[name]; !ok {
 				containers = append(containers, container.Name)
 			}
 		}
@@ -173,7 +177,7 @@ func podLacks(obj runtime.Object, required []corev1.ResourceName) error {
 	return nil
 }
 
-func podWithin(obj runtime.Object, scope requirement) (bool, error) {
+func podInScope(obj runtime.Object, scope requirement) (bool, error) {
 	pod, err := as[*corev1.Pod](obj)
 	if err != nil {
 		return false, err
@@ -199,24 +203,25 @@ func podWithin(obj runtime.Object, scope requirement) (bool, error) {
 	}
 }
 
+// terminating reports whether a pod is in the scope Terminating: it has a deadline.
 func terminating(pod *corev1.Pod) bool {
 	return pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
 }
 
-// crossesNamespaces reports whether a term of pod affinity names namespaces.
+// crossesNamespaces reports whether a term of the pod affinity selects namespaces.
 func crossesNamespaces(affinity *corev1.Affinity) bool {
 	if affinity == nil {
 		return false
 	}
 	var terms []corev1.PodAffinityTerm
 	var weighted []corev1.WeightedPodAffinityTerm
-	if near := affinity.PodAffinity; near != nil {
-		terms = append(terms, near.RequiredDuringSchedulingIgnoredDuringExecution...)
-		weighted = append(weighted, near.PreferredDuringSchedulingIgnoredDuringExecution...)
+	if pods := affinity.PodAffinity; pods != nil {
+		terms = append(terms, pods.RequiredDuringSchedulingIgnoredDuringExecution...)
+		weighted = append(weighted, pods.PreferredDuringSchedulingIgnoredDuringExecution...)
 	}
-	if far := affinity.PodAntiAffinity; far != nil {
-		terms = append(terms, far.RequiredDuringSchedulingIgnoredDuringExecution...)
-		weighted = append(weighted, far.PreferredDuringSchedulingIgnoredDuringExecution...)
+	if pods := affinity.PodAntiAffinity; pods != nil {
+		terms = append(terms, pods.RequiredDuringSchedulingIgnoredDuringExecution...)
+		weighted = append(weighted, pods.PreferredDuringSchedulingIgnoredDuringExecution...)
 	}
 	for _, w := range weighted {
 		terms = append(terms, w.PodAffinityTerm)

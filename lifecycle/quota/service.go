@@ -12,38 +12,39 @@ import (
 var (
 	serviceCount = generic.ObjectCountQuotaResourceNameFor(corev1.Resource("services"))
 
+	// serviceNames are the resource names under which services have usage.
 	serviceNames = []corev1.ResourceName{
 		serviceCount, corev1.ResourceServices, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
 	}
 )
 
-func services() *measure {
-	return &measure{
+func newServiceEvaluator() *evaluator {
+	return &evaluator{
 		resource: corev1.Resource("services"),
 		// The type and the ports of a service can change.
-		charged: func(a admission.Attributes) bool {
+		handles: func(a admission.Attributes) bool {
 			return a.GetSubresource() == "" && (a.GetOperation() == admission.Create || a.GetOperation() == admission.Update)
 		},
-		names: func(name corev1.ResourceName) bool { return slices.Contains(serviceNames, name) },
-		use: func(obj runtime.Object) (corev1.ResourceList, error) {
+		limitedBy: func(name corev1.ResourceName) bool { return slices.Contains(serviceNames, name) },
+		usage: func(obj runtime.Object) (corev1.ResourceList, error) {
 			service, err := as[*corev1.Service](obj)
 			if err != nil {
 				return nil, err
 			}
-			return serviceUse(service), nil
+			return serviceUsage(service), nil
 		},
 	}
 }
 
-func serviceUse(service *corev1.Service) corev1.ResourceList {
+func serviceUsage(service *corev1.Service) corev1.ResourceList {
 	balancers, ports := 0, 0
 	switch service.Spec.Type {
 	case corev1.ServiceTypeNodePort:
 		ports = len(service.Spec.Ports)
 	case corev1.ServiceTypeLoadBalancer:
 		balancers, ports = 1, len(service.Spec.Ports)
-		// Without allotment only the ports that are asked for count.
-		if allot := service.Spec.AllocateLoadBalancerNodePorts; allot != nil && !*allot {
+		// If the server does not allocate node ports, only those in the spec count.
+		if allocate := service.Spec.AllocateLoadBalancerNodePorts; allocate != nil && !*allocate {
 			ports = 0
 			for _, port := range service.Spec.Ports {
 				if port.NodePort != 0 {

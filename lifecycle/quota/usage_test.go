@@ -7,55 +7,68 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What is used is the same whether the objects were there before the quota, and
-// counted, or come after it, and are charged.
-func TestUse(t *testing.T) {
+// TestUsage checks that the usage is the same whether the objects are created before the
+// quota, and then counted, or after it, and then charged.
+func TestUsage(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ quota, objects, want string }{
-		"objects by number": {
-			quota: `{hard: {configmaps: 9, count/configmaps: 9, secrets: 9, replicationcontrollers: 9, count/jobs.batch: 9, count/serviceaccounts: 9}}`,
+		"number of objects": {
+			quota: `{hard: {configmaps: 9, count/configmaps: 9, secrets: 9, replicationcontrollers: 9, count/jobs.batch: 9,
+				count/serviceaccounts: 9}}`,
 			objects: `
 				{kind: ConfigMap, metadata: {name: a}}
 				{kind: ConfigMap, metadata: {name: b}}
 				{kind: Secret, metadata: {name: a}}
-				{kind: ReplicationController, metadata: {name: a}, spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}
+				{kind: ReplicationController, metadata: {name: a}, spec: {replicas: 0, selector: {a: b},
+					template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}
 				{kind: Job, metadata: {name: a}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`,
 			want: "configmaps=3 count/configmaps=3 count/jobs.batch=1 count/serviceaccounts=1 replicationcontrollers=1 secrets=1",
 		},
-		"a kind that is not there": {
+		"kind that does not exist": {
 			quota: `{hard: {count/nothing.example.com: 1}}`,
 			want:  "count/nothing.example.com=0",
 		},
-		"a name under which nothing counts": {
+		"resource name without usage": {
 			quota:   `{hard: {example.com/nothing: 1, pods: 1}}`,
 			objects: `{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {}}]}}`,
 			want:    "pods=1",
 		},
-		"pods by all names": {
-			quota: `{hard: {pods: 9, count/pods: 9, cpu: 9, requests.cpu: 9, limits.cpu: 9, memory: 9Gi, requests.memory: 9Gi, limits.memory: 9Gi, ephemeral-storage: 9Gi, requests.ephemeral-storage: 9Gi, limits.ephemeral-storage: 9Gi, requests.example.com/gpu: 9, hugepages-2Mi: 9Gi, requests.hugepages-2Mi: 9Gi}}`,
+		"pods, all resource names": {
+			quota: `{hard: {pods: 9, count/pods: 9, cpu: 9, requests.cpu: 9, limits.cpu: 9, memory: 9Gi,
+				requests.memory: 9Gi, limits.memory: 9Gi, ephemeral-storage: 9Gi, requests.ephemeral-storage: 9Gi,
+				limits.ephemeral-storage: 9Gi, requests.example.com/gpu: 9, hugepages-2Mi: 9Gi, requests.hugepages-2Mi: 9Gi}}`,
 			objects: `
-				{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m, memory: 1Mi, ephemeral-storage: 1Mi}, limits: {cpu: 1, memory: 2Mi, ephemeral-storage: 3Mi, example.com/gpu: 2, hugepages-2Mi: 4Mi}}}]}}
-				{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 200m, memory: 1Mi}}}]}}`,
-			want: "count/pods=2 cpu=300m ephemeral-storage=1Mi hugepages-2Mi=4Mi limits.cpu=1200m limits.ephemeral-storage=3Mi limits.memory=3Mi memory=2Mi pods=2 requests.cpu=300m requests.ephemeral-storage=1Mi requests.example.com/gpu=2 requests.hugepages-2Mi=4Mi requests.memory=2Mi",
+				{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m,
+					memory: 1Mi, ephemeral-storage: 1Mi}, limits: {cpu: 1, memory: 2Mi, ephemeral-storage: 3Mi,
+					example.com/gpu: 2, hugepages-2Mi: 4Mi}}}]}}
+				{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 200m,
+					memory: 1Mi}}}]}}`,
+			want: "count/pods=2 cpu=300m ephemeral-storage=1Mi hugepages-2Mi=4Mi limits.cpu=1200m limits.ephemeral-storage=3Mi " +
+				"limits.memory=3Mi memory=2Mi pods=2 requests.cpu=300m requests.ephemeral-storage=1Mi requests.example.com/gpu=2 " +
+				"requests.hugepages-2Mi=4Mi requests.memory=2Mi",
 		},
 		"init containers and sidecars": {
 			quota: `{hard: {requests.cpu: 9}}`,
 			objects: `
-				{kind: Pod, metadata: {name: init}, spec: {initContainers: [{name: i, image: i, resources: {requests: {cpu: 500m}}}], containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}
-				{kind: Pod, metadata: {name: sidecar}, spec: {initContainers: [{name: s, image: i, restartPolicy: Always, resources: {requests: {cpu: 50m}}}], containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}`,
+				{kind: Pod, metadata: {name: init}, spec: {initContainers: [{name: i, image: i,
+					resources: {requests: {cpu: 500m}}}], containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}
+				{kind: Pod, metadata: {name: sidecar}, spec: {initContainers: [{name: s, image: i, restartPolicy: Always,
+					resources: {requests: {cpu: 50m}}}], containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}`,
 			want: "requests.cpu=650m",
 		},
-		"overhead": {
-			quota:   `{hard: {requests.cpu: 9, limits.cpu: 9}}`,
-			objects: `{kind: Pod, metadata: {name: a}, spec: {overhead: {cpu: 10m}, containers: [{name: c, image: i, resources: {requests: {cpu: 100m}, limits: {cpu: 200m}}}]}}`,
-			want:    "limits.cpu=210m requests.cpu=110m",
+		"pod overhead": {
+			quota: `{hard: {requests.cpu: 9, limits.cpu: 9}}`,
+			objects: `{kind: Pod, metadata: {name: a}, spec: {overhead: {cpu: 10m}, containers: [{name: c, image: i,
+				resources: {requests: {cpu: 100m}, limits: {cpu: 200m}}}]}}`,
+			want: "limits.cpu=210m requests.cpu=110m",
 		},
-		"resources of the pod": {
-			quota:   `{hard: {requests.cpu: 9, limits.cpu: 9}}`,
-			objects: `{kind: Pod, metadata: {name: a}, spec: {resources: {requests: {cpu: 400m}, limits: {cpu: 500m}}, containers: [{name: c, image: i}]}}`,
-			want:    "limits.cpu=500m requests.cpu=400m",
+		"pod-level resources": {
+			quota: `{hard: {requests.cpu: 9, limits.cpu: 9}}`,
+			objects: `{kind: Pod, metadata: {name: a}, spec: {resources: {requests: {cpu: 400m}, limits: {cpu: 500m}},
+				containers: [{name: c, image: i}]}}`,
+			want: "limits.cpu=500m requests.cpu=400m",
 		},
-		"terminating": {
+		"scope Terminating": {
 			quota: `{hard: {pods: 9}, scopes: [Terminating]}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {activeDeadlineSeconds: 60, containers: [{name: c, image: i}]}}
@@ -63,7 +76,7 @@ func TestUse(t *testing.T) {
 				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`,
 			want: "pods=1",
 		},
-		"not terminating": {
+		"scope NotTerminating": {
 			quota: `{hard: {pods: 9, count/pods: 9}, scopes: [NotTerminating]}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {activeDeadlineSeconds: 60, containers: [{name: c, image: i}]}}
@@ -71,7 +84,7 @@ func TestUse(t *testing.T) {
 				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`,
 			want: "count/pods=2 pods=2",
 		},
-		"best effort": {
+		"scope BestEffort": {
 			quota: `{hard: {pods: 9}, scopes: [BestEffort]}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}
@@ -79,46 +92,55 @@ func TestUse(t *testing.T) {
 				{kind: Pod, metadata: {name: c}, spec: {resources: {requests: {cpu: 1}}, containers: [{name: c, image: i}]}}`,
 			want: "pods=1",
 		},
-		"not best effort, nor terminating": {
+		"scopes NotBestEffort and NotTerminating": {
 			quota: `{hard: {pods: 9}, scopes: [NotBestEffort, NotTerminating]}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
-				{kind: Pod, metadata: {name: d}, spec: {activeDeadlineSeconds: 60, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}`,
+				{kind: Pod, metadata: {name: d}, spec: {activeDeadlineSeconds: 60, containers: [{name: c, image: i,
+					resources: {requests: {cpu: 1}}}]}}`,
 			want: "pods=1",
 		},
-		"a priority class": {
-			quota: `{hard: {pods: 9}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [system-node-critical]}]}}`,
+		"scope PriorityClass In": {
+			quota: `{hard: {pods: 9}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In,
+				values: [system-node-critical]}]}}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {priorityClassName: system-node-critical, containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: b}, spec: {priorityClassName: system-cluster-critical, containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`,
 			want: "pods=1",
 		},
-		"not a priority class": {
-			quota: `{hard: {pods: 9}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn, values: [system-node-critical]}]}}`,
+		"scope PriorityClass NotIn": {
+			quota: `{hard: {pods: 9}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn,
+				values: [system-node-critical]}]}}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {priorityClassName: system-node-critical, containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: b}, spec: {priorityClassName: system-cluster-critical, containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`,
 			want: "pods=2",
 		},
-		"no priority class": {
+		"scope PriorityClass DoesNotExist": {
 			quota: `{hard: {pods: 9}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: DoesNotExist}]}}`,
 			objects: `
 				{kind: Pod, metadata: {name: a}, spec: {priorityClassName: system-node-critical, containers: [{name: c, image: i}]}}
 				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`,
 			want: "pods=1",
 		},
-		"affinity across namespaces": {
+		"scope CrossNamespacePodAffinity": {
 			quota: `{hard: {pods: 9}, scopes: [CrossNamespacePodAffinity]}`,
 			objects: `
-				{kind: Pod, metadata: {name: a}, spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaces: [other], labelSelector: {}}]}}, containers: [{name: c, image: i}]}}
-				{kind: Pod, metadata: {name: b}, spec: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, namespaceSelector: {}, labelSelector: {}}}]}}, containers: [{name: c, image: i}]}}
-				{kind: Pod, metadata: {name: c}, spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}, containers: [{name: c, image: i}]}}`,
+				{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}], affinity: {podAffinity: {
+					requiredDuringSchedulingIgnoredDuringExecution: [
+						{topologyKey: zone, namespaces: [other], labelSelector: {}}]}}}}
+				{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i}], affinity: {podAntiAffinity: {
+					preferredDuringSchedulingIgnoredDuringExecution: [
+						{weight: 1, podAffinityTerm: {topologyKey: zone, namespaceSelector: {}, labelSelector: {}}}]}}}}
+				{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}], affinity: {podAffinity: {
+					requiredDuringSchedulingIgnoredDuringExecution: [
+						{topologyKey: zone, labelSelector: {}}]}}}}`,
 			want: "pods=2",
 		},
-		"nothing but pods is in a scope of pods": {
+		"other kinds are not in a scope of pods": {
 			quota:   `{hard: {pods: 9, count/configmaps: 9}, scopes: [BestEffort]}`,
 			objects: `{kind: ConfigMap, metadata: {name: a}}`,
 			want:    "count/configmaps=0 pods=0",
@@ -129,21 +151,29 @@ func TestUse(t *testing.T) {
 				{kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}
 				{kind: Service, metadata: {name: b}, spec: {type: NodePort, ports: [{port: 80, name: http}, {port: 81, name: admin}]}}
 				{kind: Service, metadata: {name: c}, spec: {type: LoadBalancer, ports: [{port: 80}]}}
-				{kind: Service, metadata: {name: d}, spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false, ports: [{port: 80}]}}`,
+				{kind: Service, metadata: {name: d}, spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false,
+					ports: [{port: 80}]}}`,
 			want: "count/services=4 services=4 services.loadbalancers=2 services.nodeports=3",
 		},
 		"claims": {
-			quota: `{hard: {persistentvolumeclaims: 9, count/persistentvolumeclaims: 9, requests.storage: 9Gi, gold.storageclass.storage.k8s.io/requests.storage: 9Gi, gold.storageclass.storage.k8s.io/persistentvolumeclaims: 9}}`,
+			quota: `{hard: {persistentvolumeclaims: 9, count/persistentvolumeclaims: 9, requests.storage: 9Gi,
+				gold.storageclass.storage.k8s.io/requests.storage: 9Gi, gold.storageclass.storage.k8s.io/persistentvolumeclaims: 9}}`,
 			objects: `
-				{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], storageClassName: gold, resources: {requests: {storage: 1Gi}}}}
-				{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce], storageClassName: iron, resources: {requests: {storage: 2Gi}}}}`,
-			want: "count/persistentvolumeclaims=2 gold.storageclass.storage.k8s.io/persistentvolumeclaims=1 gold.storageclass.storage.k8s.io/requests.storage=1Gi persistentvolumeclaims=2 requests.storage=3Gi",
+				{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce],
+					storageClassName: gold, resources: {requests: {storage: 1Gi}}}}
+				{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce],
+					storageClassName: iron, resources: {requests: {storage: 2Gi}}}}`,
+			want: "count/persistentvolumeclaims=2 gold.storageclass.storage.k8s.io/persistentvolumeclaims=1 " +
+				"gold.storageclass.storage.k8s.io/requests.storage=1Gi persistentvolumeclaims=2 requests.storage=3Gi",
 		},
-		"claims of a class of attributes": {
-			quota: `{hard: {persistentvolumeclaims: 9}, scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass, operator: In, values: [fast]}]}}`,
+		"scope VolumeAttributesClass": {
+			quota: `{hard: {persistentvolumeclaims: 9}, scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass,
+				operator: In, values: [fast]}]}}`,
 			objects: `
-				{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], volumeAttributesClassName: fast, resources: {requests: {storage: 1Gi}}}}
-				{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}}`,
+				{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce],
+					volumeAttributesClassName: fast, resources: {requests: {storage: 1Gi}}}}
+				{kind: PersistentVolumeClaim, metadata: {name: b}, spec: {accessModes: [ReadWriteOnce],
+					resources: {requests: {storage: 2Gi}}}}`,
 			want: "persistentvolumeclaims=1",
 		},
 	}
@@ -151,17 +181,18 @@ func TestUse(t *testing.T) {
 		quota := `{kind: ResourceQuota, metadata: {name: quota}, spec: ` + test.quota + `}`
 		t.Run(name, func(t *testing.T) {
 			t.Run("counted", func(t *testing.T) {
-				n := newTenant(t)
+				n := newNamespace(t)
 				n.create(test.objects)
 				n.create(quota)
 				n.waitUsed(test.want)
 			})
 			t.Run("charged", func(t *testing.T) {
-				n := newTenant(t)
+				n := newNamespace(t)
 				n.create(quota)
-				n.hold()
+				n.waitEnforced()
 				n.create(test.objects)
-				// Charged before it is stored: there is nothing to wait for.
+				// A charge is made before the object is stored, so there is nothing to wait
+				// for.
 				if got := n.used(); got != test.want {
 					t.Errorf("used: %s, want %s", got, test.want)
 				}
@@ -170,12 +201,13 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// What is not used any more is given back.
+// The usage of objects that are deleted, finished or changed is released.
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
-	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {pods: 2, count/pods: 3, secrets: 1, services.nodeports: 1, requests.storage: 2Gi}}}`)
-	n.hold()
+	n := newNamespace(t)
+	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {
+		pods: 2, count/pods: 3, secrets: 1, services.nodeports: 1, requests.storage: 2Gi}}}`)
+	n.waitEnforced()
 	n.create(`
 		{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}
 		{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}}
@@ -188,7 +220,7 @@ func TestRelease(t *testing.T) {
 	n.waitUsed("count/pods=2 pods=2 requests.storage=1Gi secrets=0 services.nodeports=1")
 	n.create(`{kind: Secret, metadata: {name: b}}`)
 
-	// A pod that is over is an object still.
+	// A finished pod still counts under count/pods.
 	n.patch("Pod", "a", `{"status": {"phase": "Succeeded"}}`, "status")
 	n.waitUsed("count/pods=2 pods=1 requests.storage=1Gi secrets=1 services.nodeports=1")
 	n.create(`{kind: Pod, metadata: {name: c}, spec: {containers: [{name: c, image: i}]}}`)
@@ -205,41 +237,44 @@ func TestRelease(t *testing.T) {
 	n.waitUsed("count/pods=2 pods=2 requests.storage=0 secrets=1 services.nodeports=1")
 }
 
-// A pod that gets a deadline moves from one scope to another.
+// A pod whose activeDeadlineSeconds is set moves from one scope to another.
 func TestScopeChanges(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {pods: 1}, scopes: [NotTerminating]}}`)
 	n.create(`{kind: ResourceQuota, metadata: {name: other}, spec: {hard: {pods: 0}, scopes: [Terminating]}}`)
-	n.hold()
+	n.waitEnforced()
 	n.create(`{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}`)
 	err := n.tryPatch("Pod", "a", `{"spec": {"activeDeadlineSeconds": 60}}`)
-	if want := `pods "a" is forbidden: exceeded quota: other, requested: pods=1, used: pods=0, limited: pods=0`; err == nil || err.Error() != want {
+	const want = `pods "a" is forbidden: exceeded quota: other, requested: pods=1, used: pods=0, limited: pods=0`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	n.patch("ResourceQuota", "other", `{"spec": {"hard": {"pods": "1"}}}`)
-	n.eventually("a deadline", func() error { return n.tryPatch("Pod", "a", `{"spec": {"activeDeadlineSeconds": 60}}`) })
+	n.eventually("set the deadline", func() error { return n.tryPatch("Pod", "a", `{"spec": {"activeDeadlineSeconds": 60}}`) })
 	n.waitUsed("pods=0")
 }
 
-// The status follows the limits of the spec.
+// The status is updated when the limits in the spec change.
 func TestLimitsChange(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 1}}}`)
-	n.hold()
+	n.waitEnforced()
 	n.create(`{kind: Secret, metadata: {name: a}}`)
 	n.patch("ResourceQuota", "quota", `{"spec": {"hard": {"secrets": "2", "count/configmaps": "5"}}}`)
 	n.waitUsed("count/configmaps=1 secrets=1")
-	n.eventually("a second secret", func() error { return n.try(t.Context(), `{kind: Secret, metadata: {name: b}}`, metav1.CreateOptions{}) })
+	n.eventually("create a second secret", func() error {
+		return n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: b}}`, metav1.CreateOptions{})
+	})
 	n.patch("ResourceQuota", "quota", `{"spec": {"hard": {"secrets": "1", "count/configmaps": null}}}`)
 	n.waitUsed("secrets=2")
 }
 
-// A status that somebody spoiled is put right.
-func TestSpoiledStatus(t *testing.T) {
+// A wrong status is corrected.
+func TestWrongStatus(t *testing.T) {
 	t.Parallel()
-	n := newTenant(t)
+	n := newNamespace(t)
 	n.create(`{kind: Secret, metadata: {name: a}}`)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 9, pods: 9}}}`)
 	n.waitUsed("pods=0 secrets=1")
@@ -247,13 +282,13 @@ func TestSpoiledStatus(t *testing.T) {
 	n.waitUsed("pods=0 secrets=1")
 }
 
-func (n tenant) tryPatch(kind, name, patch string, subresource ...string) error {
-	_, err := objects.Resource(resources[kind]).Namespace(n.namespace).Patch(n.Context(), name, types.MergePatchType, []byte(patch),
+func (n namespace) tryPatch(kind, name, patch string, subresource ...string) error {
+	_, err := objects.Resource(resources[kind]).Namespace(n.name).Patch(n.Context(), name, types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{}, subresource...)
 	return err
 }
 
-func (n tenant) patch(kind, name, patch string, subresource ...string) {
+func (n namespace) patch(kind, name, patch string, subresource ...string) {
 	n.Helper()
 	if err := n.tryPatch(kind, name, patch, subresource...); err != nil {
 		n.Fatal(err)

@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// Discovery is asked soon after a definition changed, then after twice as
-	// long each time: a kind is served some time after it was defined.
-	firstLook = 250 * time.Millisecond
-	lastLook  = time.Minute
+	// After a CustomResourceDefinition changed, discovery is read after minInterval, then
+	// after twice as long each time, up to maxInterval. It is read several times because
+	// the server adds a kind some time after its definition is created.
+	minInterval = 250 * time.Millisecond
+	maxInterval = time.Minute
 )
 
-// follow keeps a monitor for every kind until ctx ends.
-func (c *collector) follow(ctx context.Context) {
-	wait, next := firstLook, time.Now()
+// watchKinds runs a monitor for every kind until ctx ends.
+func (c *collector) watchKinds(ctx context.Context) {
+	wait, next := minInterval, time.Now()
 	for {
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-c.defined:
+		case <-c.definitionChanged:
 			timer.Stop()
-			// Never later than it was due: definitions may change all the time.
-			wait = firstLook
+			// Do not postpone the next discovery: definitions may change all the time.
+			wait = minInterval
 			if soon := time.Now().Add(wait); soon.Before(next) {
 				next = soon
 			}
@@ -36,12 +37,13 @@ func (c *collector) follow(ctx context.Context) {
 				klog.ErrorS(err, "kinds are not known, will be tried again", "controller", "garbage")
 			}
 			next = time.Now().Add(wait)
-			wait = min(2*wait, lastLook)
+			wait = min(2*wait, maxInterval)
 		}
 	}
 }
 
-// refresh starts and stops monitors as kinds come and go.
+// refresh reads discovery. It starts monitors for new kinds and stops those of kinds that
+// were removed.
 func (c *collector) refresh(ctx context.Context) error {
 	found, err := discover(ctx, c.config.Discovery, c.known)
 	if err != nil {
@@ -52,47 +54,47 @@ func (c *collector) refresh(ctx context.Context) error {
 	wanted := map[*kind]bool{}
 	watched := map[schema.GroupVersionResource]bool{}
 	for _, k := range found {
-		if !k.collected || watched[k.GroupVersionResource] {
+		if !k.collectable || watched[k.GroupVersionResource] {
 			continue
 		}
 		wanted[k], watched[k.GroupVersionResource] = true, true
 		if c.monitors[k] == nil {
 			m := &monitor{kind: k, graph: c.graph}
 			if k.isDefinitions() {
-				m.changed = c.noteDefinition
+				m.changed = c.notifyDefinition
 			}
 			startMonitor(ctx, c.config.Metadata, m)
 			c.monitors[k] = m
 		}
 	}
-	var over []*monitor
+	var removed []*monitor
 	for k, m := range c.monitors {
 		if !wanted[k] {
-			over = append(over, m)
+			removed = append(removed, m)
 			delete(c.monitors, k)
 		}
 	}
 	c.monitorsMu.Unlock()
-	for _, m := range over {
+	for _, m := range removed {
 		m.stop()
 	}
 	for _, uid := range c.kinds.set(found) {
 		c.loop.Add(uid)
 	}
-	c.config.Census.Discovered()
-	c.refreshed.Do(func() { close(c.discovered) })
+	c.config.Counter.Discovered()
+	c.discoveredOnce.Do(func() { close(c.discovered) })
 	return nil
 }
 
-// noteDefinition has discovery asked soon.
-func (c *collector) noteDefinition() {
+// notifyDefinition makes watchKinds read discovery soon.
+func (c *collector) notifyDefinition() {
 	select {
-	case c.defined <- struct{}{}:
+	case c.definitionChanged <- struct{}{}:
 	default:
 	}
 }
 
-// allListed reports whether every object of every kind was seen.
+// allListed reports whether the objects of all kinds are listed.
 func (c *collector) allListed() bool {
 	c.monitorsMu.Lock()
 	defer c.monitorsMu.Unlock()
@@ -104,10 +106,9 @@ func (c *collector) allListed() bool {
 	return true
 }
 
-// waitListed waits until every object of every kind was seen, but not for kinds
-// that cannot be listed for long.
-func (c *collector) waitListed(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// waitListed waits until the objects of all kinds are listed, but at most for the timeout.
+func (c *collector) waitListed(ctx context.Context, timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case <-c.discovered:
