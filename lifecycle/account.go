@@ -14,32 +14,36 @@ import (
 	"holdfast.dev/holdfast/connection"
 )
 
-// defaultAccount is the ServiceAccount of pods that name none.
+// defaultAccount is the ServiceAccount of pods that do not specify one.
 const defaultAccount = "default"
 
-// accounts keeps a default ServiceAccount in every active namespace.
+// accounts is the controller that creates the default ServiceAccount in every active
+// namespace.
 type accounts struct {
 	typed kubernetes.Interface
-	standing
+	perNamespace
 }
 
 func newAccounts(c *connection.Connection) *accounts {
-	return &accounts{typed: c.Typed, standing: standing{object: defaultAccount}}
+	return &accounts{typed: c.Typed, perNamespace: perNamespace{object: defaultAccount}}
 }
 
 func (*accounts) name() string { return "service accounts" }
 
 func (a *accounts) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
-	a.objects = factory.InformerFor(&corev1.ServiceAccount{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return coreinformers.NewFilteredServiceAccountInformer(client, metav1.NamespaceAll, resync, cache.Indexers{}, named(defaultAccount))
-	})
+	newInformer := func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return coreinformers.NewFilteredServiceAccountInformer(
+			client, metav1.NamespaceAll, resync, cache.Indexers{}, withName(defaultAccount))
+	}
+	a.objects = factory.InformerFor(&corev1.ServiceAccount{}, newInformer)
 	if err := a.objects.SetTransform(shrinkAccount); err != nil {
 		return err
 	}
-	return a.standing.watch(factory, enqueue)
+	return a.perNamespace.watch(factory, enqueue)
 }
 
-// shrinkAccount keeps that an account is there.
+// shrinkAccount removes everything from an account but its identity, to save memory. The
+// controller only needs to know that the account exists.
 func shrinkAccount(obj any) (any, error) {
 	account, ok := obj.(*corev1.ServiceAccount)
 	if !ok {
@@ -50,15 +54,15 @@ func shrinkAccount(obj any) (any, error) {
 	}}, nil
 }
 
-// reconcile creates the ServiceAccount if it is missing. What somebody adds to
-// it, pull secrets for one, is theirs.
+// reconcile creates the ServiceAccount if it is missing. It does not change an existing
+// one, because users add image pull secrets to it, for example.
 func (a *accounts) reconcile(ctx context.Context, namespace cache.ObjectName) (time.Duration, error) {
-	account, wanted, err := a.in(namespace.Name)
-	if err != nil || !wanted || account != nil {
+	account, active, err := a.get(namespace.Name)
+	if err != nil || !active || account != nil {
 		return 0, err
 	}
 	_, err = a.typed.CoreV1().ServiceAccounts(namespace.Name).Create(ctx, &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Name: defaultAccount},
 	}, metav1.CreateOptions{})
-	return 0, ignoreEnd("create service account", err)
+	return 0, ignoreExpected("create service account", err)
 }

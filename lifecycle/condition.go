@@ -12,77 +12,96 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// report is what a look into a terminating namespace found.
+// report is the result of deleting the content of a namespace.
 type report struct {
-	// empty says that there was nothing, not even before the look.
+	// empty says that no object was found.
 	empty bool
-	// discovery and parsing tell why some kinds are not known.
+	// discovery and parsing are the errors of discovery and of parsing its result. With
+	// an error, some kinds are unknown.
 	discovery, parsing error
-	// failures are the kinds whose objects could not be listed or deleted.
+	// failures are the errors of listing and deleting objects.
 	failures []error
-	// remaining counts the objects that are still there by kind, and finalizers
-	// those that wait for each finalizer.
+	// remaining counts the objects that still exist, by kind. finalizers counts how many
+	// of them have each finalizer.
 	remaining  map[schema.GroupResource]int
 	finalizers map[string]int
 }
 
-// tally is what was found of one kind.
-type tally struct {
+// result is the result for one kind.
+type result struct {
 	found      bool
 	err        error
 	remaining  int
 	finalizers map[string]int
 }
 
-func count(items []metav1.PartialObjectMetadata, err error) tally {
-	t := tally{found: true, err: err, remaining: len(items), finalizers: map[string]int{}}
+// count returns the result for a kind of which these objects still exist.
+func count(items []metav1.PartialObjectMetadata, err error) result {
+	r := result{found: true, err: err, remaining: len(items), finalizers: map[string]int{}}
 	for _, item := range items {
 		for _, finalizer := range item.Finalizers {
-			t.finalizers[finalizer]++
+			r.finalizers[finalizer]++
 		}
 	}
-	return t
+	return r
 }
 
-func (r *report) add(k kind, t tally) {
-	r.empty = r.empty && !t.found
-	if t.err != nil {
-		r.failures = append(r.failures, t.err)
+func (r *report) add(k kind, of result) {
+	r.empty = r.empty && !of.found
+	if of.err != nil {
+		r.failures = append(r.failures, of.err)
 	}
-	if t.remaining > 0 {
-		r.remaining[k.GroupResource()] += t.remaining
+	if of.remaining > 0 {
+		r.remaining[k.GroupResource()] += of.remaining
 	}
-	for finalizer, n := range t.finalizers {
+	for finalizer, n := range of.finalizers {
 		r.finalizers[finalizer] += n
 	}
 }
 
-// err is everything that went wrong; what only takes time is not.
+// err returns all errors. Objects that still exist are not an error.
 func (r *report) err() error {
 	return errors.Join(append([]error{r.discovery, r.parsing}, r.failures...)...)
 }
 
-// conditions are the report in Kubernetes' words and order.
+// conditions returns the conditions of the namespace, with the wording and in the order
+// of Kubernetes.
 func (r *report) conditions() []corev1.NamespaceCondition {
 	conditions := []corev1.NamespaceCondition{
-		{Type: corev1.NamespaceDeletionDiscoveryFailure, Reason: "ResourcesDiscovered", Message: "All resources successfully discovered"},
-		{Type: corev1.NamespaceDeletionGVParsingFailure, Reason: "ParsedGroupVersions", Message: "All legacy kube types successfully parsed"},
-		{Type: corev1.NamespaceDeletionContentFailure, Reason: "ContentDeleted", Message: "All content successfully deleted, may be waiting on finalization"},
-		{Type: corev1.NamespaceContentRemaining, Reason: "ContentRemoved", Message: "All content successfully removed"},
-		{Type: corev1.NamespaceFinalizersRemaining, Reason: "ContentHasNoFinalizers", Message: "All content-preserving finalizers finished"},
+		{
+			Type: corev1.NamespaceDeletionDiscoveryFailure, Reason: "ResourcesDiscovered",
+			Message: "All resources successfully discovered",
+		},
+		{
+			Type: corev1.NamespaceDeletionGVParsingFailure, Reason: "ParsedGroupVersions",
+			Message: "All legacy kube types successfully parsed",
+		},
+		{
+			Type: corev1.NamespaceDeletionContentFailure, Reason: "ContentDeleted",
+			Message: "All content successfully deleted, may be waiting on finalization",
+		},
+		{
+			Type: corev1.NamespaceContentRemaining, Reason: "ContentRemoved",
+			Message: "All content successfully removed",
+		},
+		{
+			Type: corev1.NamespaceFinalizersRemaining, Reason: "ContentHasNoFinalizers",
+			Message: "All content-preserving finalizers finished",
+		},
 	}
 	for i := range conditions {
 		condition := &conditions[i]
 		condition.Status = corev1.ConditionFalse
-		if reason, message := r.trouble(condition.Type); reason != "" {
+		if reason, message := r.problem(condition.Type); reason != "" {
 			condition.Status, condition.Reason, condition.Message = corev1.ConditionTrue, reason, message
 		}
 	}
 	return conditions
 }
 
-// trouble is what makes a condition true: its reason and message, or "".
-func (r *report) trouble(condition corev1.NamespaceConditionType) (reason, message string) {
+// problem returns the reason and message of a condition that is true, or "" if the
+// condition is false.
+func (r *report) problem(condition corev1.NamespaceConditionType) (reason, message string) {
 	switch {
 	case condition == corev1.NamespaceDeletionDiscoveryFailure && r.discovery != nil:
 		message = r.discovery.Error()
@@ -97,7 +116,8 @@ func (r *report) trouble(condition corev1.NamespaceConditionType) (reason, messa
 		for _, err := range r.failures {
 			failures = append(failures, err.Error())
 		}
-		return "ContentDeletionFailed", fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(failures), sorted(failures))
+		return "ContentDeletionFailed",
+			fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(failures), sorted(failures))
 	case condition == corev1.NamespaceContentRemaining && len(r.remaining) > 0:
 		var kinds []string
 		for resource, n := range r.remaining {
@@ -119,8 +139,8 @@ func sorted(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// setConditions puts conditions into a status and reports whether that changed
-// it. The time of a condition moves only with its status.
+// setConditions sets the conditions in a status and reports whether the status changed.
+// The transition time of a condition changes only if its status does.
 func setConditions(status *corev1.NamespaceStatus, conditions []corev1.NamespaceCondition) bool {
 	changed := false
 	for _, condition := range conditions {

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// kindsAtOnce bounds the requests under way for one namespace.
+	// kindsAtOnce is how many kinds of one namespace are deleted in parallel.
 	kindsAtOnce = 16
-	// pageSize bounds one answer to a list of what a namespace holds.
+	// pageSize is the limit of one list request.
 	pageSize = 500
 )
 
-// content knows what namespaces hold, of every kind the server has now.
+// content deletes the objects of all kinds in a namespace.
 type content struct {
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterfaceWithContext
 }
 
-// kind is one resource of which a namespace may hold objects.
+// kind is a namespaced kind.
 type kind struct {
 	schema.GroupVersionResource
-	// collection says that all its objects can be deleted in one request.
-	collection bool
+	// deleteCollection says that all objects can be deleted with one request.
+	deleteCollection bool
 }
 
-// remove asks for the deletion of everything in a namespace and reports what
-// there was and what is left. Pods go first, as in Kubernetes: what they use
-// stays until they are gone.
+// remove deletes all objects in a namespace and reports which objects it found and which
+// are left. As in Kubernetes, it deletes pods first, and other objects only when all pods
+// are gone, because pods may use them.
 func (c content) remove(ctx context.Context, namespace string) *report {
 	r := &report{empty: true, remaining: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
 	kinds := c.kinds(ctx, r)
@@ -50,18 +50,18 @@ func (c content) remove(ctx context.Context, namespace string) *report {
 		}
 		kinds = slices.Delete(kinds, i, i+1)
 	}
-	tallies := make([]tally, len(kinds))
+	results := make([]result, len(kinds))
 	var group errgroup.Group
 	group.SetLimit(kindsAtOnce)
 	for i, k := range kinds {
 		group.Go(func() error {
-			tallies[i] = c.removeKind(ctx, k, namespace)
+			results[i] = c.removeKind(ctx, k, namespace)
 			return nil
 		})
 	}
-	_ = group.Wait() // every error is in its tally
+	_ = group.Wait() // the errors are in results
 	for i, k := range kinds {
-		r.add(k, tallies[i])
+		r.add(k, results[i])
 	}
 	return r
 }
@@ -70,8 +70,8 @@ func isPods(k kind) bool {
 	return k.GroupVersionResource == corev1.SchemeGroupVersion.WithResource("pods")
 }
 
-// kinds asks the server for its namespaced kinds, each time: a kind that was
-// added a moment ago may have objects already. It costs two requests.
+// kinds reads the namespaced kinds from discovery. It does not cache them, because a kind
+// that was just defined may already have objects. It costs two requests.
 func (c content) kinds(ctx context.Context, r *report) []kind {
 	lists, err := c.discovery.ServerPreferredNamespacedResourcesWithContext(ctx)
 	r.discovery = err
@@ -85,45 +85,46 @@ func (c content) kinds(ctx context.Context, r *report) []kind {
 		for _, resource := range list.APIResources {
 			kinds = append(kinds, kind{
 				GroupVersionResource: gv.WithResource(resource.Name),
-				collection:           slices.Contains(resource.Verbs, "deletecollection"),
+				deleteCollection:     slices.Contains(resource.Verbs, "deletecollection"),
 			})
 		}
 	}
 	return kinds
 }
 
-// removeKind asks for the deletion of the objects of one kind.
-func (c content) removeKind(ctx context.Context, k kind, namespace string) tally {
+// removeKind deletes the objects of one kind in a namespace.
+func (c content) removeKind(ctx context.Context, k kind, namespace string) result {
 	objects := c.metadata.Resource(k.GroupVersionResource).Namespace(namespace)
 	items, err := listAll(ctx, objects)
 	if err != nil || len(items) == 0 {
-		return tally{err: err}
+		return result{err: err}
 	}
 	if slices.ContainsFunc(items, func(item metav1.PartialObjectMetadata) bool { return item.DeletionTimestamp == nil }) {
 		if err := deleteAll(ctx, objects, k, items); err != nil {
 			return count(items, err)
 		}
 		if items, err = listAll(ctx, objects); err != nil {
-			return tally{found: true, err: err}
+			return result{found: true, err: err}
 		}
 	}
 	if slices.ContainsFunc(items, overdue) {
-		// Kubernetes' words.
+		// The wording is that of Kubernetes.
 		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", namespace, k.GroupVersionResource)
 	}
 	return count(items, err)
 }
 
-// overdue reports whether nothing explains that an object is still there: no
-// finalizer holds it, and no grace period runs.
+// overdue reports whether the object should be gone: it has no finalizer, and its grace
+// period is over.
 func overdue(item metav1.PartialObjectMetadata) bool {
 	return len(item.Finalizers) == 0 && (item.DeletionTimestamp == nil || item.DeletionTimestamp.Time.Before(time.Now()))
 }
 
 func deleteAll(ctx context.Context, objects metadata.ResourceInterface, k kind, items []metav1.PartialObjectMetadata) error {
-	// Dependents are in the namespace too: nothing is orphaned or waited for.
+	// The dependents of an object are in the same namespace and deleted, too. So they
+	// need not be orphaned or waited for.
 	background := metav1.DeletePropagationBackground
-	if k.collection {
+	if k.deleteCollection {
 		return objects.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
 	}
 	var errs []error
@@ -142,8 +143,8 @@ func deleteAll(ctx context.Context, objects metadata.ResourceInterface, k kind, 
 	return errors.Join(errs...)
 }
 
-// listAll reads the metadata of all objects. A kind that went away since it was
-// discovered has none.
+// listAll returns the metadata of all objects of a kind. It returns none if the kind was
+// removed after discovery.
 func listAll(ctx context.Context, objects metadata.ResourceInterface) ([]metav1.PartialObjectMetadata, error) {
 	var items []metav1.PartialObjectMetadata
 	options := metav1.ListOptions{Limit: pageSize}

@@ -24,13 +24,14 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// controller keeps one promise about the objects in the cluster.
+// controller reconciles the objects of one kind.
 type controller interface {
-	// name is what logs call it.
+	// name returns the name of the controller in logs.
 	name() string
-	// watch has enqueue called for every object that may need work.
+	// watch adds event handlers to the informers of the factory. They call enqueue for
+	// every object that may have to be reconciled.
 	watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error
-	// reconcile does what is missing for one object, which may be deleted already.
+	// reconcile brings one object to its desired state. The object may be deleted already.
 	// It is called again after the returned duration, if that is positive. After an
 	// error it is called again with a growing delay. It is never called twice at the
 	// same time for one name.

@@ -1,19 +1,16 @@
-// Package lifecycle holds the controllers that run inside the server so that
-// nothing is left behind: terminating namespaces are emptied and removed, pods
-// whose node is gone are finished, objects whose owners are gone are collected
-// (package garbage), what quotas were charged is given back (package quota), and
-// every active namespace has its default ServiceAccount and the server's CA.
+// Package lifecycle runs the controllers of the server. They delete the content of
+// terminating namespaces, delete pods whose node is unreachable, collect garbage
+// (package garbage), update the status of ResourceQuotas (package quota), and create the
+// default ServiceAccount and the ConfigMap kube-root-ca.crt in every namespace.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //
-// Its words: a controller puts the names of objects into a queue when watches
-// show a change, and reconciles each name: it looks at the object as it is now
-// and does what is missing. The leader is the one process among replicas that
-// runs the controllers; it holds the Lease kube-system/holdfast-controllers.
+// Only one of several servers runs the controllers: the leader, which holds the Lease
+// kube-system/holdfast-controllers.
 //
-// Promises: without changes there are a watch for each kind and a few more, the
-// renewal of the Lease, and a look at discovery every minute. Every deletion of
-// a single object names its UID, so an object created anew under the same name
-// is never hit, not even by a leader that has lost its Lease and does not know
-// yet. When Run returns, everything it started has ended.
+// While nothing changes, the controllers have one watch for each kind and a few more,
+// renew the Lease, and read discovery once a minute. A controller that deletes a single
+// object sets its UID as a precondition. So it never deletes another object of the same
+// name, even if it has lost the Lease without noticing. When Run returns, all goroutines
+// that it started have ended.
 package lifecycle

@@ -16,33 +16,36 @@ import (
 )
 
 const (
-	// A leader that dies is replaced within 15 seconds: others look after one to
-	// 2.2 retryPeriods, once to see its last renewal and once more after it ran
-	// out. A leader that cannot renew has stopped before anybody else may start.
+	// If the leader dies, another process takes over within 15 seconds. A candidate reads
+	// the Lease every 1 to 2.2 retryPeriods. It has to see the last renewal, wait for
+	// leaseDuration, and read the Lease once more. A leader that cannot renew its Lease
+	// stops after renewDeadline, before another process may take over.
 	leaseDuration = 8 * time.Second
 	renewDeadline = 5 * time.Second
 	retryPeriod   = 1500 * time.Millisecond
 
-	// leaseTimeout is for one request, so that one without an answer leaves time
-	// for another try, and a shutdown does not wait for a server that is gone.
+	// leaseTimeout limits one request for the Lease. After a request without a response,
+	// there is time for another one before renewDeadline. A shutdown does not wait longer
+	// for a server that does not respond.
 	leaseTimeout = 2 * time.Second
 )
 
-// Election is what replicas stand for.
+// Election configures a leader election.
 type Election struct {
-	// Client is the way to the API server. It is copied.
+	// Client connects to the API server. Lead copies it.
 	Client *rest.Config
-	// Namespace and Name are those of the Lease.
+	// Namespace and Name identify the Lease.
 	Namespace, Name string
-	// Identity tells this process from its replicas. One that survives a restart
-	// takes up its own Lease at once; empty is the host's name with a random part.
+	// Identity identifies this process. A process that has the same identity after a
+	// restart becomes leader again without waiting for its old Lease to expire. If it is
+	// empty, Lead uses the host name with a random suffix.
 	Identity string
 }
 
-// Lead stands for election and calls lead whenever it is won, with a context that
-// ends with the Lease or with ctx. It blocks until ctx ends, hands the Lease to the
-// replicas when lead has returned, and returns nil; its errors are those of an
-// election that cannot work, and those of lead.
+// Lead takes part in the leader election. Whenever this process becomes the leader, Lead
+// calls lead, with a context that ends when the Lease is lost or ctx ends. When ctx ends,
+// Lead waits until lead returns, releases the Lease, and returns nil. It returns an error
+// if the election is misconfigured, or if lead returns one.
 func Lead(ctx context.Context, election Election, lead func(context.Context) error) error {
 	if election.Identity == "" {
 		var err error
@@ -61,7 +64,7 @@ func Lead(ctx context.Context, election Election, lead func(context.Context) err
 		LockConfig: resourcelock.ResourceLockConfig{Identity: election.Identity},
 	}}}
 	for ctx.Err() == nil {
-		if err := candidate.stand(ctx, lead); err != nil {
+		if err := candidate.run(ctx, lead); err != nil {
 			return err
 		}
 	}
@@ -76,13 +79,13 @@ func randomIdentity() (string, error) {
 	return host + "_" + string(uuid.NewUUID()), nil
 }
 
-// candidate stands for election under one identity.
+// candidate takes part in the election with one identity.
 type candidate struct{ lock resourcelock.Interface }
 
-// stand waits for the lease and calls lead with a context that ends with the
-// lease or with ctx. It gives the lease back after lead has returned, so that
-// two leaders never work side by side in a handover.
-func (c *candidate) stand(ctx context.Context, lead func(context.Context) error) error {
+// run waits until it holds the Lease and calls lead, with a context that ends when the
+// Lease is lost or ctx ends. It releases the Lease only after lead has returned, so that
+// there are never two leaders at the same time.
+func (c *candidate) run(ctx context.Context, lead func(context.Context) error) error {
 	elected := make(chan context.Context, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            c.lock.Describe(),
@@ -100,15 +103,17 @@ func (c *candidate) stand(ctx context.Context, lead func(context.Context) error)
 		return fmt.Errorf("election: %w", err)
 	}
 
+	// The elector releases the Lease when its context ends. So its context must not end
+	// with ctx, but after lead has returned.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(stopped)
 		elector.Run(holding)
 	}()
 	defer func() {
 		release()
-		<-over
+		<-stopped
 	}()
 
 	select {
@@ -122,9 +127,9 @@ func (c *candidate) stand(ctx context.Context, lead func(context.Context) error)
 	}
 }
 
-// ownLease is a lock that gives back only what is its own. A leader that was
-// replaced without noticing would otherwise take the lease from its successor:
-// a release reads who holds it and does not compare.
+// ownLease is a lock that releases the Lease only if this process holds it. Without it, a
+// leader that was replaced without noticing would release the Lease of its successor: the
+// elector does not check the holder when it releases a Lease.
 type ownLease struct {
 	resourcelock.Interface
 	holder string

@@ -1,9 +1,27 @@
 package lifecycle
 
-// What the time of a takeover follows from.
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+)
+
+// The constants that determine how long a takeover by another leader takes, and the
+// timeout of nodes.
 const (
 	LeaseDuration = leaseDuration
 	RenewDeadline = renewDeadline
 	RetryPeriod   = retryPeriod
 	LeaseTimeout  = leaseTimeout
+	NodeTimeout   = nodeTimeout
 )
+
+// NewPodReconciler returns the function that reconciles a pod in the store.
+func NewPodReconciler(
+	typed kubernetes.Interface, nodes metadata.Getter, store cache.Store,
+) func(context.Context, cache.ObjectName) (time.Duration, error) {
+	return (&pods{typed: typed, nodes: nodes, store: store}).reconcile
+}

@@ -17,7 +17,8 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// namespaces empties terminating namespaces and lets them go.
+// namespaces is the controller that deletes the content of terminating namespaces and
+// then removes their finalizer.
 type namespaces struct {
 	client  corev1client.NamespaceInterface
 	content content
@@ -32,8 +33,9 @@ func newNamespaces(c *connection.Connection) *namespaces {
 
 func (*namespaces) name() string { return "namespaces" }
 
-// watch takes a namespace up when it starts to terminate. Later changes are
-// mostly our own; what is to be waited for inside is found by trying again.
+// watch enqueues a namespace when it begins to terminate. Later changes of the namespace
+// are mostly made by this controller. Changes of its content are found by the retries of
+// reconcile.
 func (n *namespaces) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	_, err := factory.Core().V1().Namespaces().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
@@ -55,8 +57,8 @@ func (n *namespaces) watch(factory informers.SharedInformerFactory, enqueue func
 	return err
 }
 
-// reconcile removes what is in a terminating namespace, writes into its status
-// what it waits for, and releases the namespace after a look that found nothing.
+// reconcile deletes the content of a terminating namespace and sets the conditions in its
+// status. When a call finds no content, it removes the finalizer.
 func (n *namespaces) reconcile(ctx context.Context, name cache.ObjectName) (time.Duration, error) {
 	ns, err := n.client.Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -81,16 +83,17 @@ func (n *namespaces) reconcile(ctx context.Context, name cache.ObjectName) (time
 	if err := found.err(); err != nil {
 		return 0, fmt.Errorf("empty namespace: %w", err)
 	}
-	// Creations that were let in before the namespace was marked may land after
-	// the deletion of their kind; so what held something is looked at once more.
+	// A request that was admitted before the namespace was marked as terminating may
+	// create an object after the objects of its kind were deleted. So try again until
+	// one pass has found nothing.
 	if !found.empty {
 		return 0, reconcile.ErrNotYet
 	}
-	return 0, n.release(ctx, ns)
+	return 0, n.finalize(ctx, ns)
 }
 
-// release takes away the finalizer that stands for the content.
-func (n *namespaces) release(ctx context.Context, ns *corev1.Namespace) error {
+// finalize removes the finalizer kubernetes from the namespace.
+func (n *namespaces) finalize(ctx context.Context, ns *corev1.Namespace) error {
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(finalizer corev1.FinalizerName) bool {
 		return finalizer == corev1.FinalizerKubernetes
 	})
@@ -98,11 +101,11 @@ func (n *namespaces) release(ctx context.Context, ns *corev1.Namespace) error {
 	return ignoreNotFound("finalize namespace", err)
 }
 
-// ignoreNotFound says what was done when an error came, unless the error is
-// that the object went in the meantime.
-func ignoreNotFound(doing string, err error) error {
+// ignoreNotFound returns nil if the error says that the object does not exist. It wraps
+// other errors with the name of the operation.
+func ignoreNotFound(operation string, err error) error {
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }

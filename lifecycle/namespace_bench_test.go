@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// BenchmarkNamespaceDeletion measures the time from the deletion of a namespace
-// with some ConfigMaps until the namespace is gone.
+// BenchmarkNamespaceDeletion measures the time from the delete request for a namespace with
+// ConfigMaps until the namespace is gone.
 func BenchmarkNamespaceDeletion(b *testing.B) {
 	c, _ := startServer(b, b.TempDir())
 	for _, size := range []int{0, 1, 1000} {
@@ -30,7 +30,7 @@ func BenchmarkNamespaceDeletion(b *testing.B) {
 	}
 }
 
-// fill creates ConfigMaps, several at a time.
+// fill creates ConfigMaps, 16 in parallel.
 func (c cluster) fill(b *testing.B, namespace string, size int) {
 	b.Helper()
 	var group errgroup.Group

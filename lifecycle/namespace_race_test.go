@@ -12,7 +12,9 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-func TestNamespaceGoesUnderWrites(t *testing.T) {
+// TestNamespaceDeletionDuringWrites checks that a namespace is removed although clients
+// create objects in it, and that no object is left.
+func TestNamespaceDeletionDuringWrites(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	for round := range 3 {
@@ -50,7 +52,7 @@ func TestNamespaceGoesUnderWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(left.Items); n > 0 {
-			t.Errorf("%d ConfigMaps are left in a namespace that is gone", n)
+			t.Errorf("%d ConfigMaps are left in the deleted namespace", n)
 		}
 	}
 }

@@ -20,17 +20,17 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// The conditions of a namespace in which nothing is wrong and nothing is left.
-const quiet = `NamespaceDeletionDiscoveryFailure False ResourcesDiscovered: All resources successfully discovered
+// noProblems are the conditions of a namespace whose content is deleted without errors.
+const noProblems = `NamespaceDeletionDiscoveryFailure False ResourcesDiscovered: All resources successfully discovered
 NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions: All legacy kube types successfully parsed
 NamespaceDeletionContentFailure False ContentDeleted: All content successfully deleted, may be waiting on finalization
 NamespaceContentRemaining False ContentRemoved: All content successfully removed
 NamespaceFinalizersRemaining False ContentHasNoFinalizers: All content-preserving finalizers finished
 `
 
-// but replaces the lines of some conditions.
-func but(lines ...string) string {
-	conditions := strings.Split(quiet, "\n")
+// withProblems returns noProblems with some conditions replaced.
+func withProblems(lines ...string) string {
+	conditions := strings.Split(noProblems, "\n")
 	for _, line := range lines {
 		name, _, _ := strings.Cut(line, " ")
 		for i := range conditions {
@@ -60,7 +60,7 @@ func (c cluster) deleteNamespace(t testing.TB, name string) {
 func (c cluster) namespaceGone(t testing.TB, name string) bool {
 	t.Helper()
 	_, err := c.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
-	return gone(t, err)
+	return notFound(t, err)
 }
 
 func (c cluster) createConfigMap(t testing.TB, namespace, name string, finalizers ...string) {
@@ -71,7 +71,7 @@ func (c cluster) createConfigMap(t testing.TB, namespace, name string, finalizer
 	}
 }
 
-// conditions are those of a namespace, a line for each.
+// conditions returns the conditions of a namespace, one a line.
 func (c cluster) conditions(t testing.TB, name string) string {
 	t.Helper()
 	ns, err := c.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
@@ -85,7 +85,7 @@ func (c cluster) conditions(t testing.TB, name string) string {
 	return lines.String()
 }
 
-// waitConditions waits until the conditions of a namespace are as wanted.
+// waitConditions waits until a namespace has these conditions.
 func (c cluster) waitConditions(t testing.TB, name, want string) {
 	t.Helper()
 	got := ""
@@ -114,13 +114,13 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 	c.createPod(t, "shop", "unbound", "")
 
 	c.deleteNamespace(t, "shop")
-	c.waitConditions(t, "shop", but(
+	c.waitConditions(t, "shop", withProblems(
 		"NamespaceContentRemaining True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances",
 		"NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: "+
 			"example.com/hold in 2 resource instances, example.com/other in 1 resource instances",
 	))
-	if _, err := c.CoreV1().Secrets("shop").Get(t.Context(), "key", metav1.GetOptions{}); !gone(t, err) {
-		t.Error("the Secret is still there")
+	if _, err := c.CoreV1().Secrets("shop").Get(t.Context(), "key", metav1.GetOptions{}); !notFound(t, err) {
+		t.Error("the Secret still exists")
 	}
 
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}
@@ -132,14 +132,17 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 
 	for _, name := range []string{"held", "held-twice"} {
 		patch := []byte(`{"metadata":{"finalizers":null}}`)
-		if _, err := c.CoreV1().ConfigMaps("shop").Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		_, err := c.CoreV1().ConfigMaps("shop").Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
-func TestNamespacePodsGoFirst(t *testing.T) {
+// TestNamespaceDeletesPodsFirst checks that other objects are not deleted before the pods
+// are gone.
+func TestNamespaceDeletesPodsFirst(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.createNode(t, "alive", time.Now())
@@ -148,14 +151,14 @@ func TestNamespacePodsGoFirst(t *testing.T) {
 	c.createPod(t, "shop", "running", "alive")
 
 	c.deleteNamespace(t, "shop")
-	c.waitConditions(t, "shop", but(
+	c.waitConditions(t, "shop", withProblems(
 		"NamespaceContentRemaining True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances",
 	))
 	if _, err := c.CoreV1().ConfigMaps("shop").Get(t.Context(), "used", metav1.GetOptions{}); err != nil {
-		t.Errorf("what a pod uses goes before the pod: %v", err)
+		t.Errorf("the ConfigMap is deleted before the pod: %v", err)
 	}
 
-	// The node's agent is done.
+	// Finish the deletion of the pod, like the agent of the node does.
 	if err := c.CoreV1().Pods("shop").Delete(t.Context(), "running", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -173,14 +176,14 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.deleteNamespace(t, "shop")
-	servertest.Eventually(t, "our finalizer gone", func() bool {
+	servertest.Eventually(t, "the finalizer kubernetes is removed", func() bool {
 		var err error
 		if ns, err = c.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		return cmp.Equal(ns.Spec.Finalizers, []corev1.FinalizerName{"example.com/mine"})
 	})
-	if diff := cmp.Diff(quiet, c.conditions(t, "shop")); diff != "" {
+	if diff := cmp.Diff(noProblems, c.conditions(t, "shop")); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 	ns.Spec.Finalizers = nil
@@ -190,21 +193,23 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
+// TestNamespaceWaitsForDiscovery checks that a namespace is not removed while the
+// discovery of an API group fails.
 func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")
-	var broken atomic.Bool
-	broken.Store(true)
+	var failing atomic.Bool
+	failing.Store(true)
 	config := rest.CopyConfig(c.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return tripper(func(request *http.Request) (*http.Response, error) {
-			if request.URL.Path == "/apis/batch/v1" && broken.Load() {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.URL.Path == "/apis/batch/v1" && failing.Load() {
 				return &http.Response{
 					StatusCode: http.StatusServiceUnavailable, Body: io.NopCloser(strings.NewReader("")), Request: request,
 				}, nil
 			}
 			if strings.HasPrefix(request.Header.Get("Accept"), "application/json;g=apidiscovery.k8s.io") {
-				// A server that answers for each group on its own.
+				// Do not use aggregated discovery, so that there is a request for each group.
 				request = request.Clone(request.Context())
 				request.Header.Set("Accept", "application/json")
 			}
@@ -215,14 +220,14 @@ func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.deleteNamespace(t, "shop")
-	c.waitConditions(t, "shop", but(
+	c.waitConditions(t, "shop", withProblems(
 		"NamespaceDeletionDiscoveryFailure True DiscoveryFailed: Discovery failed for some groups, 1 failing: "+
 			"unable to retrieve the complete list of server APIs: batch/v1: the server is currently unable to handle the request",
 	))
-	if _, err := c.CoreV1().ConfigMaps("shop").Get(t.Context(), "plain", metav1.GetOptions{}); !gone(t, err) {
-		t.Error("a kind of another group is not removed")
+	if _, err := c.CoreV1().ConfigMaps("shop").Get(t.Context(), "plain", metav1.GetOptions{}); !notFound(t, err) {
+		t.Error("an object of another group is not deleted")
 	}
 
-	broken.Store(false)
+	failing.Store(false)
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }

@@ -16,11 +16,12 @@ import (
 	"holdfast.dev/holdfast/connection"
 )
 
-// nodeSilence is how old the Lease of a node gets before its pods are taken to
-// be finished by nobody else.
-const nodeSilence = 40 * time.Second
+// nodeTimeout is how long after the last renewal of its Lease a node counts as
+// unreachable. An unreachable node does not finish the deletion of its pods.
+const nodeTimeout = 40 * time.Second
 
-// pods finishes the deletion of pods whose node is not there to do it.
+// pods is the controller that finishes the deletion of pods whose node does not exist or
+// is unreachable.
 type pods struct {
 	typed kubernetes.Interface
 	nodes metadata.Getter
@@ -36,66 +37,67 @@ func newPods(c *connection.Connection) *pods {
 
 func (*pods) name() string { return "pods" }
 
-// watch takes pods up when their deletion begins or its deadline moves. Pods
-// without a node need no finishing: their deletion waits for nobody.
+// watch enqueues pods that are being deleted. It ignores pods that are not bound to a
+// node, because the server deletes them without a grace period.
 func (p *pods) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	informer, err := podInformer(factory)
 	if err != nil {
 		return err
 	}
 	p.store = informer.GetStore()
-	take := func(obj any) {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && unfinished(pod) {
+	enqueuePod := func(obj any) {
+		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && waitsForNode(pod) {
 			enqueue(cache.MetaObjectToName(pod))
 		}
 	}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    take,
-		UpdateFunc: func(_, newObj any) { take(newObj) },
+		AddFunc:    enqueuePod,
+		UpdateFunc: func(_, newObj any) { enqueuePod(newObj) },
 	})
 	return err
 }
 
-// unfinished reports whether a pod is being deleted and a grace period was
-// given. One that is still there without a period waits for its finalizers.
-func unfinished(pod *corev1.Pod) bool {
+// waitsForNode reports whether a pod is being deleted with a grace period. Without a
+// grace period, the pod waits only for its finalizers.
+func waitsForNode(pod *corev1.Pod) bool {
 	period := pod.DeletionGracePeriodSeconds
 	return pod.DeletionTimestamp != nil && (period == nil || *period > 0)
 }
 
-// reconcile finishes the deletion of a pod after its grace period, unless its
-// node is there.
+// reconcile waits until the grace period of a pod is over and its node is unreachable. Then
+// it deletes the pod with a grace period of zero, which removes the pod from the API.
 func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Duration, error) {
 	obj, exists, err := p.store.GetByKey(name.String())
 	if err != nil || !exists {
 		return 0, err
 	}
 	pod, ok := obj.(*corev1.Pod)
-	if !ok || !unfinished(pod) {
+	if !ok || !waitsForNode(pod) {
 		return 0, nil
 	}
-	// The deletion timestamp is when the grace period ends.
+	// The deletionTimestamp is the end of the grace period.
 	if wait := time.Until(pod.DeletionTimestamp.Time); wait > 0 {
 		return wait, nil
 	}
-	silent, err := p.nodeSilentIn(ctx, pod.Spec.NodeName)
-	if err != nil || silent > 0 {
-		return silent, err
+	wait, err := p.untilUnreachable(ctx, pod.Spec.NodeName)
+	if err != nil || wait > 0 {
+		return wait, err
 	}
 	err = p.typed.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64),
 		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
 	})
-	// A conflict is a pod created anew under the name.
+	// A conflict means that the pod was deleted and another of the same name created.
 	if apierrors.IsConflict(err) {
 		return 0, nil
 	}
 	return 0, ignoreNotFound("finish pod", err)
 }
 
-// nodeSilentIn is how long a node has until it counts as silent; nothing, if it
-// does already or does not exist.
-func (p *pods) nodeSilentIn(ctx context.Context, node string) (time.Duration, error) {
+// untilUnreachable returns the time until a node counts as unreachable, unless it renews
+// its Lease. It returns zero if the node is unreachable, or if the node or its Lease does
+// not exist.
+func (p *pods) untilUnreachable(ctx context.Context, node string) (time.Duration, error) {
 	lease, err := p.typed.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return 0, nil
@@ -106,13 +108,14 @@ func (p *pods) nodeSilentIn(ctx context.Context, node string) (time.Duration, er
 	if lease.Spec.RenewTime == nil {
 		return 0, nil
 	}
-	left := time.Until(lease.Spec.RenewTime.Add(nodeSilence))
+	left := time.Until(lease.Spec.RenewTime.Add(nodeTimeout))
 	if left <= 0 {
 		return 0, nil
 	}
 	if _, err := p.nodes.Get(ctx, node, metav1.GetOptions{}); err != nil {
 		return 0, ignoreNotFound(fmt.Sprintf("read node %s", node), err)
 	}
-	// A clock ahead of ours does not put the next look off.
-	return min(left, nodeSilence), nil
+	// The clock of the node may be fast. The limit makes sure that the pod is reconciled
+	// again in time.
+	return min(left, nodeTimeout), nil
 }

@@ -2,20 +2,24 @@ package lifecycle_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/lifecycle"
 )
 
-// nodeSilence is how long a node may be silent.
-const nodeSilence = 40 * time.Second
-
-// createPod makes a pod with a grace period of one second.
+// createPod creates a pod with a grace period of one second.
 func (c cluster) createPod(t testing.TB, namespace, name, node string, finalizers ...string) {
 	t.Helper()
 	grace := int64(1)
@@ -31,7 +35,7 @@ func (c cluster) createPod(t testing.TB, namespace, name, node string, finalizer
 	}
 }
 
-// createNode makes a node whose Lease was renewed at a time.
+// createNode creates a node whose Lease was renewed at the given time.
 func (c cluster) createNode(t testing.TB, name string, renewed time.Time) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -53,68 +57,156 @@ func (c cluster) createNodeLease(t testing.TB, node string, renewed time.Time) {
 	}
 }
 
-func TestPodIsFinished(t *testing.T) {
+// TestPodDeletionIsFinished checks that the controllers finish the deletion of pods whose
+// node does not. TestPodDeletionTime checks when they do it.
+func TestPodDeletionIsFinished(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	now := time.Now()
-	// The Lease of this node gets too old three seconds from now.
-	silentSoon := now.Add(3*time.Second - nodeSilence)
-	tests := map[string]struct {
-		prepare func(t *testing.T, node string)
-		// after is the earliest time at which the pod may go, if it is later than
-		// the end of its grace period.
-		after time.Time
-	}{
-		"no-node": {
-			prepare: func(*testing.T, string) {},
+	// The names of the tests are names of pods and nodes, too.
+	tests := map[string]func(t *testing.T, node string){
+		"no-node": func(*testing.T, string) {},
+		"no-lease": func(t *testing.T, node string) {
+			object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+			if _, err := c.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		},
-		"no-lease": {
-			prepare: func(t *testing.T, node string) {
-				object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
-				if _, err := c.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			},
+		"lease-without-node": func(t *testing.T, node string) { c.createNodeLease(t, node, now) },
+		"unreachable-node": func(t *testing.T, node string) {
+			c.createNode(t, node, now.Add(-2*lifecycle.NodeTimeout))
 		},
-		"lease-without-node": {
-			prepare: func(t *testing.T, node string) { c.createNodeLease(t, node, now) },
-		},
-		"silent-node": {
-			prepare: func(t *testing.T, node string) { c.createNode(t, node, now.Add(-2*nodeSilence)) },
-		},
-		"node-falls-silent": {
-			prepare: func(t *testing.T, node string) { c.createNode(t, node, silentSoon) },
-			after:   silentSoon.Add(nodeSilence),
+		"node-becomes-unreachable": func(t *testing.T, node string) {
+			c.createNode(t, node, now.Add(3*time.Second-lifecycle.NodeTimeout))
 		},
 	}
-	for name, test := range tests {
+	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.prepare(t, name)
+			prepare(t, name)
 			pods := c.CoreV1().Pods(metav1.NamespaceDefault)
 			c.createPod(t, metav1.NamespaceDefault, name, name)
+			events, err := pods.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer events.Stop()
 			if err := pods.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			pod, err := pods.Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatalf("a pod goes before its grace period ends: %v", err)
-			}
-			earliest := pod.DeletionTimestamp.Time
-			if test.after.After(earliest) {
-				earliest = test.after
-			}
 			servertest.Eventually(t, "pod gone", func() bool {
 				_, err := pods.Get(t.Context(), name, metav1.GetOptions{})
-				return gone(t, err)
+				return notFound(t, err)
 			})
-			if early := time.Until(earliest); early > 0 {
-				t.Errorf("the pod went %s too early", early)
+			// Before the pod was removed, it was marked for deletion with a grace period.
+			event := <-events.ResultChan()
+			for event.Type == watch.Added {
+				event = <-events.ResultChan()
+			}
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok || event.Type != watch.Modified || pod.DeletionTimestamp == nil {
+				t.Errorf("the pod was removed without a grace period: %s %v", event.Type, event.Object)
 			}
 		})
 	}
 }
 
+// TestPodDeletionTime runs the controller of pods with a fake clock. A pod with a grace
+// period of one second is deleted when the grace period is over and its node is
+// unreachable, and not earlier.
+func TestPodDeletionTime(t *testing.T) {
+	t.Parallel()
+	const timeout = lifecycle.NodeTimeout
+	ago := func(d time.Duration) *time.Duration { return &d }
+	tests := map[string]struct {
+		hasNode bool
+		// renewed is how long ago the Lease of the node was renewed. If it is nil, the
+		// node has no Lease.
+		renewed *time.Duration
+		want    time.Duration
+	}{
+		"neither node nor Lease":   {want: time.Second},
+		"node without Lease":       {hasNode: true, want: time.Second},
+		"Lease without node":       {renewed: ago(0), want: time.Second},
+		"unreachable node":         {hasNode: true, renewed: ago(2 * timeout), want: time.Second},
+		"node becomes unreachable": {hasNode: true, renewed: ago(timeout - 3*time.Second), want: 3 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				grace, deleted := int64(1), metav1.NewTime(start.Add(time.Second))
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{
+						Namespace: "shop", Name: "pod", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
+					},
+					Spec: corev1.PodSpec{NodeName: "node"},
+				}
+				store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+				if err := store.Add(pod); err != nil {
+					t.Fatal(err)
+				}
+				typed := fake.NewClientset(pod)
+				if test.renewed != nil {
+					renewed := metav1.NewMicroTime(start.Add(-*test.renewed))
+					lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+					lease.Spec.RenewTime = &renewed
+					leases := typed.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+					if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var nodes []runtime.Object
+				if test.hasNode {
+					nodes = append(nodes, &metav1.PartialObjectMetadata{
+						TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node"},
+					})
+				}
+				scheme := metadatafake.NewTestScheme()
+				if err := metav1.AddMetaToScheme(scheme); err != nil {
+					t.Fatal(err)
+				}
+				metadata := metadatafake.NewSimpleMetadataClient(scheme, nodes...)
+				reconcile := lifecycle.NewPodReconciler(
+					typed, metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")), store)
+				for {
+					wait, err := reconcile(t.Context(), cache.MetaObjectToName(pod))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if wait == 0 {
+						break
+					}
+					if n := countDeletions(typed); n > 0 {
+						t.Fatalf("%d deletions after %s, before the controller is done", n, time.Since(start))
+					}
+					time.Sleep(wait)
+				}
+				if n := countDeletions(typed); n != 1 {
+					t.Errorf("%d deletions, want 1", n)
+				}
+				if got := time.Since(start); got != test.want {
+					t.Errorf("deleted after %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// countDeletions returns the number of delete requests that the client has sent.
+func countDeletions(client *fake.Clientset) int {
+	n := 0
+	for _, action := range client.Actions() {
+		if action.Matches("delete", "pods") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPodWaitsForFinalizers checks that a pod without a node is removed only after its
+// finalizers.
 func TestPodWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -123,7 +215,7 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	if err := pods.Delete(t.Context(), "held", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "grace period taken away", func() bool {
+	servertest.Eventually(t, "the grace period is zero", func() bool {
 		pod, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -136,6 +228,6 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	}
 	servertest.Eventually(t, "pod gone", func() bool {
 		_, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
-		return gone(t, err)
+		return notFound(t, err)
 	})
 }

@@ -19,35 +19,38 @@ import (
 // rootCAName is the ConfigMap that the token volume of every pod includes.
 const rootCAName = "kube-root-ca.crt"
 
-// rootCAs keeps the server's CA in every active namespace.
+// rootCAs is the controller that keeps a ConfigMap with the server's CA certificate in
+// every active namespace.
 type rootCAs struct {
 	typed kubernetes.Interface
 	data  map[string]string
-	standing
+	perNamespace
 }
 
 func newRootCAs(c *connection.Connection, ca []byte) *rootCAs {
 	return &rootCAs{
-		typed:    c.Typed,
-		data:     map[string]string{corev1.ServiceAccountRootCAKey: string(ca)},
-		standing: standing{object: rootCAName},
+		typed:        c.Typed,
+		data:         map[string]string{corev1.ServiceAccountRootCAKey: string(ca)},
+		perNamespace: perNamespace{object: rootCAName},
 	}
 }
 
 func (*rootCAs) name() string { return "root CAs" }
 
 func (r *rootCAs) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
-	r.objects = factory.InformerFor(&corev1.ConfigMap{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return coreinformers.NewFilteredConfigMapInformer(client, metav1.NamespaceAll, resync, cache.Indexers{}, named(rootCAName))
-	})
-	return r.standing.watch(factory, enqueue)
+	newInformer := func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return coreinformers.NewFilteredConfigMapInformer(
+			client, metav1.NamespaceAll, resync, cache.Indexers{}, withName(rootCAName))
+	}
+	r.objects = factory.InformerFor(&corev1.ConfigMap{}, newInformer)
+	return r.perNamespace.watch(factory, enqueue)
 }
 
-// reconcile creates the ConfigMap, or puts right what it holds. One that was
-// made immutable with something else in it is replaced.
+// reconcile creates the ConfigMap or corrects its data. A ConfigMap with wrong data that
+// is immutable is deleted and created again.
 func (r *rootCAs) reconcile(ctx context.Context, namespace cache.ObjectName) (time.Duration, error) {
-	obj, wanted, err := r.in(namespace.Name)
-	if err != nil || !wanted {
+	obj, active, err := r.get(namespace.Name)
+	if err != nil || !active {
 		return 0, err
 	}
 	configMaps := r.typed.CoreV1().ConfigMaps(namespace.Name)
@@ -62,9 +65,9 @@ func (r *rootCAs) reconcile(ctx context.Context, namespace cache.ObjectName) (ti
 			},
 			Data: r.data,
 		}, metav1.CreateOptions{})
-		return 0, ignoreEnd("create root CA", err)
+		return 0, ignoreExpected("create root CA", err)
 	}
-	// What is being deleted is created anew when it is gone.
+	// A ConfigMap that is being deleted is created again after it is gone.
 	if found.DeletionTimestamp != nil || maps.Equal(found.Data, r.data) && len(found.BinaryData) == 0 {
 		return 0, nil
 	}
@@ -75,8 +78,8 @@ func (r *rootCAs) reconcile(ctx context.Context, namespace cache.ObjectName) (ti
 		}
 		return 0, ignoreNotFound("replace root CA", err)
 	}
-	right := found.DeepCopy()
-	right.Data, right.BinaryData = r.data, nil
-	_, err = configMaps.Update(ctx, right, metav1.UpdateOptions{})
-	return 0, ignoreEnd("put root CA right", err)
+	corrected := found.DeepCopy()
+	corrected.Data, corrected.BinaryData = r.data, nil
+	_, err = configMaps.Update(ctx, corrected, metav1.UpdateOptions{})
+	return 0, ignoreExpected("put root CA right", err)
 }

@@ -15,66 +15,70 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-func TestOneLeads(t *testing.T) {
+// TestOnlyLeaderRuns checks that only the leader sends requests, and that another process
+// takes over when the leader stops.
+func TestOnlyLeaderRuns(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "first")
-	first, firstRequests := c.counted()
+	first, firstRequests := c.countRequests()
 	stopFirst := start(t, lifecycle.Config{Client: first, Identity: "first"})
-	second, secondRequests := c.counted()
+	second, secondRequests := c.countRequests()
 	start(t, lifecycle.Config{Client: second, Identity: "second"})
 
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 	if n := firstRequests.Load(); n == 0 {
-		t.Error("the leader did nothing")
+		t.Error("the leader sent no request")
 	}
 	if n := secondRequests.Load(); n != 0 {
-		t.Errorf("who does not lead made %d requests", n)
+		t.Errorf("a process that is not the leader sent %d requests", n)
 	}
 
 	stopFirst()
 	if leader := c.leader(t); leader == "first" {
-		t.Error("a leader that ended still holds the Lease")
+		t.Error("the leader has stopped, but still holds the Lease")
 	}
 	before := firstRequests.Load()
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
-	servertest.Eventually(t, "namespace gone by another leader", func() bool { return c.namespaceGone(t, "two") })
+	servertest.Eventually(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "two") })
 	if n := firstRequests.Load() - before; n != 0 {
-		t.Errorf("a leader that ended made %d requests", n)
+		t.Errorf("the stopped leader sent %d requests", n)
 	}
 }
 
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "nobody")
+	c := newClusterLedBy(t, "other")
 	servertest.SetLeader(t, c, "dead", 8*time.Second)
 	start(t, lifecycle.Config{Client: c.config})
 	c.createNamespace(t, "shop")
 	c.deleteNamespace(t, "shop")
-	servertest.Eventually(t, "namespace gone by another leader", func() bool { return c.namespaceGone(t, "shop") })
+	servertest.Eventually(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "shop") })
 }
 
-// A leader that dies is replaced within 15 seconds, and one that cannot renew
-// has stopped before anybody else starts.
-func TestTakeoverFollowsFromTheLease(t *testing.T) {
+// TestElectionConstants checks what follows from the constants of the election: another
+// process takes over from a dead leader within 15 seconds, a leader that cannot renew its
+// Lease stops before that, and one request without a response does not cost the Lease.
+func TestElectionConstants(t *testing.T) {
 	t.Parallel()
-	// Candidates look after one period to 2.2, which is the elector's jitter: once
-	// to see the last renewal, and once more after it ran out.
-	look := lifecycle.RetryPeriod * 22 / 10
-	if takeover := look + lifecycle.LeaseDuration + look; takeover > 15*time.Second {
+	// A candidate reads the Lease every 1 to 2.2 retry periods, because of the elector's
+	// jitter: once to see the last renewal, and once more after the Lease has expired.
+	interval := lifecycle.RetryPeriod * 22 / 10
+	if takeover := interval + lifecycle.LeaseDuration + interval; takeover > 15*time.Second {
 		t.Errorf("a takeover may take %s", takeover)
 	}
 	if lifecycle.RenewDeadline >= lifecycle.LeaseDuration {
-		t.Error("two may lead at a time")
+		t.Error("there may be two leaders at the same time")
 	}
 	if lifecycle.RetryPeriod+2*lifecycle.LeaseTimeout > lifecycle.RenewDeadline+lifecycle.RetryPeriod {
-		t.Error("one request without an answer costs the lease")
+		t.Error("after one request without a response, there is no time for another")
 	}
 }
 
-func TestLostLeaseIsWonAgain(t *testing.T) {
+// TestLeaderAfterLostLease checks that a process that lost the Lease becomes leader again.
+func TestLeaderAfterLostLease(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
@@ -82,40 +86,42 @@ func TestLostLeaseIsWonAgain(t *testing.T) {
 	c.deleteNamespace(t, "one")
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 
-	// The thief renews once and dies.
-	servertest.SetLeader(t, c, "thief", 8*time.Second)
-	servertest.Eventually(t, "Lease taken from the dead thief", func() bool {
+	// Another process takes the Lease and does not renew it.
+	servertest.SetLeader(t, c, "other", 8*time.Second)
+	servertest.Eventually(t, "the Lease has another holder", func() bool {
 		leader := c.leader(t)
-		return leader != "" && leader != "thief"
+		return leader != "" && leader != "other"
 	})
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
 	servertest.Eventually(t, "namespace gone after the Lease was lost", func() bool { return c.namespaceGone(t, "two") })
 }
 
-func TestRunLeavesNothing(t *testing.T) {
+// TestRunStopsGoroutines checks that all goroutines that Run started have ended when it
+// returns.
+func TestRunStopsGoroutines(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")
 	config := rest.CopyConfig(c.config)
-	// With a proxy function the connection is not shared with other clients.
+	// A config with a proxy function does not share its connection with other clients.
 	config.Proxy = http.ProxyFromEnvironment
 
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	// Goroutines inherit the label of the one that starts them.
+	result := make(chan error, 1)
+	// A goroutine inherits the labels of the goroutine that starts it.
 	pprof.Do(ctx, pprof.Labels("started-by", t.Name()), func(ctx context.Context) {
-		go func() { ended <- lifecycle.Run(ctx, lifecycle.Config{Client: config, Identity: "test"}) }()
+		go func() { result <- lifecycle.Run(ctx, lifecycle.Config{Client: config, Identity: "test"}) }()
 	})
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.deleteNamespace(t, "shop")
 	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 	if labeled(t) == "" {
-		t.Fatal("the label does not show what runs")
+		t.Fatal("no goroutine has the label")
 	}
 
 	cancel()
-	if err := <-ended; err != nil {
+	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
 	left := ""
@@ -124,14 +130,14 @@ func TestRunLeavesNothing(t *testing.T) {
 			t.Log(left)
 		}
 	}()
-	// A connection needs a moment to close.
+	// The goroutines of a connection end shortly after it is closed.
 	servertest.Eventually(t, "no goroutine left", func() bool {
 		left = labeled(t)
 		return left == ""
 	})
 }
 
-// labeled are the goroutines that carry the label of this test.
+// labeled returns the stacks of the goroutines that have the label of this test.
 func labeled(t *testing.T) string {
 	t.Helper()
 	var profile bytes.Buffer

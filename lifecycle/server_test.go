@@ -18,13 +18,14 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// cluster is a real server and the way to it.
+// cluster is the client of a server.
 type cluster struct {
 	*kubernetes.Clientset
 	config *rest.Config
 }
 
-// startServer runs a server on a directory until the test ends or stop is called.
+// startServer starts a server with a data directory. The server runs until the test ends
+// or stop is called.
 func startServer(t testing.TB, dir string) (c cluster, stop func()) {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
@@ -37,7 +38,8 @@ func startServer(t testing.TB, dir string) (c cluster, stop func()) {
 	return cluster{Clientset: kubernetes.NewForConfigOrDie(config), config: config}, stop
 }
 
-// newCluster is a server with its controllers at work, whoever leads them.
+// newCluster starts a server, and the controllers a second time in the test process. One
+// of the two becomes the leader.
 func newCluster(t testing.TB) cluster {
 	t.Helper()
 	c, _ := startServer(t, t.TempDir())
@@ -45,8 +47,8 @@ func newCluster(t testing.TB) cluster {
 	return c
 }
 
-// newClusterLedBy is a server that starts with the controllers' Lease in the
-// hands of somebody, for longer than the test takes: nobody else leads.
+// newClusterLedBy starts a server whose own controllers do not run, because the given
+// identity holds their Lease for an hour.
 func newClusterLedBy(t testing.TB, holder string) cluster {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +59,7 @@ func newClusterLedBy(t testing.TB, holder string) cluster {
 	return c
 }
 
-// leader is who holds the Lease now.
+// leader returns the identity that holds the Lease, or "".
 func (c cluster) leader(t testing.TB) string {
 	t.Helper()
 	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
@@ -70,27 +72,28 @@ func (c cluster) leader(t testing.TB) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// start runs the controllers until the test ends or stop is called.
+// start starts the controllers. They run until the test ends or stop is called.
 func start(t testing.TB, config lifecycle.Config) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		if err := lifecycle.Run(ctx, config); err != nil {
 			t.Errorf("run: %v", err)
 		}
 	}()
 	stop = func() {
 		cancel()
-		<-ended
+		<-stopped
 	}
 	t.Cleanup(stop)
 	return stop
 }
 
-// gone reports whether an object is not there, by the error of reading it.
-func gone(t testing.TB, err error) bool {
+// notFound reports whether the error of a get request says that the object does not exist.
+// It fails the test on any other error.
+func notFound(t testing.TB, err error) bool {
 	t.Helper()
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
@@ -98,18 +101,17 @@ func gone(t testing.TB, err error) bool {
 	return err != nil
 }
 
-// tripper is a transport of the controllers that a test looks into.
-type tripper func(*http.Request) (*http.Response, error)
+// roundTripper is a function that implements http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f tripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// counted is a client config that counts the requests of the controllers, those
-// for their Lease left out.
-func (c cluster) counted() (*rest.Config, *atomic.Int64) {
+// countRequests returns a client config that counts requests, except those for Leases.
+func (c cluster) countRequests() (*rest.Config, *atomic.Int64) {
 	requests := &atomic.Int64{}
 	config := rest.CopyConfig(c.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return tripper(func(request *http.Request) (*http.Response, error) {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if !strings.Contains(request.URL.Path, "/leases") {
 				requests.Add(1)
 			}

@@ -7,13 +7,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// podInformer is the one watch of pods that the controllers share.
+// podInformer returns the informer of pods that the controllers share.
 func podInformer(factory informers.SharedInformerFactory) (cache.SharedIndexInformer, error) {
 	informer := factory.Core().V1().Pods().Informer()
 	return informer, informer.SetTransform(shrinkPod)
 }
 
-// shrinkMeta keeps of metadata what controllers read.
+// The shrink functions copy only the fields that the controllers read, so that the
+// informers use less memory.
+
+// shrinkMeta copies the metadata that the controllers read.
 func shrinkMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
@@ -21,8 +24,7 @@ func shrinkMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// shrinkPod keeps of a pod what its end and its quotas depend on, a fraction of
-// its size.
+// shrinkPod copies the fields of a pod on which its deletion and its quota usage depend.
 func shrinkPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -55,7 +57,7 @@ func shrinkContainers(containers []corev1.Container) []corev1.Container {
 	return small
 }
 
-// shrinkService keeps of a service what quotas depend on.
+// shrinkService copies the fields of a service on which its quota usage depends.
 func shrinkService(obj any) (any, error) {
 	service, ok := obj.(*corev1.Service)
 	if !ok {
@@ -71,7 +73,7 @@ func shrinkService(obj any) (any, error) {
 	return small, nil
 }
 
-// shrinkClaim keeps of a claim what quotas depend on.
+// shrinkClaim copies the fields of a claim on which its quota usage depends.
 func shrinkClaim(obj any) (any, error) {
 	claim, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok {

@@ -18,8 +18,8 @@ const (
 	rootCA     = "-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
 )
 
-// newProvidedCluster is a server whose controllers know its CA.
-func newProvidedCluster(t testing.TB) cluster {
+// newClusterWithRootCA starts a server, and controllers with a CA certificate.
+func newClusterWithRootCA(t testing.TB) cluster {
 	t.Helper()
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test", RootCA: []byte(rootCA)})
@@ -30,39 +30,43 @@ func newProvidedCluster(t testing.TB) cluster {
 func (c cluster) hasAccount(t testing.TB, namespace string) bool {
 	t.Helper()
 	_, err := c.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
-	return !gone(t, err)
+	return !notFound(t, err)
 }
 
-// rootCA is the content of a namespace's root CA, without UID if it is missing.
+// rootCA returns the ConfigMap with the CA of a namespace. It is empty if the ConfigMap is
+// missing.
 func (c cluster) rootCA(t testing.TB, namespace string) *corev1.ConfigMap {
 	t.Helper()
 	found, err := c.CoreV1().ConfigMaps(namespace).Get(t.Context(), rootCAName, metav1.GetOptions{})
-	if gone(t, err) {
+	if notFound(t, err) {
 		return &corev1.ConfigMap{}
 	}
 	return found
 }
 
-func rightCA(found *corev1.ConfigMap) bool {
+// hasRootCA reports whether a ConfigMap has the right data.
+func hasRootCA(found *corev1.ConfigMap) bool {
 	return cmp.Equal(found.Data, map[string]string{"ca.crt": rootCA}) && len(found.BinaryData) == 0
 }
 
 func TestNamespacesGetAccountAndRootCA(t *testing.T) {
 	t.Parallel()
-	c := newProvidedCluster(t)
+	c := newClusterWithRootCA(t)
 	c.createNamespace(t, "shop")
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "shop"} {
 		servertest.Eventually(t, "service account in "+namespace, func() bool { return c.hasAccount(t, namespace) })
-		servertest.Eventually(t, "root CA in "+namespace, func() bool { return rightCA(c.rootCA(t, namespace)) })
+		servertest.Eventually(t, "root CA in "+namespace, func() bool { return hasRootCA(c.rootCA(t, namespace)) })
 	}
-	// Now that the controllers are warm, a namespace has both at once.
+	// The informers have synced now, so this namespace is handled by its event.
 	c.createNamespace(t, "store")
-	servertest.Eventually(t, "both", func() bool { return c.hasAccount(t, "store") && rightCA(c.rootCA(t, "store")) })
+	servertest.Eventually(t, "account and root CA", func() bool { return c.hasAccount(t, "store") && hasRootCA(c.rootCA(t, "store")) })
 }
 
-func TestAccountComesBack(t *testing.T) {
+// TestDeletedAccountIsCreated checks that the default ServiceAccount is created again
+// after it was deleted, without the changes of users.
+func TestDeletedAccountIsCreated(t *testing.T) {
 	t.Parallel()
-	c := newProvidedCluster(t)
+	c := newClusterWithRootCA(t)
 	accounts := c.CoreV1().ServiceAccounts("default")
 	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "default") })
 	patch := []byte(`{"imagePullSecrets":[{"name":"mine"}]}`)
@@ -73,56 +77,62 @@ func TestAccountComesBack(t *testing.T) {
 	if err := accounts.Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "service account again", func() bool { return c.hasAccount(t, "default") })
-	again, err := accounts.Get(t.Context(), "default", metav1.GetOptions{})
+	servertest.Eventually(t, "new service account", func() bool { return c.hasAccount(t, "default") })
+	created, err := accounts.Get(t.Context(), "default", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.UID == changed.UID || len(again.ImagePullSecrets) > 0 {
-		t.Errorf("the old service account is back: %v", again)
+	if created.UID == changed.UID || len(created.ImagePullSecrets) > 0 {
+		t.Errorf("this is the old service account: %v", created)
 	}
 }
 
-func TestRootCAIsPutRight(t *testing.T) {
+// TestRootCAIsCorrected checks that wrong data of the ConfigMap is corrected.
+func TestRootCAIsCorrected(t *testing.T) {
 	t.Parallel()
-	c := newProvidedCluster(t)
+	c := newClusterWithRootCA(t)
+	// The names of the tests are names of namespaces, too.
 	tests := map[string]struct {
 		patch string
-		anew  bool
+		// recreated says that the ConfigMap must be deleted and created again.
+		recreated bool
 	}{
 		"other":     {patch: `{"data":{"ca.crt":"other"}}`},
 		"more":      {patch: `{"data":{"tls.crt":"more"},"binaryData":{"bin":"AAEC"}}`},
 		"nothing":   {patch: `{"data":null}`},
-		"immutable": {patch: `{"data":{"ca.crt":"other"},"immutable":true}`, anew: true},
+		"immutable": {patch: `{"data":{"ca.crt":"other"},"immutable":true}`, recreated: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.createNamespace(t, name)
-			servertest.Eventually(t, "root CA", func() bool { return rightCA(c.rootCA(t, name)) })
-			changed, err := c.CoreV1().ConfigMaps(name).Patch(t.Context(), rootCAName, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{})
+			servertest.Eventually(t, "root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
+			configMaps, patch := c.CoreV1().ConfigMaps(name), []byte(test.patch)
+			changed, err := configMaps.Patch(t.Context(), rootCAName, types.MergePatchType, patch, metav1.PatchOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rightCA(changed) {
-				t.Fatal("nothing was changed")
+			if hasRootCA(changed) {
+				t.Fatal("the patch has no effect")
 			}
-			servertest.Eventually(t, "root CA again", func() bool { return rightCA(c.rootCA(t, name)) })
-			if anew := c.rootCA(t, name).UID != changed.UID; anew != test.anew {
-				t.Errorf("created anew: %t, want %t", anew, test.anew)
+			servertest.Eventually(t, "corrected root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
+			if recreated := c.rootCA(t, name).UID != changed.UID; recreated != test.recreated {
+				t.Errorf("recreated: %t, want %t", recreated, test.recreated)
 			}
 		})
 	}
 }
 
-func TestTerminatingNamespaceGetsNothing(t *testing.T) {
+// TestTerminatingNamespace checks that the objects are not created again in a terminating
+// namespace.
+func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
-	c := newProvidedCluster(t)
+	c := newClusterWithRootCA(t)
 	c.createNamespace(t, "shop")
-	servertest.Eventually(t, "both", func() bool { return c.hasAccount(t, "shop") && rightCA(c.rootCA(t, "shop")) })
+	servertest.Eventually(t, "account and root CA", func() bool { return c.hasAccount(t, "shop") && hasRootCA(c.rootCA(t, "shop")) })
 	c.createConfigMap(t, "shop", "held", "example.com/hold")
 	c.deleteNamespace(t, "shop")
-	c.waitConditions(t, "shop", but(
+	c.waitConditions(t, "shop", withProblems(
 		"NamespaceContentRemaining True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances",
 		"NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: "+
 			"example.com/hold in 1 resource instances",
@@ -131,18 +141,20 @@ func TestTerminatingNamespaceGetsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(left.Items, func(item corev1.ConfigMap) bool { return item.Name == rootCAName }) || c.hasAccount(t, "shop") {
-		t.Error("a terminating namespace is provided for")
+	isRootCA := func(item corev1.ConfigMap) bool { return item.Name == rootCAName }
+	if slices.ContainsFunc(left.Items, isRootCA) || c.hasAccount(t, "shop") {
+		t.Error("the account or the root CA exists")
 	}
 }
 
-func TestRootCACanBeOff(t *testing.T) {
+// TestWithoutRootCA checks that without a CA certificate no ConfigMap is created.
+func TestWithoutRootCA(t *testing.T) {
 	t.Parallel()
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
 	c.createNamespace(t, "shop")
 	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "shop") })
 	if found := c.rootCA(t, "shop"); found.UID != "" {
-		t.Errorf("a root CA nobody gave: %v", found.Data)
+		t.Errorf("a root CA exists: %v", found.Data)
 	}
 }
