@@ -8,16 +8,16 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// alignment is one place in several schemas: nodes[i] is what the i-th has
-// there, nil for nothing, and covered[i] whether an immutable node around it
-// holds it.
+// alignment is one path in several schemas. nodes[i] is the node of the i-th
+// schema there, nil if it has none. covered[i] says whether a node above it in
+// the i-th schema is immutable.
 type alignment struct {
 	path    *value.Path
 	nodes   []*schema.Schema
 	covered []bool
 }
 
-// marker is what holds at the place in the i-th schema.
+// marker returns the marker that applies at the path in the i-th schema.
 func (a alignment) marker(i int) Marker {
 	if a.covered[i] {
 		return Immutable
@@ -25,7 +25,7 @@ func (a alignment) marker(i int) Marker {
 	return MarkerOf(a.nodes[i])
 }
 
-// align visits every place that one of the schemas has outside of logic, parents
+// align visits every path that one of the schemas has outside of logic, parents
 // first, in the order of schema.Children.
 func align(nodes []*schema.Schema, visit func(alignment)) {
 	alignment{nodes: nodes, covered: make([]bool, len(nodes))}.walk(visit)

@@ -2,12 +2,11 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// Check finds every change from oldObj to newObj that the policy forbids, in the
-// order of the schema: properties and keys by name, items by their place in the
-// old list, then new ones by theirs. Both objects are as they are persisted, and
-// neither is changed. The metadata is never looked at.
-//
-// A nil policy finds nothing.
+// Check returns every change from oldObj to newObj that the policy forbids. They
+// are ordered by the schema: properties and keys by name, items by their index
+// in the old list, then added items by their index in the new list. Both objects
+// are as the server stores them. Check changes neither and does not read their
+// metadata. A nil policy forbids nothing.
 func (p *Policy) Check(oldObj, newObj map[string]any) []Violation {
 	if p == nil {
 		return nil
@@ -18,22 +17,23 @@ func (p *Policy) Check(oldObj, newObj map[string]any) []Violation {
 	return w.found
 }
 
-// walker is one check under way.
+// walker is one run of Check.
 type walker struct {
 	policy         *Policy
 	oldObj, newObj map[string]any
 	found          []Violation
 
-	// steps lead to where the walk is; buffer is room for as many as most
-	// schemas have.
-	steps  []trail
-	buffer [8]trail
+	// steps lead from the object to the current value. buffer is the first memory
+	// of steps, enough for most schemas.
+	steps  []pendingStep
+	buffer [8]pendingStep
 
-	// counts are the occurrences of keys in lists that hold a violation.
+	// counts has, for lists with a violation, how many items before each item
+	// have the same keys. The key of the map is the first item in memory.
 	counts map[*any][]int32
 }
 
-// report records a violation of rule where the walk is.
+// report records a violation of rule at the current value.
 func (w *walker) report(rule *node, op Operation, oldValue, newValue any) {
 	v := Violation{Path: w.path(), Operation: op, Marker: rule.marker, SchemaPath: rule.declared, rule: rule}
 	if op != Added {
@@ -48,16 +48,16 @@ func (w *walker) report(rule *node, op Operation, oldValue, newValue any) {
 	w.found = append(w.found, v)
 }
 
-// check judges the value at n.
+// check finds the violations at and below n.
 func (w *walker) check(n *node, oldValue, newValue any) {
-	if n == nil || !n.live {
+	if n == nil || !n.checked {
 		return
 	}
 	from := len(w.found)
 	switch n.marker {
 	case Immutable:
 		if !w.policy.equal(n, oldValue, newValue) {
-			w.frozen(n, n, oldValue, newValue)
+			w.reportDifferences(n, n, oldValue, newValue)
 		}
 	case Free:
 		w.contents(n, oldValue, newValue)
@@ -69,12 +69,12 @@ func (w *walker) check(n *node, oldValue, newValue any) {
 	}
 }
 
-// contents judges what lies inside of a value that has no marker itself. Where
-// one side is absent or of another type there is nothing to judge: a parent may
-// be set or removed as a whole.
+// contents checks the values inside of a value that has no marker itself. If one
+// side is absent or has another type, no rule applies: an update may set or
+// remove a parent as a whole.
 func (w *walker) contents(n *node, oldValue, newValue any) {
 	if w.policy.isLoose() {
-		oldValue, newValue = leveled(oldValue, newValue)
+		oldValue, newValue = alignEmpty(oldValue, newValue)
 	}
 	switch oldValue := oldValue.(type) {
 	case map[string]any:
@@ -88,8 +88,8 @@ func (w *walker) contents(n *node, oldValue, newValue any) {
 	}
 }
 
-// keyed judges a value whose keys are marked. Absent, null and a value that has
-// no keys count as the empty set of keys.
+// keyed checks a value whose keys are marked. Absent, null and a value of another
+// type have no keys.
 func (w *walker) keyed(n *node, oldValue, newValue any) {
 	oldMap, _ := oldValue.(map[string]any)
 	newMap, _ := newValue.(map[string]any)
@@ -103,8 +103,8 @@ func (w *walker) keyed(n *node, oldValue, newValue any) {
 	}
 }
 
-// except drops what n itself forbids, from the violation at from on, if the
-// exception allows the change. Rules below n stand on their own.
+// except drops the violations of the rule of n, from the index from on, if the
+// exception allows the change. Violations of rules below n stay.
 func (w *walker) except(n *node, from int, change Change) {
 	kept := w.found[:from]
 	asked, allowed := false, false
@@ -122,8 +122,9 @@ func (w *walker) except(n *node, from int, change Change) {
 	w.found = kept
 }
 
-// leveled makes an absent object one without keys beside one that has some.
-func leveled(a, b any) (any, any) {
+// alignEmpty returns a nil object in place of an absent value if the other value
+// is an object, so that the two can be compared key by key.
+func alignEmpty(a, b any) (any, any) {
 	a, b = value.BuiltIn.Reduce(a), value.BuiltIn.Reduce(b)
 	if _, isObject := a.(map[string]any); isObject && b == (value.Absent{}) {
 		return a, map[string]any(nil)

@@ -2,14 +2,14 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// items judges a list: matched items by the node of the items, others by the
-// marker of n.
+// items checks a list: items that are in both lists by the node of the items,
+// others by the marker of n.
 func (w *walker) items(n *node, oldList, newList []any) {
 	switch n.list {
 	case mapList:
 		w.mapItems(n, oldList, newList)
 	case setList:
-		// Matched items are equal, so only the others can be wrong.
+		// Items that are in both sets are equal, so only the others can violate.
 		if n.marker != Free {
 			w.setItems(n, n, oldList, newList)
 		}
@@ -42,7 +42,7 @@ func (w *walker) mapItems(n *node, oldList, newList []any) {
 	}
 }
 
-// addedItems reports the items of a list of type map that are new.
+// addedItems reports the added items of a list of type map.
 func (w *walker) addedItems(rule *node, keys []string, newList []any, pairs value.Pairs) {
 	for j := pairs.InOrder(); j < len(newList); j++ {
 		if pairs.IsNew(j) {
@@ -53,7 +53,7 @@ func (w *walker) addedItems(rule *node, keys []string, newList []any, pairs valu
 	}
 }
 
-// setItems reports the items of a set, known as n, that rule forbids to go or come.
+// setItems reports the items of a set at n that rule forbids to remove or add.
 func (w *walker) setItems(n, rule *node, oldList, newList []any) {
 	pairs := w.policy.comparison.PairValues(n.shape(), oldList, newList)
 	if rule.marker.forbidsRemoving() {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// object judges an object: its properties each by its own node, its other keys
-// by the marker of n when they are on one side only and else by the nodes of
-// the values.
+// object checks an object: each property by its own node, other keys that are on
+// both sides by the nodes of their values, and other keys that are on one side by
+// the marker of n.
 func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 	for _, p := range n.walk {
 		w.push(p.name)
 		w.check(p.node, lookup(oldMap, p.name), lookup(newMap, p.name))
 		w.pop()
 	}
-	if n.marker == Free && !n.liveValues() {
+	if n.marker == Free && !n.hasCheckedValues() {
 		return
 	}
 	order := keyOrder{from: len(w.found)}
@@ -46,15 +46,15 @@ func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 	order.restore(w.found)
 }
 
-// liveValues says whether the values of a map have rules.
-func (n *node) liveValues() bool {
-	if n.rest != nil && n.rest.live {
+// hasCheckedValues reports whether the values of a map have rules.
+func (n *node) hasCheckedValues() bool {
+	if n.rest != nil && n.rest.checked {
 		return true
 	}
-	return slices.ContainsFunc(n.patterns, func(p pattern) bool { return p.node != nil && p.node.live })
+	return slices.ContainsFunc(n.patterns, func(p pattern) bool { return p.node != nil && p.node.checked })
 }
 
-// values judges the value of one key of a map by every schema that holds for it.
+// values checks the value of one key of a map by every node that applies to it.
 func (w *walker) values(n *node, key string, oldValue, newValue any) {
 	w.push(key)
 	defer w.pop()
@@ -77,7 +77,7 @@ func (w *walker) values(n *node, key string, oldValue, newValue any) {
 	}
 }
 
-// distinct leaves out what two patterns both forbid, in place.
+// distinct removes violations that two patterns both found, in place.
 func distinct(found []Violation) []Violation {
 	type change struct {
 		path string
@@ -95,15 +95,14 @@ func distinct(found []Violation) []Violation {
 	})
 }
 
-// isReserved names what every object has at its root; no pattern of a root that
-// is a map reaches it.
+// isReserved reports whether key is a field that every Kubernetes object has.
+// Patterns at the root do not apply to it.
 func isReserved(key string) bool {
 	return key == "apiVersion" || key == "kind" || key == "metadata"
 }
 
-// keyOrder puts the violations of a map in the order of its keys. Keys are
-// visited in any order, because sorting them all would cost an update that
-// violates nothing.
+// keyOrder sorts the violations of a map by key. The keys are visited unsorted,
+// because sorting all of them would slow down updates without violations.
 type keyOrder struct {
 	from int
 	runs []run
@@ -114,7 +113,7 @@ type run struct {
 	from, to int
 }
 
-// note says that the violations up to the one at to belong to key.
+// note records that the violations up to index to are of key.
 func (o *keyOrder) note(key string, to int) {
 	start := o.from
 	if len(o.runs) > 0 {
@@ -125,6 +124,7 @@ func (o *keyOrder) note(key string, to int) {
 	}
 }
 
+// restore sorts the violations.
 func (o *keyOrder) restore(found []Violation) {
 	if len(o.runs) < 2 {
 		return

@@ -57,21 +57,34 @@ func TestCheckImmutable(t *testing.T) {
 		"empty list, no null": {object, `{foo: {a: []}}`, `{foo: {a: null}}`, []string{`foo.a: immutable: changed from [] to null`}},
 		"empty string is set": {object, `{foo: {a: ""}}`, `{foo: {}}`, []string{`foo.a: immutable: removed ""`}},
 		"order of keys":       {object, `{foo: {a: 1, b: 2}}`, `{foo: {b: 2, a: 1}}`, nil},
-		"every difference":    {object, `{foo: {a: 1, c: 1}}`, `{foo: {a: 2, b: 3}}`, []string{`foo.a: immutable: changed from 1 to 2`, `foo.b: immutable: added 3`, `foo.c: immutable: removed 1`}},
-		"list gets longer":    {object, `{foo: {a: [1]}}`, `{foo: {a: [1, 2]}}`, []string{`foo.a[1]: immutable: added 2`}},
-		"list gets shorter":   {object, `{foo: {a: [1, 2]}}`, `{foo: {a: [1]}}`, []string{`foo.a[1]: immutable: removed 2`}},
-		"list item changes":   {object, `{foo: {a: [{b: 1}, 2]}}`, `{foo: {a: [{b: 3}, 2]}}`, []string{`foo.a[0].b: immutable: changed from 1 to 3`}},
-		"list in other order": {object, `{foo: {a: [1, 2]}}`, `{foo: {a: [2, 1]}}`, []string{`foo.a: immutable: reordered from [1,2] to [2,1]`}},
+		"every difference": {
+			object, `{foo: {a: 1, c: 1}}`, `{foo: {a: 2, b: 3}}`,
+			[]string{`foo.a: immutable: changed from 1 to 2`, `foo.b: immutable: added 3`, `foo.c: immutable: removed 1`},
+		},
+		"list gets longer":  {object, `{foo: {a: [1]}}`, `{foo: {a: [1, 2]}}`, []string{`foo.a[1]: immutable: added 2`}},
+		"list gets shorter": {object, `{foo: {a: [1, 2]}}`, `{foo: {a: [1]}}`, []string{`foo.a[1]: immutable: removed 2`}},
+		"list item changes": {
+			object, `{foo: {a: [{b: 1}, 2]}}`, `{foo: {a: [{b: 3}, 2]}}`, []string{`foo.a[0].b: immutable: changed from 1 to 3`},
+		},
+		"list in other order": {
+			object, `{foo: {a: [1, 2]}}`, `{foo: {a: [2, 1]}}`, []string{`foo.a: immutable: reordered from [1,2] to [2,1]`},
+		},
 		"key that is no name": {object, `{foo: {"a.b/c": 1}}`, `{foo: {}}`, []string{`foo["a.b/c"]: immutable: removed 1`}},
 		"list becomes object": {object, `{foo: {a: []}}`, `{foo: {a: {}}}`, []string{`foo.a: immutable: changed from [] to {}`}},
-		"redundant marker":    {`{properties: {foo: {x-kubernetes-immutable: true, properties: {bar: {x-kubernetes-immutable: true}}}}}`, `{foo: {bar: 1}}`, `{foo: {bar: 2}}`, []string{`foo.bar: immutable: changed from 1 to 2`}},
+		"redundant marker": {
+			`{properties: {foo: {x-kubernetes-immutable: true, properties: {bar: {x-kubernetes-immutable: true}}}}}`,
+			`{foo: {bar: 1}}`, `{foo: {bar: 2}}`, []string{`foo.bar: immutable: changed from 1 to 2`},
+		},
 		"keys marker redundant": {
-			`{properties: {foo: {x-kubernetes-immutable: true, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}}}}}`,
+			`{properties: {foo: {x-kubernetes-immutable: true, properties: {m: {additionalProperties: true,
+				x-kubernetes-addition-only: true}}}}}`,
 			`{foo: {m: {a: 1}}}`, `{foo: {m: {a: 1, b: 1}}}`,
 			[]string{`foo.m.b: immutable: added 1`},
 		},
 
-		"parts: one changes":    {parts, `{foo: {x: a, z: c}}`, `{foo: {x: b, z: d}}`, []string{`foo.x: immutable: changed from "a" to "b"`}},
+		"parts: one changes": {
+			parts, `{foo: {x: a, z: c}}`, `{foo: {x: b, z: d}}`, []string{`foo.x: immutable: changed from "a" to "b"`},
+		},
 		"parts: parent removed": {parts, `{foo: {x: a}}`, `{}`, nil},
 		"parts: parent set":     {parts, `{}`, `{foo: {x: a}}`, nil},
 		"parts: parent is null": {parts, `{foo: {x: a}}`, `{foo: null}`, nil},
@@ -97,20 +110,27 @@ func TestCheckImmutable(t *testing.T) {
 			`{x: 1, a: 1}`, `{x: 2, a: 2}`,
 			[]string{`x: immutable: changed from 1 to 2`},
 		},
-		"no keys, no marker, and on": {
+		"marker about keys without keys, marker below": {
 			`{properties: {foo: {x-kubernetes-immutable-keys: true, properties: {a: {x-kubernetes-immutable: true}}}}}`,
 			`{foo: {a: 1, b: 1}}`, `{foo: {a: 2}}`,
 			[]string{`foo.a: immutable: changed from 1 to 2`},
 		},
-		"no marker in logic": {`{properties: {x: {allOf: [{x-kubernetes-immutable: true}]}, w: {x-kubernetes-immutable: true}}}`, `{x: 1}`, `{x: 2}`, nil},
-		"no keys, no marker": {`{properties: {x: {type: string, x-kubernetes-immutable-keys: true}, w: {x-kubernetes-immutable: true}}}`, `{x: a}`, `{x: b}`, nil},
+		"no marker in logic": {
+			`{properties: {x: {allOf: [{x-kubernetes-immutable: true}]}, w: {x-kubernetes-immutable: true}}}`, `{x: 1}`, `{x: 2}`,
+			nil,
+		},
+		"no keys, no marker": {
+			`{properties: {x: {type: string, x-kubernetes-immutable-keys: true}, w: {x-kubernetes-immutable: true}}}`, `{x: a}`,
+			`{x: b}`, nil,
+		},
 	} {
 		t.Run(name, test.run)
 	}
 }
 
 func TestCheckNumbers(t *testing.T) {
-	policy := compile(t, `{properties: {v: {x-kubernetes-immutable: true}, s: {x-kubernetes-immutable: true, x-kubernetes-list-type: set}}}`)
+	policy := compile(t, `{properties: {v: {x-kubernetes-immutable: true},
+		s: {x-kubernetes-immutable: true, x-kubernetes-list-type: set}}}`)
 	for name, test := range map[string]struct {
 		old, new any
 		equal    bool
@@ -142,7 +162,7 @@ func TestCheckNumbers(t *testing.T) {
 			if (len(found) == 0) != test.equal {
 				t.Errorf("want equal %v, got %v", test.equal, lines(found))
 			}
-			// In a set, where values are found by hash, they have to agree.
+			// Items of a set are found by their hash, which must agree with equality.
 			found = policy.Check(
 				map[string]any{"s": []any{"a", test.old}},
 				map[string]any{"s": []any{test.new, "a"}})

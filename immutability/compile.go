@@ -10,14 +10,14 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Compile makes the policy of a schema, once for all checks. It is nil for a
-// schema without markers. Markers where [Validate] refuses them (at the root, in
-// the metadata, inside of logic, on a node without keys) have no effect, and
-// neither has one below an immutable node.
+// Compile returns the policy of a schema, nil for a schema without markers. A
+// marker that [Validate] refuses (at the root, in the metadata, inside of logic,
+// about keys on a node without keys) has no effect, and neither has a marker
+// below an immutable node.
 //
 // In a policy that is not nil, apiVersion and kind are immutable too. The error is
-// [schema.Errors], for patternProperties that are no regular expressions and have
-// to do with a marker.
+// a [schema.Errors]: it names patternProperties with markers that are not regular
+// expressions.
 func Compile(s *schema.Schema) (*Policy, error) {
 	if s == nil {
 		return nil, nil
@@ -38,13 +38,13 @@ func Compile(s *schema.Schema) (*Policy, error) {
 
 type compiler struct {
 	errors schema.Errors
-	// below is true under a marked node whose values are compared as wholes:
-	// there only the types of lists matter.
+	// below is true under a marked node whose values are compared as a whole. Only
+	// the types of lists matter there.
 	below bool
 }
 
-// node is what the policy has to know of the schema that a node at parent holds,
-// nil for nothing.
+// node compiles a child of the schema at parent. It returns nil if the policy
+// does not need it.
 func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	s := at.Schema
 	if isLeaf(s) && MarkerOf(s) == Free {
@@ -67,8 +67,8 @@ func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	shape := c.below && n.list != atomicList
 	c.below = outer
 
-	n.live = n.live || n.marker != Free
-	if !n.live && !needed && !shape {
+	n.checked = n.checked || n.marker != Free
+	if !n.checked && !needed && !shape {
 		return nil
 	}
 	c.patterns(n, at, path)
@@ -76,22 +76,22 @@ func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	return n
 }
 
-// isLeaf says whether s holds nothing that a policy could know of.
+// isLeaf reports whether s has no children and no list type.
 func isLeaf(s *schema.Schema) bool {
 	return len(s.Properties) == 0 && len(s.PatternProperties) == 0 && s.AdditionalProperties == nil &&
 		s.Items == nil && len(s.Tuple) == 0 && s.AdditionalItems == nil && s.ListType == ""
 }
 
-// effective is the marker of s, Free if s has no keys that it could be about.
+// effective returns the marker of s, Free for a marker about keys if s has no keys.
 func effective(s *schema.Schema) Marker {
 	m := MarkerOf(s)
-	if m == Immutable || keyless(s) == "" {
+	if m == Immutable || missingKeys(s) == "" {
 		return m
 	}
 	return Free
 }
 
-// children compiles what lies below n and says whether anything of it is needed.
+// children compiles the children of n and reports whether the policy needs one.
 func (c *compiler) children(n *node, at schema.Child, path *value.Path) (needed bool) {
 	for child := range at.Schema.Children() {
 		if at.Edge == schema.Root && child.Edge == schema.Property && isReserved(child.Name) {
@@ -122,13 +122,13 @@ func (c *compiler) children(n *node, at schema.Child, path *value.Path) (needed 
 			n.moreItems = below
 		}
 		needed = needed || below != nil
-		n.live = n.live || below != nil && below.live
+		n.checked = n.checked || below != nil && below.checked
 	}
 	return needed
 }
 
-// patterns compiles the expressions of a node that is kept. Children yields them
-// in the order of their text.
+// patterns compiles the regular expressions of n, in the order in which Children
+// yields them.
 func (c *compiler) patterns(n *node, at schema.Child, path *value.Path) {
 	if len(n.patterns) == 0 {
 		return
@@ -150,31 +150,31 @@ func (c *compiler) patterns(n *node, at schema.Child, path *value.Path) {
 	}
 }
 
-// finish settles what follows from the children of n.
+// finish sets the fields of n that depend on its children.
 func (n *node) finish() {
 	for _, name := range slices.Sorted(maps.Keys(n.props)) {
 		below := n.props[name]
-		if below != nil && below.live {
+		if below != nil && below.checked {
 			n.walk = append(n.walk, property{name, below})
 		}
-		// A property of which nothing is known still keeps the schemas of
-		// other keys away from it.
+		// A property without a node must stay while there are patterns or
+		// additionalProperties: their nodes do not apply to it.
 		if below == nil && len(n.patterns) == 0 && n.rest == nil {
 			delete(n.props, name)
 		}
 	}
-	n.isPlain = n.canonical == nil && n.list == atomicList && (n.live || !n.owns) &&
+	n.isPlain = n.canonical == nil && n.list == atomicList && (n.checked || !n.hasOwnRule) &&
 		len(n.props) == 0 && len(n.patterns) == 0 && n.rest == nil &&
 		n.items == nil && n.tuple == nil && n.moreItems == nil
 }
 
-// fixType makes apiVersion and kind immutable, which every object's are.
+// fixType makes apiVersion and kind immutable.
 func (c *compiler) fixType(root *node) {
 	if root.props == nil {
 		root.props = map[string]*node{}
 	}
 	for _, name := range []string{"kind", "apiVersion"} {
-		fixed := &node{marker: Immutable, live: true, declared: (*value.Path)(nil).Child("properties").Key(name)}
+		fixed := &node{marker: Immutable, checked: true, declared: (*value.Path)(nil).Child("properties").Key(name)}
 		root.props[name] = fixed
 		root.walk = slices.Insert(root.walk, 0, property{name, fixed})
 	}

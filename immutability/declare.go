@@ -9,34 +9,34 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Rule is one line of a declaration.
+// Rule is one rule given to Declare.
 type Rule struct {
-	// Path says what the rule is about: names with dots between them, [*] for
-	// every item of a list, * for every value of a map, ["a.b"] for a name that
-	// holds a dot: spec.containers[*].image, spec.resources.requests.*
+	// Path is the field of the rule: names with dots between them, [*] for every
+	// item of a list, * for every value of a map, ["a.b"] for a name with a dot.
+	// Examples: spec.containers[*].image, spec.resources.requests.*
 	Path string
-	// Marker is what may not change there. A rule below an immutable one
-	// replaces it for its part: Free frees it, another marker weakens it.
+	// Marker says what may not change there. A rule below an immutable rule
+	// replaces it for its own path: Free allows every change, another marker
+	// allows some.
 	Marker Marker
-	// Keys make the list at Path one of type map, matched by these fields, and
-	// Set makes it a set. Without either, a list is matched by index, and a
-	// marker about keys means the keys of a map.
+	// Keys are the fields by which the items of the list at Path are matched. Set
+	// makes the list a set. Without either, items are matched by index, and a
+	// marker about keys is about the keys of a map.
 	Keys []string
 	Set  bool
-	// Canonical gives a scalar at Path in a form that is the same for all
-	// spellings of one value: a quantity, a time. It returns what it does not
-	// understand as it is, and must be safe for concurrent use. Only for
-	// Immutable.
-	Canonical func(value any) any
-	// Exception lets some changes through, nil for none.
+	// Canonical returns the form in which a scalar at Path is compared, the same
+	// for all spellings of one value, such as a quantity or a time. It returns
+	// values that it cannot read as they are. It must be safe for concurrent use.
+	// Only rules with the marker Immutable may have it.
+	Canonical func(scalar any) any
+	// Exception allows some changes that the marker forbids, nil for none.
 	Exception *Exception
 }
 
-// Declare makes a policy from rules, for objects whose schema carries no markers.
-// Absent, null, {} and [] are one value in it, and so is an object that holds
-// nothing else; the empty string, 0 and false are values of their own. Nil rules
-// give a nil policy. The error names every rule that makes no sense; rules are
-// code, so a test is the place to meet it.
+// Declare makes a policy from rules, for kinds whose schema has no markers. It
+// compares values in the mode value.BuiltIn: absent, null, {} and [] are one
+// value. Without rules it returns a nil policy. The error names every rule that is
+// not valid. Rules are code, so callers test that theirs are valid.
 func Declare(rules []Rule) (*Policy, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -48,30 +48,30 @@ func Declare(rules []Rule) (*Policy, error) {
 			wrong = append(wrong, fmt.Errorf("rule %q: %w", rule.Path, err))
 		}
 	}
-	root.settle()
-	wrong = append(wrong, idle(root, Free, "")...)
+	root.derive()
+	wrong = append(wrong, ineffective(root, Free, "")...)
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
 	return &Policy{root: root, comparison: value.NewComparison(value.BuiltIn)}, nil
 }
 
-// declare puts a rule at its place below the root.
+// declare adds a rule to the tree below the root n.
 func (n *node) declare(rule Rule) error {
 	path, err := parseRulePath(rule.Path)
 	if err != nil {
 		return err
 	}
-	if err := rule.judge(); err != nil {
+	if err := rule.validate(); err != nil {
 		return err
 	}
 	for _, step := range path.Steps() {
 		n = n.descend(step)
 	}
-	if n.owns {
+	if n.hasOwnRule {
 		return errors.New("there is another rule for this path")
 	}
-	n.owns = true
+	n.hasOwnRule = true
 	n.marker = rule.Marker
 	n.declared = path
 	n.canonical = rule.Canonical
@@ -87,7 +87,8 @@ func (n *node) declare(rule Rule) error {
 	return nil
 }
 
-func (r Rule) judge() error {
+// validate reports why the fields of a rule contradict each other.
+func (r Rule) validate() error {
 	switch {
 	case r.Marker > DeletionOnly:
 		return errors.New("no such marker")
@@ -146,18 +147,19 @@ func (n *node) descend(step value.Step) *node {
 	return *below
 }
 
-// settle derives what a node says of its children.
-func (n *node) settle() {
-	n.live = n.marker != Free
+// derive sets the fields of n and of the nodes below it that depend on rules below
+// them.
+func (n *node) derive() {
+	n.checked = n.marker != Free
 	for below := range n.children {
-		below.settle()
-		n.live = n.live || below.live
-		n.carved = n.carved || below.owns || below.carved
+		below.derive()
+		n.checked = n.checked || below.checked
+		n.hasRulesBelow = n.hasRulesBelow || below.hasOwnRule || below.hasRulesBelow
 	}
 	n.finish()
 }
 
-// children yields every node directly below, in one order.
+// children yields every node directly below, in a fixed order.
 func (n *node) children(yield func(*node) bool) {
 	for _, name := range slices.Sorted(maps.Keys(n.props)) {
 		if !yield(n.props[name]) {
@@ -171,24 +173,25 @@ func (n *node) children(yield func(*node) bool) {
 	}
 }
 
-// idle finds rules that cannot do what they say: one that frees what is not
-// held, and one about the inside of an item of a set, which is matched as a
-// whole. holder is the marker in force around n.
-func idle(n *node, holder Marker, inSet string) (wrong []error) {
-	if n.owns && inSet != "" {
+// ineffective returns an error for each rule without an effect: a Free rule that
+// is not below an immutable one, and a rule inside of an item of a set, which is
+// compared as a whole. holder is the marker that applies around n, inSet the path
+// of the set that n is in.
+func ineffective(n *node, holder Marker, inSet string) (wrong []error) {
+	if n.hasOwnRule && inSet != "" {
 		wrong = append(wrong, fmt.Errorf("rule %q: lies inside of the set %s", n.declared, inSet))
 	}
-	if n.owns && n.marker == Free && holder != Immutable {
+	if n.hasOwnRule && n.marker == Free && holder != Immutable {
 		wrong = append(wrong, fmt.Errorf("rule %q: frees what no rule around it holds", n.declared))
 	}
-	if n.owns {
+	if n.hasOwnRule {
 		holder = n.marker
 	}
 	if n.list == setList {
 		inSet = n.declared.String()
 	}
 	for below := range n.children {
-		wrong = append(wrong, idle(below, holder, inSet)...)
+		wrong = append(wrong, ineffective(below, holder, inSet)...)
 	}
 	return wrong
 }

@@ -10,7 +10,7 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// quantity is a quantity as a decimal number, in which each has one spelling.
+// quantity returns a quantity as a decimal number, the same for all spellings.
 func quantity(value any) any {
 	text, _ := value.(string)
 	q, err := resource.ParseQuantity(text)
@@ -32,8 +32,8 @@ func compareQuantities(a, b any) int {
 	return p.Cmp(q)
 }
 
-// pod holds a Pod as Kubernetes does: a spec that stays, but for what upstream
-// lets change.
+// pod has the rules of Kubernetes for a Pod: the spec is immutable, except for the
+// fields that upstream allows to change.
 var pod = []immutability.Rule{
 	{Path: "spec", Marker: immutability.Immutable},
 	{Path: "spec.containers[*].image"},
@@ -93,13 +93,16 @@ func TestDeclare(t *testing.T) {
 			pod, `{spec: {containers: [{name: a, image: x}]}}`, `{spec: {containers: [{name: b, image: z}]}}`,
 			[]string{`spec.containers[0].name: immutable: changed from "a" to "b"`},
 		},
-		"pod: container comes": {
+		"pod: container added": {
 			pod, `{spec: {containers: [{name: a}]}}`, `{spec: {containers: [{name: a}, {name: b}]}}`,
 			[]string{`spec.containers[1]: immutable: added {"name":"b"}`},
 		},
 		"pod: containers change places": {
 			pod, `{spec: {containers: [{name: a, image: x}, {name: b}]}}`, `{spec: {containers: [{name: b}, {name: a, image: z}]}}`,
-			[]string{`spec.containers: immutable: reordered from [{"image":"x","name":"a"},{"name":"b"}] to [{"name":"b"},{"image":"z","name":"a"}]`},
+			[]string{
+				`spec.containers: immutable: reordered from [{"image":"x","name":"a"},{"name":"b"}] to ` +
+					`[{"name":"b"},{"image":"z","name":"a"}]`,
+			},
 		},
 		"pod: quantity by value": {
 			pod, `{spec: {containers: [{resources: {limits: {cpu: "1", memory: 1Gi}}}]}}`,
@@ -109,55 +112,79 @@ func TestDeclare(t *testing.T) {
 			pod, `{spec: {containers: [{resources: {limits: {cpu: "1"}}}]}}`, `{spec: {containers: [{resources: {limits: {cpu: 1001m}}}]}}`,
 			[]string{`spec.containers[0].resources.limits.cpu: immutable: changed from "1" to "1001m"`},
 		},
-		"pod: deadline set":     {pod, `{spec: {}}`, `{spec: {activeDeadlineSeconds: 10}}`, nil},
-		"pod: deadline sooner":  {pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {activeDeadlineSeconds: 5}}`, nil},
-		"pod: deadline later":   {pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {activeDeadlineSeconds: 50}}`, []string{`spec.activeDeadlineSeconds: immutable: changed from 10 to 50`}},
-		"pod: deadline removed": {pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {}}`, []string{`spec.activeDeadlineSeconds: immutable: removed 10`}},
+		"pod: deadline set":    {pod, `{spec: {}}`, `{spec: {activeDeadlineSeconds: 10}}`, nil},
+		"pod: deadline sooner": {pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {activeDeadlineSeconds: 5}}`, nil},
+		"pod: deadline later": {
+			pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {activeDeadlineSeconds: 50}}`,
+			[]string{`spec.activeDeadlineSeconds: immutable: changed from 10 to 50`},
+		},
+		"pod: deadline removed": {
+			pod, `{spec: {activeDeadlineSeconds: 10}}`, `{spec: {}}`, []string{`spec.activeDeadlineSeconds: immutable: removed 10`},
+		},
 		"pod: grace period":     {pod, `{spec: {terminationGracePeriodSeconds: 10}}`, `{spec: {}}`, nil},
-		"pod: toleration comes": {pod, `{spec: {}}`, `{spec: {tolerations: [{key: a, operator: Exists}]}}`, nil},
-		"pod: toleration goes": {
+		"pod: toleration added": {pod, `{spec: {}}`, `{spec: {tolerations: [{key: a, operator: Exists}]}}`, nil},
+		"pod: toleration removed": {
 			pod, `{spec: {tolerations: [{key: a, operator: Exists}, {key: b}]}}`, `{spec: {tolerations: [{key: b, tolerationSeconds: 5}]}}`,
 			[]string{`spec.tolerations[key="a",operator="Exists"]: addition only: removed {"key":"a","operator":"Exists"}`},
 		},
-		"pod: gate goes": {pod, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {}}`, nil},
-		"pod: gate comes": {
+		"pod: gate removed": {pod, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {}}`, nil},
+		"pod: gate added": {
 			pod, `{spec: {}}`, `{spec: {schedulingGates: [{name: a}]}}`,
 			[]string{`spec.schedulingGates[name="a"]: deletion only: added {"name":"a"}`},
 		},
-		"pod: absent is empty":    {pod, `{spec: {volumes: [], nodeSelector: {}, securityContext: {}, hostAliases: null}}`, `{spec: {securityContext: {seLinuxOptions: {}}}}`, nil},
+		"pod: absent is empty": {
+			pod, `{spec: {volumes: [], nodeSelector: {}, securityContext: {}, hostAliases: null}}`,
+			`{spec: {securityContext: {seLinuxOptions: {}}}}`, nil,
+		},
 		"pod: nothing is nothing": {pod, `{spec: {}}`, `{spec: {securityContext: {seLinuxOptions: {}}}}`, nil},
-		"pod: spec comes":         {pod, `{}`, `{spec: {nodeName: a}}`, []string{`spec.nodeName: immutable: added "a"`}},
+		"pod: spec added":         {pod, `{}`, `{spec: {nodeName: a}}`, []string{`spec.nodeName: immutable: added "a"`}},
 		"pod: empty string, false and zero are set": {
 			pod, `{spec: {a: "", b: false, c: 0}}`, `{spec: {}}`,
 			[]string{`spec.a: immutable: removed ""`, `spec.b: immutable: removed false`, `spec.c: immutable: removed 0`},
 		},
 		"pod: metadata is not held": {pod, `{metadata: {labels: {a: b}}}`, `{metadata: {}}`, nil},
 
-		"claim: grows":    {claim, `{spec: {resources: {requests: {storage: 1Gi}}}}`, `{spec: {resources: {requests: {storage: 2Gi}}}}`, nil},
-		"claim: rewrites": {claim, `{spec: {resources: {requests: {storage: 1Gi}}}}`, `{spec: {resources: {requests: {storage: 1024Mi}}}}`, nil},
+		"claim: grows": {
+			claim, `{spec: {resources: {requests: {storage: 1Gi}}}}`, `{spec: {resources: {requests: {storage: 2Gi}}}}`, nil,
+		},
+		"claim: rewrites": {
+			claim, `{spec: {resources: {requests: {storage: 1Gi}}}}`, `{spec: {resources: {requests: {storage: 1024Mi}}}}`, nil,
+		},
 		"claim: shrinks": {
 			claim, `{spec: {resources: {requests: {storage: 2Gi}}}}`, `{spec: {resources: {requests: {storage: 1Gi}}}}`,
 			[]string{`spec.resources.requests.storage: immutable: changed from "2Gi" to "1Gi"`},
 		},
 		"claim: grows and changes": {
-			claim, `{spec: {accessModes: [RWO], resources: {requests: {storage: 1Gi}}}}`, `{spec: {accessModes: [RWX], resources: {requests: {storage: 2Gi}}}}`,
+			claim, `{spec: {accessModes: [RWO], resources: {requests: {storage: 1Gi}}}}`, `{spec: {accessModes: [RWX],
+				resources: {requests: {storage: 2Gi}}}}`,
 			[]string{`spec.accessModes[0]: immutable: changed from "RWO" to "RWX"`},
 		},
-		"claim: the way to it may come": {
+		"claim: parents added": {
 			claim, `{spec: {volumeName: a}}`, `{spec: {volumeName: a, resources: {requests: {storage: 1Gi}}}}`,
 			[]string{`spec.resources.requests.storage: immutable: added "1Gi"`},
 		},
-		"claim: no class is a class": {claim, `{spec: {storageClassName: ""}}`, `{spec: {}}`, []string{`spec.storageClassName: immutable: removed ""`}},
+		"claim: no class is a class": {
+			claim, `{spec: {storageClassName: ""}}`, `{spec: {}}`, []string{`spec.storageClassName: immutable: removed ""`},
+		},
 
 		"job: suspended": {job, `{spec: {suspend: true, template: {spec: {a: 1}}}}`, `{spec: {template: {spec: {a: 2}}}}`, nil},
-		"job: running":   {job, `{spec: {template: {spec: {a: 1}}}}`, `{spec: {suspend: true, template: {spec: {a: 2}}}}`, []string{`spec.template.spec.a: immutable: changed from 1 to 2`}},
+		"job: running": {
+			job, `{spec: {template: {spec: {a: 1}}}}`, `{spec: {suspend: true, template: {spec: {a: 2}}}}`,
+			[]string{`spec.template.spec.a: immutable: changed from 1 to 2`},
+		},
 		"job: exception of one rule only": {
-			job, `{spec: {suspend: true, selector: {a: b}, template: {metadata: {labels: {a: b}}}}}`, `{spec: {suspend: true, template: {}}}`,
+			job, `{spec: {suspend: true, selector: {a: b}, template: {metadata: {labels: {a: b}}}}}`, `{spec: {suspend: true,
+				template: {}}}`,
 			[]string{`spec.selector: immutable: removed {"a":"b"}`, `spec.template.metadata.labels.a: addition only: removed "b"`},
 		},
 
-		"map values":            {other, `{data: {a: 1, b: 1}}`, `{data: {a: 2, c: 1}}`, []string{`data.a: immutable: changed from 1 to 2`}},
-		"quoted name":           {other, `{annotations: {a.b/c: 1, d: 1}}`, `{annotations: {a.b/c: 2}}`, []string{`annotations["a.b/c"]: immutable: changed from 1 to 2`}},
+		"map values": {
+			other, `{data: {a: 1, b: 1}}`, `{data: {a: 2, c: 1}}`, []string{`data.a: immutable: changed from 1 to 2`},
+		},
+		"quoted name": {
+			other, `{annotations: {a.b/c: 1, d: 1}}`, `{annotations: {a.b/c: 2}}`,
+			[]string{`annotations["a.b/c"]: immutable: changed from 1 to 2`},
+		},
 		"quoted name, no map":   {other, `{annotations: {a.b/c: 1, d: 1}}`, `{}`, []string{`annotations["a.b/c"]: immutable: removed 1`}},
 		"set":                   {other, `{modes: [a, b]}`, `{modes: [b, a]}`, nil},
 		"set with empty things": {other, `{modes: [{a: 1, b: {c: []}}, z]}`, `{modes: [z, {a: 1}]}`, nil},
@@ -185,22 +212,62 @@ func TestDeclareRefuses(t *testing.T) {
 		rules []immutability.Rule
 		want  string
 	}{
-		"empty path":         {[]immutability.Rule{{Marker: immutability.Immutable}}, `rule "": the path is empty`},
-		"dot at the end":     {[]immutability.Rule{{Path: "a.", Marker: immutability.Immutable}}, `rule "a.": at ".": a name must follow the dot`},
-		"dot at the start":   {[]immutability.Rule{{Path: ".a", Marker: immutability.Immutable}}, `rule ".a": at ".a": want names with one dot between them`},
-		"no dot":             {[]immutability.Rule{{Path: "a[*]b", Marker: immutability.Immutable}}, `rule "a[*]b": at "b": must go on with a dot or a bracket`},
-		"index":              {[]immutability.Rule{{Path: "a[0]", Marker: immutability.Immutable}}, `rule "a[0]": at "[0]": want [*] or a quoted name`},
-		"open bracket":       {[]immutability.Rule{{Path: `a["b"`, Marker: immutability.Immutable}}, `rule "a[\"b\"": at "[\"b\"": the bracket is not closed`},
-		"twice":              {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable}, {Path: "a", Marker: immutability.AdditionOnly}}, `rule "a": there is another rule for this path`},
-		"free":               {[]immutability.Rule{{Path: "a"}}, `rule "a": frees what no rule around it holds`},
-		"free in a free one": {[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly}, {Path: "a.b"}}, `rule "a.b": frees what no rule around it holds`},
-		"no such marker":     {[]immutability.Rule{{Path: "a", Marker: 9}}, `rule "a": no such marker`},
-		"set and map":        {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Set: true, Keys: []string{"b"}}}, `rule "a": a list is of type set or of type map, not both`},
-		"inside of a set":    {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Set: true}, {Path: "a[*].b"}}, `rule "a[*].b": lies inside of the set a`},
-		"canonical":          {[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly, Canonical: quantity}}, `rule "a": only an immutable value is compared, so only it can have a canonical form`},
-		"exception of free":  {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable}, {Path: "a.b", Exception: &immutability.Exception{Name: "x", Allows: allow}}}, `rule "a.b": what is free needs no exception`},
-		"nameless exception": {[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Exception: &immutability.Exception{Allows: allow}}}, `rule "a": an exception needs a name and a function`},
-		"all of them":        {[]immutability.Rule{{Path: "b"}, {Path: "a"}, {Path: ""}}, "rule \"\": the path is empty\nrule \"a\": frees what no rule around it holds\nrule \"b\": frees what no rule around it holds"},
+		"empty path": {[]immutability.Rule{{Marker: immutability.Immutable}}, `rule "": the path is empty`},
+		"dot at the end": {
+			[]immutability.Rule{{Path: "a.", Marker: immutability.Immutable}}, `rule "a.": at ".": a name must follow the dot`,
+		},
+		"dot at the start": {
+			[]immutability.Rule{{Path: ".a", Marker: immutability.Immutable}},
+			`rule ".a": at ".a": want names with one dot between them`,
+		},
+		"no dot": {
+			[]immutability.Rule{{Path: "a[*]b", Marker: immutability.Immutable}},
+			`rule "a[*]b": at "b": must go on with a dot or a bracket`,
+		},
+		"index": {
+			[]immutability.Rule{{Path: "a[0]", Marker: immutability.Immutable}}, `rule "a[0]": at "[0]": want [*] or a quoted name`,
+		},
+		"open bracket": {
+			[]immutability.Rule{{Path: `a["b"`, Marker: immutability.Immutable}},
+			`rule "a[\"b\"": at "[\"b\"": the bracket is not closed`,
+		},
+		"twice": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable}, {Path: "a", Marker: immutability.AdditionOnly}},
+			`rule "a": there is another rule for this path`,
+		},
+		"free": {[]immutability.Rule{{Path: "a"}}, `rule "a": frees what no rule around it holds`},
+		"free in a free one": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly}, {Path: "a.b"}},
+			`rule "a.b": frees what no rule around it holds`,
+		},
+		"no such marker": {[]immutability.Rule{{Path: "a", Marker: 9}}, `rule "a": no such marker`},
+		"set and map": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Set: true, Keys: []string{"b"}}},
+			`rule "a": a list is of type set or of type map, not both`,
+		},
+		"inside of a set": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Set: true}, {Path: "a[*].b"}},
+			`rule "a[*].b": lies inside of the set a`,
+		},
+		"canonical": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly, Canonical: quantity}},
+			`rule "a": only an immutable value is compared, so only it can have a canonical form`,
+		},
+		"exception of free": {
+			[]immutability.Rule{
+				{Path: "a", Marker: immutability.Immutable},
+				{Path: "a.b", Exception: &immutability.Exception{Name: "x", Allows: allow}},
+			},
+			`rule "a.b": what is free needs no exception`,
+		},
+		"nameless exception": {
+			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Exception: &immutability.Exception{Allows: allow}}},
+			`rule "a": an exception needs a name and a function`,
+		},
+		"all of them": {
+			[]immutability.Rule{{Path: "b"}, {Path: "a"}, {Path: ""}},
+			"rule \"\": the path is empty\nrule \"a\": frees what no rule around it holds\nrule \"b\": frees what no rule around it holds",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy, err := immutability.Declare(test.rules)

@@ -14,23 +14,23 @@ type Version struct {
 	Schema *schema.Schema
 }
 
-// Divergence is a place that the served versions of a definition mark
-// differently. All of them are checked on every write, so the promise of one
-// holds in all, and users of the others do not see why.
+// Divergence is a path that the served versions of a definition mark
+// differently. The server checks the markers of all versions on every write, so a
+// marker of one version also refuses writes through the others.
 type Divergence struct {
 	Path *value.Path
-	// Markers are what each version says, in the order they were given in.
+	// Markers has the marker of each version, in the order of the versions.
 	Markers []VersionMarker
 }
 
-// VersionMarker is the marker of one version; Free for none, or for a place that
-// the version does not have.
+// VersionMarker is the marker of one version. It is Free if the version has no
+// marker there, or does not have the path.
 type VersionMarker struct {
 	Version string
 	Marker  Marker
 }
 
-// String is the warning for a person.
+// String returns the text of the warning.
 func (d Divergence) String() string {
 	said := make([]string, len(d.Markers))
 	for i, m := range d.Markers {
@@ -39,8 +39,8 @@ func (d Divergence) String() string {
 	return fmt.Sprintf("%s: %s; the strictest holds in every version", Field(d.Path), strings.Join(said, ", "))
 }
 
-// Divergent finds every place that the versions mark differently, in the order of
-// the schema. A place that an immutable node around it holds counts as immutable.
+// Divergent returns every path that the versions mark differently, in the order of
+// the schema. A path below an immutable node counts as immutable.
 func Divergent(versions []Version) []Divergence {
 	nodes := make([]*schema.Schema, len(versions))
 	for i, v := range versions {
@@ -55,8 +55,8 @@ func Divergent(versions []Version) []Divergence {
 			declared = declared || !at.covered[i] && MarkerOf(at.nodes[i]) != Free
 			differs = differs || markers[i].Marker != markers[0].Marker
 		}
-		// Where nobody says anything, versions differ only because of a node
-		// further up, which has its own finding.
+		// If no version has a marker here, they differ only because of a node
+		// above, which has its own finding.
 		if declared && differs {
 			found = append(found, Divergence{at.path, markers})
 		}

@@ -1,29 +1,30 @@
-// Package immutability says which fields of an object may not change, and finds
-// every change that an update makes to them all the same.
+// Package immutability finds the changes of an update that the schema of the
+// object forbids.
 //
-// A marker stands on a node of a schema and is one of four: [Immutable] (the
-// whole subtree stays), [ImmutableKeys] (the keys stay, the values may change),
-// [AdditionOnly] (no key goes) and [DeletionOnly] (no key comes). A policy is the
-// table of markers of one schema, made once. A violation is one change that a
-// marker forbids. An escape is a way to change a marked field in two writes,
-// each of which is allowed.
+// A marker is a keyword on a node of a schema, one of four: [Immutable] (nothing
+// in the subtree may change), [ImmutableKeys] (the set of keys may not change,
+// the values may), [AdditionOnly] (no key may be removed) and [DeletionOnly] (no
+// key may be added). A policy is the compiled markers of one schema. A violation
+// is one change that a marker forbids. An escape is a way to change a marked
+// field in two writes, each of which is allowed.
 //
 //	policy, err := immutability.Compile(s) // nil for a schema without markers
 //	violations := policy.Check(oldObj, newObj)
 //
-// Built-in types have no schema with markers; [Declare] makes a policy from a
-// table of paths instead, with exceptions, with values that are compared by
-// what they mean, and with absent and empty as one.
+// The built-in kinds have no schema with markers. [Declare] makes a policy from a
+// table of paths instead. Its rules may have exceptions and canonical forms of
+// values, and absent and empty are one value.
 //
-// [Validate] and [ValidateV1beta1] are the rules for definitions. [Weakened],
-// [Divergent], [StatusTraps] and [Escapes] find what is legal and yet surprising;
-// each finding is a value and prints as a warning.
+// [Validate] and [ValidateV1beta1] validate the markers of a definition.
+// [Weakened], [Divergent], [StatusTraps] and [Escapes] find markers that are valid
+// but do not do what their author may expect. Each finding prints as a warning.
 //
-// Objects are map[string]any as JSON decoding gives them. Check reads only what
-// a marker covers, in time linear in its size, lists of type map and set
-// included; an object whose marked parts are unchanged costs one comparison of
-// them, or of their addresses where old and new share them, and one small
-// allocation; a nil policy costs a nil test. Nothing here changes what it is given. Violations and their paths hold references into both objects
-// and are valid as long as those stay unchanged. Answers have one fixed order. A
-// [Policy] never changes and is safe for concurrent use.
+// Objects are map[string]any as JSON decoding gives them. Check reads only the
+// marked parts, in time linear in their size, also in lists of type map and set.
+// If the marked parts did not change, it compares them once and allocates once;
+// maps and lists that the two objects share are not read. A nil policy costs a
+// nil test. Nothing here changes its arguments. Violations and their paths hold
+// references into both objects and are valid as long as these do not change.
+// Results have one fixed order. A [Policy] never changes and is safe for
+// concurrent use.
 package immutability

@@ -7,43 +7,43 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Hole is what a user does first to get around a promise; to set things anew is
-// always the second step.
+// Hole is the first of the two writes of an escape. The second write always sets
+// the value again.
 type Hole uint8
 
 const (
-	// OptionalField is a property that may be removed.
+	// OptionalField removes a property that is not required.
 	OptionalField Hole = iota
-	// NullableField is a property that may be set to null.
+	// NullableField sets a nullable property to null.
 	NullableField
-	// UntypedField is a property that may be set to a value of another type,
-	// because its schema names none.
+	// UntypedField sets a property whose schema has no type to a value of another
+	// type.
 	UntypedField
-	// MapKey is a key of a map that may be removed.
+	// MapKey removes a key of a map.
 	MapKey
-	// ListItem is an item of a list that may be removed.
+	// ListItem removes an item of a list.
 	ListItem
 )
 
-// Escape is a way to change in two writes what a marker, or a CEL transition
-// rule, is there to keep.
+// Escape is a way to change a field in two writes although a marker or a CEL
+// transition rule forbids to change it in one.
 type Escape struct {
-	// Field is what is meant to stay, and Promise how: the marker, or the one
-	// that a rule amounts to.
+	// Field is the field that should not change. Promise is its marker, or the
+	// marker that says the same as the rule.
 	Field   *value.Path
 	Promise Marker
-	// Rule is the CEL rule that promises it, empty for a marker.
+	// Rule is the text of the CEL rule, empty for a marker.
 	Rule string
-	// Parent is what is removed and set again: a node around Field or, for a
-	// rule, which is not asked about what is absent, Field itself. For a MapKey
-	// or ListItem it is the map or list that the key or item is removed from.
+	// Parent is the field that is removed and set again: one above Field or, for a
+	// rule, Field itself, because CEL does not run transition rules for absent
+	// values. For a MapKey or ListItem it is the map or list.
 	Parent *value.Path
 	Hole   Hole
-	// Close is the marker on Parent that closes the hole.
+	// Close is the marker on Parent that prevents the escape.
 	Close Marker
 }
 
-// String is the warning for a person.
+// String returns the text of the warning.
 func (e Escape) String() string {
 	promise := e.Promise.String()
 	if e.Rule != "" {
@@ -58,7 +58,7 @@ func (e Escape) String() string {
 		Field(e.Field), promise, e.Hole.of(parent), e.Close.Keyword(), parent, advice)
 }
 
-// of says what can be done to the parent.
+// of describes the first write to the parent.
 func (h Hole) of(parent string) string {
 	switch h {
 	case NullableField:
@@ -73,17 +73,16 @@ func (h Hole) of(parent string) string {
 	return parent + " is optional: it can be removed"
 }
 
-// Escapes finds every promise of a schema that can be broken in two steps, in the
-// order of the schema and, for one field, from the outermost parent in. Promises
-// are markers, and CEL transition rules of the forms that are in use: a field
-// that equals its old value, with or without has() around it, and keys or items
-// that are all in the old or the new value. Rules count on the other side too: a
-// hole that one of them closes is no escape. A rule that is not understood
-// promises nothing and closes nothing.
+// Escapes returns every escape of a schema, in the order of the schema and, for
+// one field, from the outermost parent to the innermost. It knows markers and the
+// usual forms of CEL transition rules: a field equals its old value, with or
+// without has(), and all keys or items of the old value are in the new one, or
+// the other way round. A rule can also prevent an escape. Rules of other forms are
+// ignored.
 //
-// Maps and lists whose values are marked and whose keys are not let keys come
-// and go; that is often what is wanted, and is found here all the same, as a
-// MapKey or ListItem.
+// If the values of a map or the items of a list are marked but its keys are not,
+// keys can be removed and added again. That is often intended; it is returned as a
+// MapKey or ListItem nevertheless.
 func Escapes(s *schema.Schema) []Escape {
 	if s == nil {
 		return nil
@@ -93,7 +92,7 @@ func Escapes(s *schema.Schema) []Escape {
 	return f.found
 }
 
-// frame is a node on the way from the root to where the finder is.
+// frame is a node on the path from the root to the node that the finder visits.
 type frame struct {
 	schema.Child
 	path   *value.Path
@@ -114,7 +113,7 @@ func (f *finder) walk(at *frame) {
 	if marker != Free {
 		f.promise(at, marker, "")
 	}
-	// What an immutable node holds needs no other promise.
+	// Nodes below an immutable node need no marker or rule.
 	if marker == Immutable {
 		return
 	}
@@ -136,8 +135,8 @@ func (f *finder) walk(at *frame) {
 	}
 }
 
-// resolve is the frame of what a rule at a frame promises; nil if the schema does
-// not have it, or if a marker promises it already.
+// resolve returns the frame of the field that a rule at a frame protects. It
+// returns nil if the schema does not have the field, or a marker protects it too.
 func (f *finder) resolve(at *frame, p promise) *frame {
 	for _, name := range p.path {
 		child := schema.Child{Schema: at.Schema.Properties[name], Edge: schema.Property, Name: name}
@@ -160,7 +159,7 @@ func (f *finder) resolve(at *frame, p promise) *frame {
 	return at
 }
 
-// below is the frame of a child, nil if there is none or if at is immutable.
+// below returns the frame of a child, nil if there is none or if at is immutable.
 func (f *finder) below(at *frame, child schema.Child) *frame {
 	if child.Schema == nil || at.parent != nil && effective(at.Schema) == Immutable {
 		return nil

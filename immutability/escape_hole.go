@@ -6,8 +6,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// promise reports the holes on the way to a field that is meant to stay. rule is
-// the text of the CEL rule that says so, empty for a marker.
+// promise reports the escapes of a field that a marker or rule protects. rule is
+// the text of the CEL rule, empty for a marker.
 func (f *finder) promise(field *frame, marker Marker, rule string) {
 	var holes []Escape
 	report := func(parent *frame, hole Hole, closer Marker) {
@@ -16,17 +16,17 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 			Parent: parent.path, Hole: hole, Close: closer,
 		})
 	}
-	var below *frame // the frame under at, on the way to the field
-	settled := false // whether the keys of at are held, or are reported already
+	var below *frame // the frame under at, on the path to the field
+	settled := false // the keys of at are protected, or already reported
 	for at := field; at.parent != nil; below, at = at, at.parent {
 		if at.Edge != schema.Property {
 			container := at.parent
 			switch {
 			case below == field && container.isKey(field):
-				// An item is known by its key, so the key cannot change.
+				// The key identifies the item, so it cannot change.
 				return
 			case effective(container.Schema) != Free:
-				// A marker on keys takes absence for emptiness.
+				// For a marker about keys, absent and empty are the same.
 				settled = true
 			case container.keepsItems():
 				settled = false
@@ -54,7 +54,7 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 	f.found = append(f.found, holes...)
 }
 
-// hole is how the property at can be taken away from its object, if it can.
+// hole returns how the property at can be removed from its object, if it can.
 func (at *frame) hole(field *frame) (hole Hole, open bool) {
 	switch {
 	case !requires(at.parent.Schema, at.Name) && at.Schema.Default == nil:
@@ -67,7 +67,7 @@ func (at *frame) hole(field *frame) (hole Hole, open bool) {
 	return 0, false
 }
 
-// isKey says whether below is a field by which the items of the list at are known.
+// isKey reports whether below is one of the list map keys of the list at.
 func (at *frame) isKey(below *frame) bool {
 	return below != nil && below.Edge == schema.Property && at.Schema.ListType == "map" &&
 		slices.Contains(at.Schema.ListMapKeys, below.Name)
@@ -80,38 +80,39 @@ func itemHole(edge schema.Edge) Hole {
 	return ListItem
 }
 
-// itemMarker is the weakest marker that keeps what is in a map or list from
-// being replaced.
+// itemMarker returns the weakest marker that prevents replacing the values of a
+// map or the items of a list.
 func itemMarker(s *schema.Schema) Marker {
-	if keyless(s) == "" {
+	if missingKeys(s) == "" {
 		return AdditionOnly
 	}
 	return Immutable
 }
 
-// fieldMarker is the marker that promises on s what a rule there does, and may
-// stand there.
+// fieldMarker returns the marker that says the same on s as a rule, and is valid
+// there.
 func fieldMarker(s *schema.Schema, promise Marker) Marker {
-	if keyless(s) != "" || s.ListType == "set" && promise == ImmutableKeys {
+	if missingKeys(s) != "" || s.ListType == "set" && promise == ImmutableKeys {
 		return Immutable
 	}
 	return promise
 }
 
-// kept says whether a rule around the property at refuses to let it go, or to let
-// it come again.
+// kept reports whether a rule above the property at forbids to remove it, or to set
+// it again.
 func (at *frame) kept() bool {
 	return at.refused(scenario{event: removed}) || at.refused(scenario{event: set})
 }
 
-// keepsItems says whether a rule refuses to let keys or items of at go, or to let
-// them come.
+// keepsItems reports whether a rule forbids to remove keys or items of at, or to
+// add them.
 func (at *frame) keepsItems() bool {
 	return at.refused(scenario{event: itemRemoved}) || at.refused(scenario{event: itemAdded})
 }
 
-// refused says whether a rule that sees at by its name refuses what happens there.
-// For a property that goes or comes, rules on it are not asked.
+// refused reports whether a rule on at or above it refuses the scenario there. If
+// the property is removed or set, CEL does not run the rules on the property
+// itself.
 func (at *frame) refused(s scenario) bool {
 	from := at
 	if s.event == removed || s.event == set {
@@ -128,8 +129,8 @@ func (at *frame) refused(s scenario) bool {
 	return false
 }
 
-// step is the parent of a property, from where the path of s begins with its
-// name; nil where names end.
+// step returns the parent of a property and adds the name of the property to the
+// beginning of the path of s. It returns nil for a frame that is no property.
 func (at *frame) step(s *scenario) *frame {
 	if at.parent == nil || at.Edge != schema.Property {
 		return nil

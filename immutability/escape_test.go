@@ -9,7 +9,8 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// escapes are the ways out of a schema: field, through what, and what closes it.
+// escapes returns the escapes of a schema, one line each: the field, the parent and
+// the marker that prevents it.
 func escapes(t *testing.T, text string) []string {
 	t.Helper()
 	var all []string
@@ -30,31 +31,93 @@ func TestEscapesOfMarkers(t *testing.T) {
 		schema string
 		want   []string
 	}{
-		"optional parent":        {`{properties: {foo: ` + x + `}}`, []string{`foo.x, immutable: optional foo, close: immutable`}},
-		"required parent":        {`{required: [foo], properties: {foo: ` + x + `}}`, nil},
-		"required by allOf":      {`{allOf: [{required: [foo]}], properties: {foo: ` + x + `}}`, nil},
-		"marked at the top":      {`{properties: {foo: {x-kubernetes-immutable: true, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil},
-		"two parents":            {`{properties: {spec: {type: object, properties: {foo: ` + x + `}}}}`, []string{`spec.foo.x, immutable: optional spec, close: immutable`, `spec.foo.x, immutable: optional spec.foo, close: immutable`}},
-		"the inner one":          {`{required: [spec], properties: {spec: {type: object, properties: {foo: ` + x + `}}}}`, []string{`spec.foo.x, immutable: optional spec.foo, close: immutable`}},
-		"default comes back":     {`{properties: {foo: {type: object, default: {}, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil},
-		"default, but nullable":  {`{properties: {foo: {type: object, nullable: true, default: {}, properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: nullable foo, close: immutable`}},
-		"required, but nullable": {`{required: [foo], properties: {foo: {type: object, nullable: true, properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: nullable foo, close: immutable`}},
-		"required, no type":      {`{required: [foo], properties: {foo: {properties: {x: {x-kubernetes-immutable: true}}}}}`, []string{`foo.x, immutable: untyped foo, close: immutable`}},
+		"optional parent":   {`{properties: {foo: ` + x + `}}`, []string{`foo.x, immutable: optional foo, close: immutable`}},
+		"required parent":   {`{required: [foo], properties: {foo: ` + x + `}}`, nil},
+		"required by allOf": {`{allOf: [{required: [foo]}], properties: {foo: ` + x + `}}`, nil},
+		"marked at the top": {
+			`{properties: {foo: {x-kubernetes-immutable: true, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil,
+		},
+		"two parents": {
+			`{properties: {spec: {type: object, properties: {foo: ` + x + `}}}}`,
+			[]string{
+				`spec.foo.x, immutable: optional spec, close: immutable`,
+				`spec.foo.x, immutable: optional spec.foo, close: immutable`,
+			},
+		},
+		"the inner one": {
+			`{required: [spec], properties: {spec: {type: object, properties: {foo: ` + x + `}}}}`,
+			[]string{`spec.foo.x, immutable: optional spec.foo, close: immutable`},
+		},
+		"parent with a default": {
+			`{properties: {foo: {type: object, default: {}, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil,
+		},
+		"default, but nullable": {
+			`{properties: {foo: {type: object, nullable: true, default: {}, properties: {x: {x-kubernetes-immutable: true}}}}}`,
+			[]string{`foo.x, immutable: nullable foo, close: immutable`},
+		},
+		"required, but nullable": {
+			`{required: [foo], properties: {foo: {type: object, nullable: true, properties: {x: {x-kubernetes-immutable: true}}}}}`,
+			[]string{`foo.x, immutable: nullable foo, close: immutable`},
+		},
+		"required, no type": {
+			`{required: [foo], properties: {foo: {properties: {x: {x-kubernetes-immutable: true}}}}}`,
+			[]string{`foo.x, immutable: untyped foo, close: immutable`},
+		},
 		"other markers": {
-			`{properties: {foo: {type: object, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true}, k: {additionalProperties: true, x-kubernetes-immutable-keys: true}, d: {additionalProperties: true, x-kubernetes-deletion-only: true}}}}}`,
-			[]string{`foo.d, deletion only: optional foo, close: immutable`, `foo.k, immutable keys: optional foo, close: immutable`, `foo.m, addition only: optional foo, close: immutable`},
+			`{properties: {foo: {type: object, properties: {m: {additionalProperties: true, x-kubernetes-addition-only: true},
+				k: {additionalProperties: true, x-kubernetes-immutable-keys: true}, d: {additionalProperties: true,
+				x-kubernetes-deletion-only: true}}}}}`,
+			[]string{
+				`foo.d, deletion only: optional foo, close: immutable`, `foo.k, immutable keys: optional foo, close: immutable`,
+				`foo.m, addition only: optional foo, close: immutable`,
+			},
 		},
 
-		"values of a map":           {`{properties: {m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, []string{`m.*, immutable: key of m, close: addition only`}},
-		"values of patterns":        {`{properties: {m: {type: object, patternProperties: {a: {type: string, x-kubernetes-immutable: true}}}}}`, []string{`m.*, immutable: key of m, close: addition only`}},
-		"values of an atomic map":   {`{properties: {m: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, []string{`m.*, immutable: key of m, close: immutable`}},
-		"values below kept keys":    {`{properties: {m: {type: object, x-kubernetes-addition-only: true, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, nil},
-		"values below going keys":   {`{properties: {m: {type: object, x-kubernetes-deletion-only: true, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, nil},
-		"kept keys in an open one":  {`{properties: {foo: {type: object, properties: {m: {type: object, x-kubernetes-addition-only: true, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}}}`, []string{`foo.m, addition only: optional foo, close: immutable`, `foo.m.*, immutable: optional foo, close: immutable`}},
-		"items of a list":           {`{required: [l], properties: {l: {type: array, items: {type: string, x-kubernetes-immutable: true}}}}`, []string{`l[*], immutable: item of l, close: immutable`}},
-		"items of a list by key":    {`{properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {x-kubernetes-immutable: true}, x: {x-kubernetes-immutable: true}}}}}}`, []string{`l[*].x, immutable: item of l, close: addition only`}},
-		"inside an object in items": {`{properties: {l: {type: array, items: {type: object, properties: {foo: ` + x + `}}}}}`, []string{`l[*].foo.x, immutable: item of l, close: immutable`, `l[*].foo.x, immutable: optional l[*].foo, close: immutable`}},
-		"no promise":                {`{properties: {foo: {type: object, properties: {x: {type: string}}}}}`, nil},
+		"values of a map": {
+			`{properties: {m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`,
+			[]string{`m.*, immutable: key of m, close: addition only`},
+		},
+		"values of patterns": {
+			`{properties: {m: {type: object, patternProperties: {a: {type: string, x-kubernetes-immutable: true}}}}}`,
+			[]string{`m.*, immutable: key of m, close: addition only`},
+		},
+		"values of an atomic map": {
+			`{properties: {m: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string,
+				x-kubernetes-immutable: true}}}}`,
+			[]string{`m.*, immutable: key of m, close: immutable`},
+		},
+		"values below kept keys": {
+			`{properties: {m: {type: object, x-kubernetes-addition-only: true, additionalProperties: {type: string,
+				x-kubernetes-immutable: true}}}}`,
+			nil,
+		},
+		"values below going keys": {
+			`{properties: {m: {type: object, x-kubernetes-deletion-only: true, additionalProperties: {type: string,
+				x-kubernetes-immutable: true}}}}`,
+			nil,
+		},
+		"kept keys in an open one": {
+			`{properties: {foo: {type: object, properties: {m: {type: object, x-kubernetes-addition-only: true,
+				additionalProperties: {type: string, x-kubernetes-immutable: true}}}}}}`,
+			[]string{`foo.m, addition only: optional foo, close: immutable`, `foo.m.*, immutable: optional foo, close: immutable`},
+		},
+		"items of a list": {
+			`{required: [l], properties: {l: {type: array, items: {type: string, x-kubernetes-immutable: true}}}}`,
+			[]string{`l[*], immutable: item of l, close: immutable`},
+		},
+		"items of a list by key": {
+			`{properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name],
+				items: {type: object, properties: {name: {x-kubernetes-immutable: true}, x: {x-kubernetes-immutable: true}}}}}}`,
+			[]string{`l[*].x, immutable: item of l, close: addition only`},
+		},
+		"inside an object in items": {
+			`{properties: {l: {type: array, items: {type: object, properties: {foo: ` + x + `}}}}}`,
+			[]string{
+				`l[*].foo.x, immutable: item of l, close: immutable`,
+				`l[*].foo.x, immutable: optional l[*].foo, close: immutable`,
+			},
+		},
+		"no promise": {`{properties: {foo: {type: object, properties: {x: {type: string}}}}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, escapes(t, test.schema)); diff != "" {
@@ -64,7 +127,7 @@ func TestEscapesOfMarkers(t *testing.T) {
 	}
 }
 
-// Rules stand on an optional spec with an optional field x and a required field r.
+// The rules are on an optional spec with an optional field x and a required field r.
 func TestEscapesOfRules(t *testing.T) {
 	const (
 		viaSpec = `, immutable: optional spec, close: immutable`
@@ -83,7 +146,7 @@ func TestEscapesOfRules(t *testing.T) {
 		"self.r == 'a'":                              nil,
 		"self.r >= oldSelf.r":                        nil,
 
-		// A rule that fails where x is missing keeps x; one that steps aside does not.
+		// A rule that fails if x is absent protects x; one that allows absence does not.
 		"self.x == oldSelf.x":                                                    {`spec.x` + viaSpec},
 		"!has(oldSelf.x) || self.x == oldSelf.x":                                 {`spec.x` + viaSpec},
 		"!has(oldSelf.x) || has(self.x) && self.x == oldSelf.x":                  {`spec.x` + viaSpec},
@@ -95,8 +158,10 @@ func TestEscapesOfRules(t *testing.T) {
 		"!(has(self.x) && has(oldSelf.x)) || oldSelf.x == self.x":                {`spec.x` + viaSpec, viaX},
 		"self.?x == oldSelf.?x":                                                  {`spec.x` + viaSpec},
 		"self.?x.orValue('') == oldSelf.?x.orValue('')":                          {`spec.x` + viaSpec},
-		"!has(oldSelf.o) || !has(self.o) || self.o.p == oldSelf.o.p":             {`spec.o.p` + viaSpec, `spec.o.p, immutable: optional spec.o, close: immutable`},
-		"!has(oldSelf.o) || self.o.p == oldSelf.o.p":                             {`spec.o.p` + viaSpec},
+		"!has(oldSelf.o) || !has(self.o) || self.o.p == oldSelf.o.p": {
+			`spec.o.p` + viaSpec, `spec.o.p, immutable: optional spec.o, close: immutable`,
+		},
+		"!has(oldSelf.o) || self.o.p == oldSelf.o.p": {`spec.o.p` + viaSpec},
 
 		// Keys and items.
 		"oldSelf.s.all(i, i in self.s)":                                      {`spec.s, addition only: optional spec, close: immutable`},
@@ -110,14 +175,19 @@ func TestEscapesOfRules(t *testing.T) {
 		"sets.contains(self.s, oldSelf.s)":                                   {`spec.s, addition only: optional spec, close: immutable`},
 		"sets.contains(oldSelf.s, self.s)":                                   {`spec.s, deletion only: optional spec, close: immutable`},
 		"sets.equivalent(self.s, oldSelf.s)":                                 {`spec.s, immutable keys: optional spec, close: immutable`},
-		"oldSelf.m.all(k, k in self.m && self.m[k] == oldSelf.m[k])":         {`spec.m, addition only: optional spec, close: immutable`, `spec.m.*` + viaSpec},
-		"oldSelf.m.all(k, !(k in self.m) || self.m[k] == oldSelf.m[k])":      {`spec.m.*` + viaSpec, `spec.m.*, immutable: key of spec.m, close: addition only`},
+		"oldSelf.m.all(k, k in self.m && self.m[k] == oldSelf.m[k])": {
+			`spec.m, addition only: optional spec, close: immutable`, `spec.m.*` + viaSpec,
+		},
+		"oldSelf.m.all(k, !(k in self.m) || self.m[k] == oldSelf.m[k])": {
+			`spec.m.*` + viaSpec, `spec.m.*, immutable: key of spec.m, close: addition only`,
+		},
 
 		"this is no rule (":         nil,
 		"self.gone == oldSelf.gone": nil,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			text := fmt.Sprintf(`{properties: {spec: {type: object, required: [r, s, m], x-kubernetes-validations: [{rule: %q}], properties: {
+			text := fmt.Sprintf(`{properties: {spec: {type: object, required: [r, s, m],
+				x-kubernetes-validations: [{rule: %q}], properties: {
 				r: {type: string}, x: {type: string}, free: {type: boolean},
 				o: {type: object, required: [p], properties: {p: {type: string}}},
 				s: {type: array, x-kubernetes-list-type: set, items: {type: string}},
@@ -138,14 +208,21 @@ func TestEscapesOfSeveralRules(t *testing.T) {
 			`{properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
 			[]string{`x, immutable: optional x, close: immutable`},
 		},
-		"rule on a required field": {`{required: [x], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
-		"rule and marker":          {`{properties: {x: {type: string, x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
+		"rule on a required field": {
+			`{required: [x], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil,
+		},
+		"rule and marker": {
+			`{properties: {x: {type: string, x-kubernetes-immutable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
+			nil,
+		},
 		"rule on an optional map": {
-			`{properties: {m: {type: object, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}]}}}`,
+			`{properties: {m: {type: object, additionalProperties: {type: string},
+				x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}]}}}`,
 			[]string{`m, addition only: optional m, close: addition only`},
 		},
 		"rule on an optional set": {
-			`{properties: {s: {type: array, x-kubernetes-list-type: set, items: {type: string}, x-kubernetes-validations: [{rule: "sets.equivalent(self, oldSelf)"}]}}}`,
+			`{properties: {s: {type: array, x-kubernetes-list-type: set, items: {type: string},
+				x-kubernetes-validations: [{rule: "sets.equivalent(self, oldSelf)"}]}}}`,
 			[]string{`s, immutable keys: optional s, close: immutable`},
 		},
 		"rule on an optional list": {
@@ -153,29 +230,65 @@ func TestEscapesOfSeveralRules(t *testing.T) {
 			[]string{`l, addition only: optional l, close: immutable`},
 		},
 		"optional old value": {
-			`{properties: {x: {type: string, x-kubernetes-validations: [{rule: "!oldSelf.hasValue() || self == oldSelf.value()", optionalOldSelf: true}]}}}`,
+			`{properties: {x: {type: string, x-kubernetes-validations: [{rule: "!oldSelf.hasValue() || self == oldSelf.value()",
+				optionalOldSelf: true}]}}}`,
 			[]string{`x, immutable: optional x, close: immutable`},
 		},
-		"parent does not let it go": {`{required: [spec], properties: {spec: {type: object, x-kubernetes-validations: [{rule: "!has(oldSelf.x) || has(self.x)"}],
-			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
-		"parent does not let it come": {`{required: [spec], properties: {spec: {type: object, x-kubernetes-validations: [{rule: "has(self.x) == has(oldSelf.x)"}],
-			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
-		"root does not let it go": {`{required: [spec], x-kubernetes-validations: [{rule: "!has(oldSelf.spec.x) || has(self.spec.x)"}], properties: {spec: {type: object,
-			properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`, nil},
+		"rule on the parent forbids removing": {
+			`{required: [spec], properties: {spec: {type: object,
+				x-kubernetes-validations: [{rule: "!has(oldSelf.x) || has(self.x)"}],
+				properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`,
+			nil,
+		},
+		"rule on the parent forbids adding": {
+			`{required: [spec], properties: {spec: {type: object,
+				x-kubernetes-validations: [{rule: "has(self.x) == has(oldSelf.x)"}],
+				properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`,
+			nil,
+		},
+		"rule on the root forbids removing": {
+			`{required: [spec],
+				x-kubernetes-validations: [{rule: "!has(oldSelf.spec.x) || has(self.spec.x)"}], properties: {spec: {type: object,
+				properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}`,
+			nil,
+		},
 		"rule that absence passes": {
-			`{x-kubernetes-validations: [{rule: "self.?x.orValue('') != 'b'"}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
+			`{x-kubernetes-validations: [{rule: "self.?x.orValue('') != 'b'"}], properties: {x: {type: string,
+				x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
 			[]string{`x, immutable: optional x, close: immutable`},
 		},
 		"rule that absence fails": {
-			`{x-kubernetes-validations: [{rule: "self.x.size() < 5 && self.x != 'b'"}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil,
+			`{x-kubernetes-validations: [{rule: "self.x.size() < 5 && self.x != 'b'"}], properties: {x: {type: string,
+				x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil,
 		},
-		"rule requires it":               {`{x-kubernetes-validations: [{rule: has(self.x)}], properties: {x: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`, nil},
-		"rule around a marker":           {`{x-kubernetes-validations: [{rule: "!has(oldSelf.foo) || has(self.foo)"}], properties: {foo: {type: object, properties: {x: {x-kubernetes-immutable: true}}}}}`, nil},
-		"rule keeps keys, map may go":    {`{properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}], additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, []string{`m, addition only: optional m, close: addition only`, `m.*, immutable: optional m, close: addition only`}},
-		"rule keeps keys, map must stay": {`{required: [m], properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}], additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`, nil},
-		"name that CEL does not take":    {`{x-kubernetes-validations: [{rule: "self.a__dash__b == oldSelf.a__dash__b && self.__namespace__ == oldSelf.__namespace__"}], properties: {a-b: {type: string}, namespace: {type: string}}}`, nil},
+		"rule requires it": {
+			`{x-kubernetes-validations: [{rule: has(self.x)}], properties: {x: {type: string,
+				x-kubernetes-validations: [{rule: self == oldSelf}]}}}`,
+			nil,
+		},
+		"rule around a marker": {
+			`{x-kubernetes-validations: [{rule: "!has(oldSelf.foo) || has(self.foo)"}], properties: {foo: {type: object,
+				properties: {x: {x-kubernetes-immutable: true}}}}}`,
+			nil,
+		},
+		"rule keeps keys, map can be removed": {
+			`{properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}],
+				additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`,
+			[]string{`m, addition only: optional m, close: addition only`, `m.*, immutable: optional m, close: addition only`},
+		},
+		"rule keeps keys, map must stay": {
+			`{required: [m], properties: {m: {type: object, x-kubernetes-validations: [{rule: "oldSelf.all(k, k in self)"}],
+				additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`,
+			nil,
+		},
+		"name that CEL does not take": {
+			`{x-kubernetes-validations: [{rule: "self.a__dash__b == oldSelf.a__dash__b && self.__namespace__ == ` +
+				`oldSelf.__namespace__"}], properties: {a-b: {type: string}, namespace: {type: string}}}`,
+			nil,
+		},
 		"name that CEL does not take, open": {
-			`{x-kubernetes-validations: [{rule: "!has(self.a__dash__b) || !has(oldSelf.a__dash__b) || self.a__dash__b == oldSelf.a__dash__b"}], properties: {a-b: {type: string}}}`,
+			`{x-kubernetes-validations: [{rule: "!has(self.a__dash__b) || !has(oldSelf.a__dash__b) || self.a__dash__b == ` +
+				`oldSelf.a__dash__b"}], properties: {a-b: {type: string}}}`,
 			[]string{`a-b, immutable: optional a-b, close: immutable`},
 		},
 	} {
@@ -194,10 +307,12 @@ func TestEscapeText(t *testing.T) {
 		m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}},
 		z: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`)))
 	want := []string{
-		`foo.x: immutable, but foo is optional: it can be removed and then set again with another value; x-kubernetes-immutable on foo closes this, and so does making it required`,
+		`foo.x: immutable, but foo is optional: it can be removed and then set again with another value; ` +
+			`x-kubernetes-immutable on foo closes this, and so does making it required`,
 		`l[*]: immutable, but an item of l can be removed and then set again with another value; x-kubernetes-immutable on l closes this`,
 		`m.*: immutable, but a key of m can be removed and then set again with another value; x-kubernetes-addition-only on m closes this`,
-		`z: immutable by the rule "self == oldSelf", but z is optional: it can be removed and then set again with another value; x-kubernetes-immutable on z closes this, and so does making it required`,
+		`z: immutable by the rule "self == oldSelf", but z is optional: it can be removed and then set again with another ` +
+			`value; x-kubernetes-immutable on z closes this, and so does making it required`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -2,9 +2,9 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// Field is a path in a schema as the path of the values it is about:
-// spec.ports[*].port for properties[spec].properties[ports].items.properties[port],
-// with * for every key of a map. Paths inside of logic are left as they are.
+// Field returns the field that a path in a schema describes:
+// spec.ports[*].port for properties[spec].properties[ports].items.properties[port].
+// Every key of a map is *. A path inside of logic is returned as it is.
 func Field(path *value.Path) string {
 	steps := path.Steps()
 	var field []value.Step

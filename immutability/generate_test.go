@@ -5,17 +5,19 @@ import (
 	"math/rand/v2"
 )
 
-// generator makes small schemas and values that use the same few names, so that
-// they meet.
+// generator makes small schemas and values with few names, so that values often
+// have the fields of the schema.
 type generator struct{ *rand.Rand }
 
-var markerNames = []string{"x-kubernetes-immutable", "x-kubernetes-immutable-keys", "x-kubernetes-addition-only", "x-kubernetes-deletion-only"}
+var markerNames = []string{
+	"x-kubernetes-immutable", "x-kubernetes-immutable-keys", "x-kubernetes-addition-only", "x-kubernetes-deletion-only",
+}
 
 func (g generator) chance(percent int) bool { return g.IntN(100) < percent }
 func (g generator) name() string            { return string(rune('a' + g.IntN(4))) }
 
-// schema is a schema as JSON holds it. Markers about keys stand only where there
-// are keys.
+// schema returns a schema as JSON decoding gives it. Markers about keys are only on
+// nodes with keys.
 func (g generator) schema(depth int) map[string]any {
 	s := map[string]any{}
 	kind := g.IntN(7)
@@ -61,12 +63,12 @@ func (g generator) schemas(depth int) map[string]any {
 	return all
 }
 
-// root is a schema that may stand at the root.
+// root returns a schema that is valid at the root.
 func (g generator) root(depth int) map[string]any {
 	return map[string]any{"properties": g.schemas(depth)}
 }
 
-// value is a value that more or less follows a schema.
+// value returns a value that mostly follows a schema.
 func (g generator) value(s map[string]any, depth int) any {
 	if depth == 0 || s == nil || g.chance(10) {
 		return g.scalar()
@@ -107,7 +109,7 @@ func (g generator) scalar() any {
 	return []any{"a", "b", "", int64(0), int64(1), 1.0, 1.5, true, false, nil, map[string]any{}, []any{}}[g.IntN(12)]
 }
 
-// mutate is a copy of v with a few changes, shared where there is none.
+// mutate returns a copy of v with a few changes. Unchanged parts may be shared.
 func (g generator) mutate(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -145,7 +147,7 @@ func (g generator) mutate(v any) any {
 	return v
 }
 
-// wide is an object with a list of n items, by key or as a set.
+// wide returns an object with a list of n items.
 func wide(n int, item func(i int) any) map[string]any {
 	list := make([]any, n)
 	for i := range list {

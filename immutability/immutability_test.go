@@ -10,7 +10,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// decode reads YAML as a request is read: integers as int64.
+// decode decodes YAML as the server decodes a request: integers are int64.
 func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
 	bytes, err := yaml.YAMLToJSON([]byte(text))
@@ -42,7 +42,7 @@ func compile(t testing.TB, text string) *immutability.Policy {
 	return policy
 }
 
-// lines are the violations as people read them.
+// lines returns the texts of the violations.
 func lines(violations []immutability.Violation) []string {
 	var all []string
 	for _, v := range violations {

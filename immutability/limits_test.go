@@ -8,7 +8,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// nest is inner inside of depth objects or lists, beside a value at each level.
+// nest returns inner inside of depth objects or lists, each with another value
+// beside.
 func nest(depth int, beside, inner any, wrap func(inner, beside any) any) any {
 	for range depth {
 		inner = wrap(inner, beside)
@@ -19,9 +20,9 @@ func nest(depth int, beside, inner any, wrap func(inner, beside any) any) any {
 func inObject(inner, beside any) any { return map[string]any{"a": inner, "b": beside} }
 func inList(inner, beside any) any   { return []any{inner, beside} }
 
-// Objects of a size and depth that a request can have are answered, with every
-// path printable, whatever is marked.
-func TestCheckOfExtremes(t *testing.T) {
+// Check works for objects of every size and depth that a request can have, and the
+// texts of all violations are short.
+func TestCheckOfLargeAndDeepObjects(t *testing.T) {
 	const depth = 10_000
 	payload := strings.Repeat("x", 1<<20)
 	large := func(n int) []any {

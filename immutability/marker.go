@@ -2,28 +2,31 @@ package immutability
 
 import "holdfast.dev/holdfast/schema"
 
-// Marker is what may not change at a node.
+// Marker says what may not change at a node.
 type Marker uint8
 
 const (
-	// Free promises nothing. In [Declare] it frees a part of what is immutable
-	// around it; in a schema it is a node without a marker.
+	// Free allows every change. In a schema it means that a node has no marker. In
+	// [Declare] it excludes a part of a field that is immutable as a whole.
 	Free Marker = iota
-	// Immutable keeps the whole subtree as it is, absence included.
+	// Immutable forbids every change in the subtree. A field that is absent stays
+	// absent.
 	Immutable
-	// ImmutableKeys keeps the set of keys of a map, or of a list of type map;
-	// the values may change.
+	// ImmutableKeys forbids adding and removing keys of a map or items of a list of
+	// type map. The values may change.
 	ImmutableKeys
-	// AdditionOnly lets keys (items of a list of type map or set) come, not go.
+	// AdditionOnly forbids removing keys of a map, or items of a list of type map or
+	// set.
 	AdditionOnly
-	// DeletionOnly lets keys (items of a list of type map or set) go, not come.
+	// DeletionOnly forbids adding keys of a map, or items of a list of type map or
+	// set.
 	DeletionOnly
 )
 
-// markers are the four, in the order in which they are reported.
+// markers are the four markers, in the order in which they are reported.
 var markers = [...]Marker{Immutable, ImmutableKeys, AdditionOnly, DeletionOnly}
 
-// String is the marker in words, "addition only".
+// String returns the marker in words, such as "addition only".
 func (m Marker) String() string {
 	switch m {
 	case Immutable:
@@ -38,7 +41,7 @@ func (m Marker) String() string {
 	return "free"
 }
 
-// Keyword is the marker as a schema spells it, empty for Free.
+// Keyword returns the schema keyword of the marker, empty for Free.
 func (m Marker) Keyword() string {
 	switch m {
 	case Immutable:
@@ -53,9 +56,9 @@ func (m Marker) Keyword() string {
 	return ""
 }
 
-// MarkerOf is the marker that s carries, Free for none or for a nil schema. A
-// node with two, which [Validate] refuses, counts by the first in the order of
-// the constants.
+// MarkerOf returns the marker of s, Free for none and for a nil schema. If a node
+// has two, which [Validate] refuses, it returns the first in the order of the
+// constants.
 func MarkerOf(s *schema.Schema) Marker {
 	if s == nil {
 		return Free
@@ -68,7 +71,7 @@ func MarkerOf(s *schema.Schema) Marker {
 	return Free
 }
 
-// flag is the keyword's value on s: nil when absent.
+// flag returns the value of the keyword on s, nil if it is absent.
 func (m Marker) flag(s *schema.Schema) *bool {
 	switch m {
 	case Immutable:
@@ -83,7 +86,7 @@ func (m Marker) flag(s *schema.Schema) *bool {
 	return nil
 }
 
-// covers says whether whatever other forbids at a node, m forbids too.
+// covers reports whether m forbids everything that other forbids.
 func (m Marker) covers(other Marker) bool {
 	switch {
 	case m == other || other == Free || m == Immutable:
@@ -94,11 +97,13 @@ func (m Marker) covers(other Marker) bool {
 	return false
 }
 
-// forbidsAdding and forbidsRemoving judge a key on one side only.
+// forbidsAdding reports whether a key that is only in the new value is a violation.
 func (m Marker) forbidsAdding() bool {
 	return m == ImmutableKeys || m == DeletionOnly || m == Immutable
 }
 
+// forbidsRemoving reports whether a key that is only in the old value is a
+// violation.
 func (m Marker) forbidsRemoving() bool {
 	return m == ImmutableKeys || m == AdditionOnly || m == Immutable
 }

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// refuses is the check as its rules are written down, number by number, with no
-// thought of cost: what the policy says has to agree with it.
+// refuses is a simple and slow implementation of Check. Tests compare the policy
+// with it.
 func refuses(s *schema.Schema, oldObj, newObj map[string]any) bool {
 	for name, child := range s.Properties {
 		switch name {
@@ -39,7 +39,7 @@ func refuses(s *schema.Schema, oldObj, newObj map[string]any) bool {
 		!same(nil, at(oldObj, "kind"), at(newObj, "kind"))
 }
 
-// nothing is the value of what is not there.
+// nothing is the value of an absent key.
 type nothing struct{}
 
 func at(m map[string]any, key string) any {
@@ -70,7 +70,7 @@ func isTypedList(s *schema.Schema) bool {
 	return s.ListType == "set" || s.ListType == "map" && len(s.ListMapKeys) > 0
 }
 
-// oneSided says whether keys are only in old, and whether some are only in new.
+// oneSided reports whether there are keys only in old, and keys only in new.
 func oneSided(s *schema.Schema, oldValue, newValue any) (gone, come bool) {
 	oldMap, _ := oldValue.(map[string]any)
 	newMap, _ := newValue.(map[string]any)
@@ -167,7 +167,7 @@ func refusesObject(s *schema.Schema, oldMap, newMap map[string]any) bool {
 	return false
 }
 
-// keySchemas are the schemas that hold for a key, the one of a property last.
+// keySchemas returns the schemas that apply to a key, that of a property last.
 func keySchemas(s *schema.Schema, key string) (all []*schema.Schema, found bool) {
 	if s == nil {
 		return nil, false
@@ -200,7 +200,7 @@ func itemSchema(s *schema.Schema, i int) *schema.Schema {
 	return s.Items
 }
 
-// same is strict, deep equality, but for the order of sets.
+// same reports whether two values are equal; the order of sets does not count.
 func same(s *schema.Schema, a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -6,8 +6,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Policy is the table of markers of one schema or declaration. Nil is the
-// policy that allows everything. A Policy never changes and is safe for
+// Policy is the compiled markers of one schema, or the rules given to Declare.
+// The nil Policy allows every change. A Policy never changes and is safe for
 // concurrent use.
 type Policy struct {
 	root *node
@@ -15,31 +15,30 @@ type Policy struct {
 	comparison value.Comparison
 }
 
-// node is what a policy knows of one node of the schema: its rule, and the shape
-// that equality below an immutable node needs. A nil node knows nothing: below
-// an immutable node values there are compared strictly, elsewhere not at all.
+// node is one node of the schema in a policy: its marker, and what is needed to
+// compare values below an immutable node. Values at a nil node are compared as
+// they are below an immutable node, and not compared elsewhere.
 type node struct {
 	marker    Marker
 	declared  *value.Path
 	exception *Exception
 	canonical func(any) any
 
-	// owns means that the node has a rule of its own, which replaces the rule
-	// of an immutable node around it. Only declarations nest rules so.
-	owns bool
-	// live means that there is a rule at the node or below, so that the check
-	// has to come here.
-	live bool
-	// carved means that a node below owns a rule.
-	carved bool
+	// hasOwnRule means that a rule given to Declare is for exactly this node. It
+	// replaces the rule of an immutable node above it.
+	hasOwnRule bool
+	// checked means that this node or one below it has a rule, so Check visits it.
+	checked bool
+	// hasRulesBelow means that hasOwnRule is set on a node below.
+	hasRulesBelow bool
 	// isPlain means that values here are compared as they are, with everything
 	// in them.
 	isPlain bool
 
-	isMap    bool // the keys are data, not properties
+	isMap    bool // the keys are not named in the schema
 	isRoot   bool
 	props    map[string]*node
-	walk     []property // the live ones of props, by name
+	walk     []property // the checked ones of props, sorted by name
 	patterns []pattern
 	rest     *node // values of additionalProperties
 
@@ -49,8 +48,8 @@ type node struct {
 	tuple     []*node
 	moreItems *node // beyond tuple
 
-	// all is set on a node that stands for several schemas which hold for one
-	// value: it says what they agree on.
+	// all is set on a node that combines several nodes for one value. Such a
+	// node has only what all of them have.
 	all []*node
 }
 
@@ -72,9 +71,8 @@ const (
 	setList
 )
 
-// child is what the policy knows of the value at key, as far as equality is
-// concerned. A key may be a property and match several patterns; then all of
-// them hold.
+// child returns the node for comparing the value at key. If key is a property and
+// matches patterns, or matches several patterns, the node combines them.
 func (n *node) child(key string) *node {
 	if n == nil {
 		return nil
@@ -102,7 +100,7 @@ func (n *node) child(key string) *node {
 	return joined(matches, func(part *node) *node { return part })
 }
 
-// matching are the nodes of the patterns that key matches.
+// matching returns the nodes of the patterns that key matches.
 func (n *node) matching(key string) []*node {
 	var found []*node
 	for _, p := range n.patterns {
@@ -113,7 +111,7 @@ func (n *node) matching(key string) []*node {
 	return found
 }
 
-// joined is what all the parts agree on: where one knows nothing, nothing.
+// joined combines what of returns for each part; it returns nil if one is nil.
 func joined(parts []*node, of func(*node) *node) *node {
 	join := &node{all: make([]*node, 0, len(parts))}
 	for _, part := range parts {
@@ -126,7 +124,7 @@ func joined(parts []*node, of func(*node) *node) *node {
 	return join
 }
 
-// item is what the policy knows of the item at index.
+// item returns the node for comparing the item at index.
 func (n *node) item(index int) *node {
 	switch {
 	case n == nil:
@@ -141,7 +139,7 @@ func (n *node) item(index int) *node {
 	return n.items
 }
 
-// listType is how the items of a list at n are matched.
+// listType returns how the items of a list at n are matched, and by which keys.
 func (n *node) listType() (listKind, []string) {
 	if n == nil {
 		return atomicList, nil

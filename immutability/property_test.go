@@ -4,7 +4,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +14,10 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
-// judge holds one update against what is always true of a check.
+// judge asserts what is true for every update.
 func judge(t *testing.T, s *schema.Schema, oldObj, newObj map[string]any) {
 	t.Helper()
 	policy, err := immutability.Compile(s)
@@ -50,9 +51,9 @@ func judge(t *testing.T, s *schema.Schema, oldObj, newObj map[string]any) {
 		if same(nil, presentOr(v.Operation != immutability.Added, v.Old), presentOr(v.Operation != immutability.Removed, v.New)) {
 			t.Fatalf("%v: no difference: %s", v, context())
 		}
-		if !stands(oldObj, v.Path.String(), presentOr(v.Operation != immutability.Added, v.Old)) ||
-			!stands(newObj, v.Path.String(), presentOr(v.Operation != immutability.Removed, v.New)) {
-			t.Fatalf("%v: not what stands there: %s", v, context())
+		if !isAt(oldObj, v.Path, presentOr(v.Operation != immutability.Added, v.Old)) ||
+			!isAt(newObj, v.Path, presentOr(v.Operation != immutability.Removed, v.New)) {
+			t.Fatalf("%v: the objects have other values there: %s", v, context())
 		}
 	}
 }
@@ -64,89 +65,46 @@ func presentOr(present bool, v any) any {
 	return nothing{}
 }
 
-// stands says whether value is what obj holds at path; of items with the same
-// keys, whether one of them holds it. What is absent stands anywhere.
-func stands(obj map[string]any, path string, value any) bool {
-	if value == (nothing{}) {
+// isAt reports whether obj has the value v at a path, as the text of the path is read
+// back. If several items have the same keys, one of them must have it. An absent
+// value is at every path.
+func isAt(obj map[string]any, path *value.Path, v any) bool {
+	text := path.String()
+	if v == (nothing{}) || strings.Contains(text, "…") {
 		return true
 	}
-	// Keys that are objects or lists, and what is cut off, cannot be read back.
-	if strings.Contains(path, "…") || strings.Contains(path, "={") || strings.Contains(path, "=[") {
-		return true
+	read, err := value.ParsePath(text)
+	if err != nil {
+		return false
 	}
-	for _, candidate := range resolve([]any{obj}, path) {
-		if cmp.Equal(candidate, value) {
-			return true
+	found := []any{obj}
+	for _, step := range read.Steps() {
+		var below []any
+		for _, from := range found {
+			below = append(below, follow(from, step)...)
 		}
+		found = below
 	}
-	return false
+	return slices.ContainsFunc(found, func(candidate any) bool { return cmp.Equal(candidate, v) })
 }
 
-// resolve follows a path from each of the values.
-func resolve(values []any, path string) []any {
-	if path == "" {
-		return values
-	}
-	path = strings.TrimPrefix(path, ".")
-	if !strings.HasPrefix(path, "[") {
-		end := strings.IndexAny(path+".", ".[")
-		return resolve(members(values, path[:end]), path[end:])
-	}
-	if name, err := strconv.QuotedPrefix(path[1:]); err == nil {
-		text, _ := strconv.Unquote(name)
-		return resolve(members(values, text), path[len(name)+2:])
-	}
-	end := strings.IndexByte(path, ']')
-	for strings.Count(path[:end], `"`)%2 == 1 {
-		end += 1 + strings.IndexByte(path[end+1:], ']')
-	}
-	var all []any
-	for _, value := range values {
-		list, _ := value.([]any)
-		all = append(all, items(list, path[1:end])...)
-	}
-	return resolve(all, path[end+1:])
-}
-
-func members(values []any, name string) (all []any) {
-	for _, value := range values {
-		if object, ok := value.(map[string]any); ok {
-			if member, ok := object[name]; ok {
-				all = append(all, member)
-			}
+// follow returns the values that a step may name.
+func follow(from any, step value.Step) (found []any) {
+	if object, isObject := from.(map[string]any); isObject && step.Kind == value.Name {
+		if v, present := object[step.Name]; present {
+			found = append(found, v)
 		}
 	}
-	return all
-}
-
-// items are the items that a selector may mean.
-func items(list []any, selector string) (all []any) {
-	if i, err := strconv.Atoi(selector); err == nil {
-		if i < len(list) {
-			return list[i : i+1]
-		}
-		return nil
-	}
-	for _, item := range list {
-		if wanted, isValue := strings.CutPrefix(selector, "="); isValue {
-			text, _ := stdjson.Marshal(item)
-			if string(text) == wanted {
-				all = append(all, item)
-			}
-			continue
-		}
-		matches := true
-		for part := range strings.SplitSeq(selector, ",") {
-			key, wanted, isKey := strings.Cut(part, "=")
-			object, _ := item.(map[string]any)
-			text, _ := stdjson.Marshal(object[key])
-			matches = matches && (!isKey || string(text) == wanted)
-		}
-		if matches {
-			all = append(all, item)
+	list, _ := from.([]any)
+	for i, item := range list {
+		switch {
+		case step.Kind == value.Index && i == step.Index,
+			step.Kind == value.Member && value.Strict.Equal(item, step.Value),
+			step.Kind == value.Item && value.Strict.EqualKeys(step.Keys, item, step.Value):
+			found = append(found, item)
 		}
 	}
-	return all
+	return found
 }
 
 func TestCheckOnGeneratedUpdates(t *testing.T) {
@@ -174,7 +132,7 @@ func TestCheckOnGeneratedUpdates(t *testing.T) {
 	}
 }
 
-// One policy serves all requests at once.
+// A policy is safe for concurrent use.
 func TestPolicyIsShared(t *testing.T) {
 	policy := compile(t, `{properties: {l: {x-kubernetes-list-type: set, x-kubernetes-immutable: true}}}`)
 	oldObj, newObj := wide(100, scalarItem), wide(101, scalarItem)

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// rule is a CEL rule of a schema, parsed.
+// rule is a parsed CEL rule of a schema.
 type rule struct {
 	text string
 	expr ast.Expr
@@ -23,8 +23,8 @@ type ruleReader struct {
 	known  map[*schema.Schema][]rule
 }
 
-// newRuleReader makes a reader that leaves has(), all() and exists() as they are
-// written: their expansions say the same in a form that is harder to read.
+// newRuleReader returns a reader that does not expand the macros has(), all() and
+// exists(): the calls are easier to recognize than their expansions.
 func newRuleReader() ruleReader {
 	p, err := parser.NewParser(
 		parser.Macros(),
@@ -32,15 +32,15 @@ func newRuleReader() ruleReader {
 		parser.EnableIdentEscapeSyntax(true),
 	)
 	if err != nil {
-		// The options are constant and valid; without a parser no rule is
-		// understood, which is what this reader means.
+		// The options are constant and valid. Without a parser, all rules are
+		// ignored.
 		return ruleReader{}
 	}
 	return ruleReader{p, map[*schema.Schema][]rule{}}
 }
 
-// read parses the rules of s. One that does not parse is left out: definitions
-// with such rules are refused elsewhere.
+// read parses the rules of s. Rules that do not parse are left out: the validation
+// of definitions refuses them.
 func (r ruleReader) read(s *schema.Schema) []rule {
 	if r.parser == nil || len(s.Validations) == 0 {
 		return nil
@@ -63,21 +63,20 @@ func (r ruleReader) read(s *schema.Schema) []rule {
 	return rules
 }
 
-// refuses says whether the rule refuses a write in which s happens, whatever
-// else is in it.
+// refuses reports whether the rule refuses every write in which s happens.
 func (r rule) refuses(s scenario) bool {
 	return evaluation{scenario: s}.truth(r.expr)&yes == 0
 }
 
-// promise is what a rule keeps: a path below the node it stands on, or the
-// values of the map there.
+// promise is a field that a rule protects: a path below the node of the rule, or
+// the values of the map at that path.
 type promise struct {
 	path   []string
 	values bool
 	marker Marker
 }
 
-// promises are the fields, keys and values that the rule does not let change.
+// promises returns the fields, keys and values that the rule protects.
 func (r rule) promises() []promise {
 	m := mentions{}
 	m.collect(r.expr)
@@ -108,8 +107,8 @@ func (r rule) promises() []promise {
 	return found
 }
 
-// mentions are the paths that a rule compares between self and oldSelf, and
-// those of the maps and lists it looks into.
+// mentions are the paths that a rule compares between self and oldSelf, and the
+// paths of the maps and lists whose items it reads.
 type mentions struct{ fields, containers [][]string }
 
 func (m *mentions) collect(e ast.Expr) {
@@ -131,7 +130,7 @@ func (m *mentions) collect(e ast.Expr) {
 	if isEquality(call.FunctionName()) && len(operands) == 2 {
 		a, isRef := refOf(operands[0])
 		b, areRefs := refOf(operands[1])
-		if isRef && areRefs && a.faces(b) {
+		if isRef && areRefs && a.isCounterpartOf(b) {
 			m.fields = addPath(m.fields, a.path)
 		}
 	}

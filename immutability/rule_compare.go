@@ -7,13 +7,13 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// equal is a == b. What holds the path of the scenario differs between old and
-// new; of the rest nothing is known.
+// equal returns the results of a == b. A value that contains the path of the
+// scenario differs between self and oldSelf. About other values nothing is known.
 func (v evaluation) equal(a, b ast.Expr) truth {
 	left, isRef := refOf(a)
 	right, areRefs := refOf(b)
 	switch {
-	case isRef && areRefs && left.faces(right):
+	case isRef && areRefs && left.isCounterpartOf(right):
 		return v.fields(left, right)
 	case isRef && areRefs && left.key != "" && left.key == v.item && right.key == v.item && slices.Equal(left.path, right.path):
 		return v.values(left, right)
@@ -24,37 +24,38 @@ func (v evaluation) equal(a, b ast.Expr) truth {
 	return v.truth(a).equals(v.truth(b))
 }
 
+// fields returns the results of self.x == oldSelf.x.
 func (v evaluation) fields(left, right ref) truth {
 	switch {
 	case v.missing(left) || v.missing(right):
-		return broken
+		return failed
 	case hasPrefix(v.path, left.path):
 		return no
 	}
 	return unknown
 }
 
-// values is self[key] == oldSelf[key].
+// values returns the results of self[key] == oldSelf[key].
 func (v evaluation) values(left, right ref) truth {
 	switch {
 	case v.missing(left) || v.missing(right):
-		return broken
+		return failed
 	case slices.Equal(left.path, v.path) && left.root != right.root && v.event == itemChanged:
 		return no
 	}
 	return unknown
 }
 
-// sizes says whether size(self.x) == size(oldSelf.x) stands where an item of x
-// alone comes or goes.
+// sizes reports whether a == b is size(self.x) == size(oldSelf.x), and one item of
+// x is added or removed.
 func (v evaluation) sizes(a, b ast.Expr) bool {
 	left, ok := sizeOf(a)
 	right, alsoOK := sizeOf(b)
-	return ok && alsoOK && left.faces(right) && slices.Equal(left.path, v.path) &&
+	return ok && alsoOK && left.isCounterpartOf(right) && slices.Equal(left.path, v.path) &&
 		(v.event == itemRemoved || v.event == itemAdded)
 }
 
-// sizeOf is the value whose size is taken.
+// sizeOf returns the argument of size().
 func sizeOf(e ast.Expr) (ref, bool) {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "size" {
 		return ref{}, false
@@ -66,11 +67,11 @@ func sizeOf(e ast.Expr) (ref, bool) {
 	return refOf(operands[0])
 }
 
-// in is item in self.x.
+// in returns the results of: item in self.x.
 func (v evaluation) in(element, container ast.Expr) truth {
 	if c, ok := refOf(container); ok {
 		if v.missing(c) {
-			return broken
+			return failed
 		}
 		e, isRef := refOf(element)
 		if isRef && e.variable != "" && e.variable == v.item && len(e.path) == 0 && v.holdsItems(c) {
@@ -80,19 +81,20 @@ func (v evaluation) in(element, container ast.Expr) truth {
 	return v.strict([]ast.Expr{element, container})
 }
 
-// holdsItems says whether c is the map or list that the scenario is about.
+// holdsItems reports whether c is the map or list of the scenario.
 func (v evaluation) holdsItems(c ref) bool {
 	return c.root != "" && c.key == "" && slices.Equal(c.path, v.path) && v.event >= itemRemoved
 }
 
-// member is a call on a value: self.all(x, ...), sets.contains(self, oldSelf).
+// member returns the results of a call on a value: self.all(x, ...),
+// sets.contains(self, oldSelf).
 func (v evaluation) member(call ast.CallExpr) truth {
 	args := call.Args()
 	target, isRef := refOf(call.Target())
 	switch function := call.FunctionName(); {
 	case function == "hasValue" && isRef && len(args) == 0:
 		if target.root == oldRoot && len(target.path) == 0 {
-			return yes // there is no transition without an old value
+			return yes // a transition rule runs only if there is an old value
 		}
 		return v.has(call.Target())
 	case function == "all" && isRef && len(args) == 2:
@@ -104,32 +106,32 @@ func (v evaluation) member(call ast.CallExpr) truth {
 	}
 	if r, ok := refOfCall(call); ok {
 		if v.missing(r) {
-			return broken
+			return failed
 		}
 		return unknown
 	}
 	return v.strict(operandsOf(call))
 }
 
-// all asks about every item, so also about the one of the scenario, if it is on
-// the side that is asked.
+// all returns the results of target.all(variable, condition). If the item of the
+// scenario is in target, the condition must hold for it.
 func (v evaluation) all(target ref, variable, condition ast.Expr) truth {
 	if v.missing(target) {
-		return broken
+		return failed
 	}
 	if variable.Kind() != ast.IdentKind || !v.holdsItems(target) || v.absentFrom(target.root) {
 		return unknown
 	}
 	v.item = variable.AsIdent()
-	// Of the other items nothing is known.
+	// About the other items nothing is known.
 	return v.truth(condition).and(unknown)
 }
 
-// exists asks whether an item has a partner. The one of the scenario has none on
-// the side where it is missing.
+// exists returns the results of target.exists(variable, condition). It is no if the
+// condition looks for the item of the scenario, which is absent from target.
 func (v evaluation) exists(target ref, variable, condition ast.Expr) truth {
 	if v.missing(target) {
-		return broken
+		return failed
 	}
 	if variable.Kind() == ast.IdentKind && v.item != "" && v.holdsItems(target) &&
 		v.absentFrom(target.root) && pairs(condition, variable.AsIdent(), v.item) {
@@ -138,8 +140,8 @@ func (v evaluation) exists(target ref, variable, condition ast.Expr) truth {
 	return unknown
 }
 
-// pairs says whether a condition holds only for items with something in common:
-// x == y, or x.name == y.name.
+// pairs reports whether a condition compares two items: x == y, or
+// x.name == y.name.
 func pairs(condition ast.Expr, x, y string) bool {
 	if condition.Kind() != ast.CallKind {
 		return false
@@ -160,11 +162,12 @@ func pairs(condition ast.Expr, x, y string) bool {
 	return false
 }
 
-// sets is sets.contains(a, b), every item of b is in a, or sets.equivalent(a, b).
+// sets returns the results of sets.contains(a, b), which means that every item of b
+// is in a, or of sets.equivalent(a, b).
 func (v evaluation) sets(function string, a, b ast.Expr) truth {
 	outer, ok := refOf(a)
 	inner, alsoOK := refOf(b)
-	if !ok || !alsoOK || !outer.faces(inner) || !v.holdsItems(outer) {
+	if !ok || !alsoOK || !outer.isCounterpartOf(inner) || !v.holdsItems(outer) {
 		return v.strict([]ast.Expr{a, b})
 	}
 	if v.absentFrom(outer.root) || function == "equivalent" && v.absentFrom(inner.root) {

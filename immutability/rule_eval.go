@@ -8,9 +8,9 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// scenario is one thing that an update does, at a path below the node of a rule,
-// where everything above the path is there before and after. What else the
-// update does is not known.
+// scenario is one change of an update, at a path below the node of a rule. All
+// values above the path are present before and after. The other changes of the
+// update are not known.
 type scenario struct {
 	event event
 	path  []string
@@ -19,25 +19,25 @@ type scenario struct {
 type event uint8
 
 const (
-	changed     event = iota // the value becomes another
-	removed                  // the value goes
-	set                      // the value comes
-	itemRemoved              // a key or item of the value goes
-	itemAdded                // a key or item of the value comes
-	itemChanged              // the value of a key becomes another
+	changed     event = iota // the value changes
+	removed                  // the value is removed
+	set                      // the value is set
+	itemRemoved              // a key or item of the value is removed
+	itemAdded                // a key or item of the value is added
+	itemChanged              // the value of a key changes
 )
 
-// truth is what a rule may say in a scenario, as a set: more than one where it
-// depends on what else the update does. broken is an error of CEL, which refuses
-// a write as a no does.
+// truth is the set of results that a rule may have in a scenario. It has more than
+// one element if the result depends on the other changes of the update. failed is
+// an error of CEL; the server refuses the write then, as it does for no.
 type truth uint8
 
 const (
 	yes truth = 1 << iota
 	no
-	broken
+	failed
 
-	unknown = yes | no | broken
+	unknown = yes | no | failed
 )
 
 func truthOf(b bool) truth {
@@ -47,10 +47,10 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// not swaps yes and no.
-func (t truth) not() truth { return t&broken | t&yes<<1 | t&no>>1 }
+// not exchanges yes and no.
+func (t truth) not() truth { return t&failed | t&yes<<1 | t&no>>1 }
 
-// or is CEL's: an error does not count beside a yes.
+// or returns the results of t || other. In CEL, true || error is true.
 func (t truth) or(other truth) truth {
 	result := (t | other) & yes
 	if t&^yes == 0 || other&^yes == 0 {
@@ -59,15 +59,16 @@ func (t truth) or(other truth) truth {
 	if t&no != 0 && other&no != 0 {
 		result |= no
 	}
-	return result | (t|other)&broken
+	return result | (t|other)&failed
 }
 
+// and returns the results of t && other.
 func (t truth) and(other truth) truth { return t.not().or(other.not()).not() }
 
-// equals is t == other, of booleans.
+// equals returns the results of t == other, for booleans.
 func (t truth) equals(other truth) truth {
 	either, both := t|other, t&other
-	result := either & broken
+	result := either & failed
 	if both&(yes|no) != 0 {
 		result |= yes
 	}
@@ -77,13 +78,14 @@ func (t truth) equals(other truth) truth {
 	return result
 }
 
-// evaluation is one rule in one scenario. item is the variable that stands for
-// the key or item the scenario is about.
+// evaluation evaluates one rule in one scenario. item is the name of the variable
+// that has the key or item of the scenario.
 type evaluation struct {
 	scenario
 	item string
 }
 
+// truth returns the possible results of an expression.
 func (v evaluation) truth(e ast.Expr) truth {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -97,7 +99,7 @@ func (v evaluation) truth(e ast.Expr) truth {
 		return v.strict(e.AsList().Elements())
 	}
 	if r, ok := refOf(e); ok && v.missing(r) {
-		return broken
+		return failed
 	}
 	if e.Kind() == ast.SelectKind {
 		return v.strict([]ast.Expr{e.AsSelect().Operand()})
@@ -105,12 +107,12 @@ func (v evaluation) truth(e ast.Expr) truth {
 	return unknown
 }
 
-// strict is a function of which nothing is known but that it fails where an
-// argument fails.
+// strict returns the results of an unknown function. It fails if an argument
+// fails.
 func (v evaluation) strict(arguments []ast.Expr) truth {
 	for _, e := range arguments {
-		if v.truth(e) == broken {
-			return broken
+		if v.truth(e) == failed {
+			return failed
 		}
 	}
 	return unknown
@@ -141,7 +143,7 @@ func (v evaluation) call(call ast.CallExpr) truth {
 	}
 	if r, ok := refOfCall(call); ok {
 		if v.missing(r) {
-			return broken
+			return failed
 		}
 		return unknown
 	}
@@ -150,7 +152,7 @@ func (v evaluation) call(call ast.CallExpr) truth {
 
 func (v evaluation) conditional(condition, then, otherwise ast.Expr) truth {
 	verdict := v.truth(condition)
-	result := verdict & broken
+	result := verdict & failed
 	if verdict&yes != 0 {
 		result |= v.truth(then)
 	}
@@ -160,7 +162,7 @@ func (v evaluation) conditional(condition, then, otherwise ast.Expr) truth {
 	return result
 }
 
-// missing says whether the value that r names is not there, so that CEL fails.
+// missing reports whether the value of r is absent, so that CEL fails.
 func (v evaluation) missing(r ref) bool {
 	if r.optional || r.root == "" {
 		return false
@@ -172,7 +174,8 @@ func (v evaluation) missing(r ref) bool {
 	return isField && v.absentFrom(r.root) && hasPrefix(r.path, v.path)
 }
 
-// absentFrom says on which side the field or item of the scenario is not there.
+// absentFrom reports whether the field or item of the scenario is absent from self
+// or oldSelf.
 func (v evaluation) absentFrom(root string) bool {
 	switch v.event {
 	case removed, itemRemoved:
@@ -183,7 +186,7 @@ func (v evaluation) absentFrom(root string) bool {
 	return false
 }
 
-// has is has(self.x).
+// has returns the results of has(self.x).
 func (v evaluation) has(e ast.Expr) truth {
 	r, ok := refOf(e)
 	if !ok || r.root == "" || r.key != "" || len(r.path) == 0 {
@@ -193,7 +196,7 @@ func (v evaluation) has(e ast.Expr) truth {
 	holder.path = r.path[:len(r.path)-1]
 	switch {
 	case v.missing(holder):
-		return broken
+		return failed
 	case slices.Equal(r.path, v.path) && (v.event == removed || v.event == set):
 		return truthOf(!v.absentFrom(r.root))
 	case hasPrefix(v.path, r.path):

@@ -9,15 +9,15 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// ref is a value that a rule names: self.spec.size, oldSelf.?size, self[key].
+// ref is a value that a rule refers to: self.spec.size, oldSelf.?size, self[key].
 type ref struct {
-	// root is self or oldSelf; empty for a variable of all() or exists().
+	// root is self or oldSelf. It is empty for a variable of all() or exists().
 	root     string
 	variable string
 	path     []string
-	// key is the variable by which the value at path is looked up, if it is.
+	// key is the variable of self.x[key], empty without an index.
 	key string
-	// optional values are never missing: they are none.
+	// optional is set for ?. and orValue(), which do not fail for absent values.
 	optional bool
 }
 
@@ -26,13 +26,14 @@ const (
 	oldRoot = "oldSelf"
 )
 
-// faces says whether two refs are the old and the new of one field.
-func (r ref) faces(other ref) bool {
+// isCounterpartOf reports whether two refs are the old and the new value of one
+// field.
+func (r ref) isCounterpartOf(other ref) bool {
 	return r.root != "" && other.root != "" && r.root != other.root &&
 		r.key == "" && other.key == "" && slices.Equal(r.path, other.path)
 }
 
-// refOf reads an expression as a ref.
+// refOf returns the ref of an expression, false if it is none.
 func refOf(e ast.Expr) (ref, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -93,7 +94,7 @@ func (r ref) child(name string) ref {
 	return r
 }
 
-// textOf is a string literal.
+// textOf returns the text of a string literal.
 func textOf(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -102,8 +103,8 @@ func textOf(e ast.Expr) (string, bool) {
 	return string(text), ok
 }
 
-// unescape is the property that a name in a rule stands for: Kubernetes escapes
-// what CEL does not take as a name.
+// unescape returns the property name of a name in a rule. Kubernetes escapes names
+// that are not valid in CEL.
 func unescape(name string) string {
 	if !strings.Contains(name, "__") {
 		return name
@@ -115,7 +116,7 @@ func unescape(name string) string {
 	return name
 }
 
-// operandsOf are the target and the arguments of a call.
+// operandsOf returns the target and the arguments of a call.
 func operandsOf(call ast.CallExpr) []ast.Expr {
 	if call.IsMemberFunction() {
 		return append([]ast.Expr{call.Target()}, call.Args()...)
@@ -127,7 +128,7 @@ func isEquality(function string) bool {
 	return function == operators.Equals || function == operators.NotEquals
 }
 
-// isContainerCall names what looks into a map or a list.
+// isContainerCall reports whether a function reads the items of a map or a list.
 func isContainerCall(function string) bool {
 	switch function {
 	case "all", "exists", "contains", "equivalent", operators.In:

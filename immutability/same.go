@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Equal says whether two policies compiled from schemas hold the same markers at
-// the same places and match lists alike, so that one check serves for both. It
-// is meant for the versions of one definition. Policies that were declared are
-// equal only to themselves, because functions cannot be compared.
+// Equal reports whether two compiled policies have the same markers on the same
+// nodes and match lists in the same way, so that one check is enough for both. It
+// is meant for the versions of one definition. A policy made by Declare is equal
+// only to itself, because functions cannot be compared.
 func (p *Policy) Equal(other *Policy) bool {
 	if p == nil || other == nil || p.isLoose() || other.isLoose() {
 		return p == other

@@ -22,12 +22,12 @@ func (n *node) Item(index int) value.Shape { return n.item(index).shape() }
 // Traits implements value.Shape. A value that is free is not compared.
 func (n *node) Traits() value.Traits {
 	kind, _ := n.listType()
-	return value.Traits{Set: kind == setList, Ignored: n.owns && !n.live, Canonical: n.canonical}
+	return value.Traits{Set: kind == setList, Ignored: n.hasOwnRule && !n.checked, Canonical: n.canonical}
 }
 
 // equal reports whether two values are equal where n is what the policy knows of
-// them. It may report false for values that only differ where a node below owns
-// a rule; the walk that follows then finds no violation.
+// them. It may report false for values that only differ where a node below has a
+// rule of its own; the walk that follows then finds no violation.
 func (p *Policy) equal(n *node, a, b any) bool { return p.comparison.Equal(n.shape(), a, b) }
 
 // isLoose reports whether absent, null and empty are one value.

@@ -7,15 +7,16 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// StatusTrap is a field under .status that cannot be set later than the status
-// as a whole: the status is empty when an object is created, and once it is
-// there, the marker keeps the field as it is, unset if it was left out.
+// StatusTrap is a field under .status that can only be set by the write that sets
+// the status for the first time. An object is created without a status. Once the
+// status is set, the marker keeps the field as it is: a field that was not set then
+// stays unset.
 type StatusTrap struct {
 	Path   *value.Path
 	Marker Marker
 }
 
-// String is the warning for a person.
+// String returns the text of the warning.
 func (s StatusTrap) String() string {
 	if s.Path.Parent().Parent() == nil {
 		return fmt.Sprintf("status: %s: it can never be set, because no object has it when it is created", s.Marker)
@@ -24,9 +25,9 @@ func (s StatusTrap) String() string {
 		Field(s.Path), s.Marker)
 }
 
-// StatusTraps finds the fields that can only be set together with the whole
-// status. The caller knows whether the version has a status subresource;
-// without one, status is a field like others.
+// StatusTraps returns the fields that can only be set together with the whole
+// status. Callers use it only for versions with a status subresource; without
+// one, status is a field like others.
 func StatusTraps(s *schema.Schema) []StatusTrap {
 	if s == nil || s.Properties["status"] == nil {
 		return nil
@@ -44,13 +45,13 @@ func StatusTraps(s *schema.Schema) []StatusTrap {
 			found = append(found, StatusTrap{at.Path, marker})
 			return false
 		}
-		// An optional part of the status can come later, and bring the field.
+		// An optional part of the status can be set later, with the field in it.
 		return at.Depth == 1 || requires(at.Parent.Schema, at.Name)
 	})
 	return found
 }
 
-// requires says whether an object has to have a property.
+// requires reports whether a property is required, also through allOf.
 func requires(s *schema.Schema, name string) bool {
 	for _, required := range s.Required {
 		if required == name {

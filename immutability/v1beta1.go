@@ -2,11 +2,11 @@ package immutability
 
 import "holdfast.dev/holdfast/schema"
 
-// ValidateV1beta1 finds every marker that a write through
-// apiextensions.k8s.io/v1beta1 may not bring, sorted by path. oldSchema is the
-// same version of the stored definition, nil on create: a marker that it
-// already carries at the same place may stay, and one that goes is a matter for
-// [Weakened].
+// ValidateV1beta1 returns an error for every marker that a write through
+// apiextensions.k8s.io/v1beta1 may not add, sorted by path. oldSchema is the
+// schema of the same version in the stored definition, nil on create. A marker
+// that it already has at the same path may stay. [Weakened] finds markers that
+// the write removes.
 func ValidateV1beta1(oldSchema, newSchema *schema.Schema) schema.Errors {
 	known := map[string]bool{}
 	schema.Walk(oldSchema, func(at *schema.Visit) bool {

@@ -7,9 +7,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// Validate finds every marker in the schema of one version that a definition is
-// refused for, sorted by path. Paths begin at the schema. Nil means that all
-// markers may stand.
+// Validate returns an error for every marker in the schema of one version that is
+// not valid, sorted by path. Paths begin at the schema.
 func Validate(s *schema.Schema) schema.Errors {
 	var v validator
 	schema.Walk(s, func(at *schema.Visit) bool {
@@ -53,7 +52,8 @@ func (v *validator) node(at *schema.Visit) {
 	}
 }
 
-// forbiddenPlace is where at stands if no marker may stand there.
+// forbiddenPlace describes the place of at if no marker may be there, else it
+// returns the empty string.
 func forbiddenPlace(at *schema.Visit) string {
 	if at.InLogic {
 		return "inside of allOf, anyOf, oneOf or not"
@@ -78,10 +78,10 @@ func forbiddenPlace(at *schema.Visit) string {
 	return "on " + top.Name + " of the object: it cannot change anyway"
 }
 
-// keys judges a marker that is about keys.
+// keys validates a marker that is about keys.
 func (v *validator) keys(at *schema.Visit, m Marker) {
 	s := at.Schema
-	if reason := keyless(s); reason != "" {
+	if reason := missingKeys(s); reason != "" {
 		v.refuse(at, m, "needs keys: %s", reason)
 		return
 	}
@@ -104,8 +104,8 @@ func (v *validator) keys(at *schema.Visit, m Marker) {
 	}
 }
 
-// itemsOf are the schemas of the items of a list; one that says nothing if there
-// is none.
+// itemsOf returns the schemas of the items of a list, the empty schema if there is
+// none.
 func itemsOf(s *schema.Schema) []*schema.Schema {
 	var all []*schema.Schema
 	for child := range s.Children() {
@@ -120,8 +120,8 @@ func itemsOf(s *schema.Schema) []*schema.Schema {
 	return all
 }
 
-// keyless says why s has no keys, and is empty if it has.
-func keyless(s *schema.Schema) string {
+// missingKeys says why s has no keys. It returns the empty string if s has keys.
+func missingKeys(s *schema.Schema) string {
 	scalar := []string{"string", "integer", "number", "boolean"}
 	isList := s.Type == "array" || s.Type == "" && (s.ListType != "" || s.Items != nil || s.Tuple != nil)
 	switch {

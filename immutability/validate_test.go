@@ -44,43 +44,84 @@ func TestValidate(t *testing.T) {
 			[]string{`x-kubernetes-addition-only: may not stand at the root of the schema`},
 		},
 		"metadata": {
-			`{properties: {metadata: {x-kubernetes-immutable: true, properties: {labels: {additionalProperties: true, x-kubernetes-immutable-keys: true}}}}}`,
-			[]string{`properties[metadata].properties[labels].x-kubernetes-immutable-keys: ` + inMetadata, `properties[metadata].x-kubernetes-immutable: ` + inMetadata},
+			`{properties: {metadata: {x-kubernetes-immutable: true, properties: {labels: {additionalProperties: true,
+				x-kubernetes-immutable-keys: true}}}}}`,
+			[]string{
+				`properties[metadata].properties[labels].x-kubernetes-immutable-keys: ` + inMetadata,
+				`properties[metadata].x-kubernetes-immutable: ` + inMetadata,
+			},
 		},
 		"type of the object": {
 			`{properties: {apiVersion: {x-kubernetes-immutable: true}, kind: {x-kubernetes-immutable: true}}}`,
-			[]string{`properties[apiVersion].x-kubernetes-immutable: may not stand on apiVersion of the object: it cannot change anyway`, `properties[kind].x-kubernetes-immutable: may not stand on kind of the object: it cannot change anyway`},
+			[]string{
+				`properties[apiVersion].x-kubernetes-immutable: may not stand on apiVersion of the object: it cannot change anyway`,
+				`properties[kind].x-kubernetes-immutable: may not stand on kind of the object: it cannot change anyway`,
+			},
 		},
 
 		"false": {
-			`{properties: {a: {x-kubernetes-immutable: false}, b: {x-kubernetes-immutable-keys: false}, c: {x-kubernetes-addition-only: false}, d: {x-kubernetes-deletion-only: false}}}`,
-			[]string{`properties[a].x-kubernetes-immutable: ` + noFalse, `properties[b].x-kubernetes-immutable-keys: ` + noFalse, `properties[c].x-kubernetes-addition-only: ` + noFalse, `properties[d].x-kubernetes-deletion-only: ` + noFalse},
+			`{properties: {a: {x-kubernetes-immutable: false}, b: {x-kubernetes-immutable-keys: false},
+				c: {x-kubernetes-addition-only: false}, d: {x-kubernetes-deletion-only: false}}}`,
+			[]string{
+				`properties[a].x-kubernetes-immutable: ` + noFalse, `properties[b].x-kubernetes-immutable-keys: ` + noFalse,
+				`properties[c].x-kubernetes-addition-only: ` + noFalse, `properties[d].x-kubernetes-deletion-only: ` + noFalse,
+			},
 		},
-		"false in logic": {`{properties: {a: {not: {x-kubernetes-immutable: false}}}}`, []string{`properties[a].not.x-kubernetes-immutable: ` + noFalse}},
+		"false in logic": {
+			`{properties: {a: {not: {x-kubernetes-immutable: false}}}}`,
+			[]string{`properties[a].not.x-kubernetes-immutable: ` + noFalse},
+		},
 
 		"two": {
 			`{properties: {a: {additionalProperties: true, x-kubernetes-immutable: true, x-kubernetes-immutable-keys: true}}}`,
-			[]string{`properties[a].x-kubernetes-immutable-keys: only one marker may stand on a node, and x-kubernetes-immutable does already`},
+			[]string{
+				`properties[a].x-kubernetes-immutable-keys: only one marker may stand on a node, and x-kubernetes-immutable does already`,
+			},
 		},
 		"addition and deletion": {
 			`{properties: {a: {additionalProperties: true, x-kubernetes-addition-only: true, x-kubernetes-deletion-only: true}}}`,
-			[]string{`properties[a].x-kubernetes-deletion-only: only one marker may stand on a node, and x-kubernetes-addition-only does already`},
+			[]string{
+				`properties[a].x-kubernetes-deletion-only: only one marker may stand on a node, ` +
+					`and x-kubernetes-addition-only does already`,
+			},
 		},
 
 		"keys of scalars": {
-			`{properties: {a: {type: string, x-kubernetes-immutable-keys: true}, b: {type: integer, x-kubernetes-addition-only: true}, c: {x-kubernetes-int-or-string: true, x-kubernetes-deletion-only: true}}}`,
-			[]string{`properties[a].x-kubernetes-immutable-keys: ` + scalar, `properties[b].x-kubernetes-addition-only: ` + scalar, `properties[c].x-kubernetes-deletion-only: ` + scalar},
+			`{properties: {a: {type: string, x-kubernetes-immutable-keys: true}, b: {type: integer,
+				x-kubernetes-addition-only: true}, c: {x-kubernetes-int-or-string: true, x-kubernetes-deletion-only: true}}}`,
+			[]string{
+				`properties[a].x-kubernetes-immutable-keys: ` + scalar, `properties[b].x-kubernetes-addition-only: ` + scalar,
+				`properties[c].x-kubernetes-deletion-only: ` + scalar,
+			},
 		},
-		"keys of an object with properties": {`{properties: {a: {type: object, properties: {b: {}}, x-kubernetes-immutable-keys: true}}}`, []string{`properties[a].x-kubernetes-immutable-keys: ` + noMap}},
-		"additionalProperties false":        {`{properties: {a: {type: object, additionalProperties: false, x-kubernetes-immutable-keys: true}}}`, []string{`properties[a].x-kubernetes-immutable-keys: ` + noMap}},
-		"preserve-unknown-fields":           {`{properties: {a: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immutable-keys: true}}}`, []string{`properties[a].x-kubernetes-immutable-keys: ` + noMap}},
-		"keys of nothing":                   {`{properties: {a: {x-kubernetes-immutable-keys: true}}}`, []string{`properties[a].x-kubernetes-immutable-keys: ` + noMap}},
+		"keys of an object with properties": {
+			`{properties: {a: {type: object, properties: {b: {}}, x-kubernetes-immutable-keys: true}}}`,
+			[]string{`properties[a].x-kubernetes-immutable-keys: ` + noMap},
+		},
+		"additionalProperties false": {
+			`{properties: {a: {type: object, additionalProperties: false, x-kubernetes-immutable-keys: true}}}`,
+			[]string{`properties[a].x-kubernetes-immutable-keys: ` + noMap},
+		},
+		"preserve-unknown-fields": {
+			`{properties: {a: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-immutable-keys: true}}}`,
+			[]string{`properties[a].x-kubernetes-immutable-keys: ` + noMap},
+		},
+		"keys of nothing": {
+			`{properties: {a: {x-kubernetes-immutable-keys: true}}}`,
+			[]string{`properties[a].x-kubernetes-immutable-keys: ` + noMap},
+		},
 		"atomic list": {
-			`{properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {}, x-kubernetes-immutable-keys: true}, b: {type: array, items: {}, x-kubernetes-addition-only: true}, c: {items: {}, x-kubernetes-deletion-only: true}}}`,
-			[]string{`properties[a].x-kubernetes-immutable-keys: ` + atomicList, `properties[b].x-kubernetes-addition-only: ` + atomicList, `properties[c].x-kubernetes-deletion-only: ` + atomicList},
+			`{properties: {a: {type: array, x-kubernetes-list-type: atomic, items: {}, x-kubernetes-immutable-keys: true},
+				b: {type: array, items: {}, x-kubernetes-addition-only: true}, c: {items: {}, x-kubernetes-deletion-only: true}}}`,
+			[]string{
+				`properties[a].x-kubernetes-immutable-keys: ` + atomicList,
+				`properties[b].x-kubernetes-addition-only: ` + atomicList,
+				`properties[c].x-kubernetes-deletion-only: ` + atomicList,
+			},
 		},
 		"atomic map": {
-			`{properties: {a: {type: object, additionalProperties: true, x-kubernetes-map-type: atomic, x-kubernetes-immutable-keys: true}}}`,
+			`{properties: {a: {type: object, additionalProperties: true, x-kubernetes-map-type: atomic,
+				x-kubernetes-immutable-keys: true}}}`,
 			[]string{`properties[a].x-kubernetes-immutable-keys: needs keys: this map is of type atomic`},
 		},
 		"atomic list, immutable": {`{properties: {a: {type: array, items: {}, x-kubernetes-immutable: true}}}`, nil},
@@ -88,29 +129,63 @@ func TestValidate(t *testing.T) {
 			`{properties: {a: {type: array, x-kubernetes-list-type: set, items: {}, x-kubernetes-immutable-keys: true}}}`,
 			[]string{`properties[a].x-kubernetes-immutable-keys: the items of a list of type set are its keys: use x-kubernetes-immutable`},
 		},
-		"sets": {`{properties: {a: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true}, b: {type: array, x-kubernetes-list-type: set, x-kubernetes-deletion-only: true}, c: {type: array, x-kubernetes-list-type: set, x-kubernetes-immutable: true}}}`, nil},
-		"maps": {`{properties: {a: {additionalProperties: true, x-kubernetes-addition-only: true}, b: {additionalProperties: {}, x-kubernetes-deletion-only: true}, c: {patternProperties: {x: {}}, x-kubernetes-immutable-keys: true}}}`, nil},
+		"sets": {
+			`{properties: {a: {type: array, x-kubernetes-list-type: set, x-kubernetes-addition-only: true}, b: {type: array,
+				x-kubernetes-list-type: set, x-kubernetes-deletion-only: true}, c: {type: array, x-kubernetes-list-type: set,
+				x-kubernetes-immutable: true}}}`,
+			nil,
+		},
+		"maps": {
+			`{properties: {a: {additionalProperties: true, x-kubernetes-addition-only: true}, b: {additionalProperties: {},
+				x-kubernetes-deletion-only: true}, c: {patternProperties: {x: {}}, x-kubernetes-immutable-keys: true}}}`,
+			nil,
+		},
 
 		"list keys may change": {
-			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-immutable-keys: true, items: {properties: {name: {type: string}}}}}}`,
+			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name],
+				x-kubernetes-immutable-keys: true, items: {properties: {name: {type: string}}}}}}`,
 			[]string{`properties[a].x-kubernetes-immutable-keys: ` + needsKey},
 		},
 		"list keys of other markers": {
 			`{properties: {
-			a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-addition-only: true, items: {properties: {name: {type: string}}}},
-			b: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-deletion-only: true, items: {}}}}`,
+			a: {
+				type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-addition-only: true,
+				items: {properties: {name: {type: string}}},
+			},
+			b: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-deletion-only: true,
+				items: {}}}}`,
 			[]string{`properties[a].x-kubernetes-addition-only: ` + needsKey, `properties[b].x-kubernetes-deletion-only: ` + needsKey},
 		},
-		"list key is immutable":  {`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-immutable-keys: true, items: {properties: {name: {x-kubernetes-immutable: true}}}}}}`, nil},
-		"items are immutable":    {`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], x-kubernetes-addition-only: true, items: {x-kubernetes-immutable: true}}}}`, nil},
-		"second key may change":  {`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id, name], x-kubernetes-addition-only: true, items: {properties: {id: {x-kubernetes-immutable: true}}}}}}`, []string{`properties[a].x-kubernetes-addition-only: ` + needsKey}},
-		"list keys do not exist": {`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-immutable-keys: true}}}`, []string{`properties[a].x-kubernetes-immutable-keys: needs keys: this list of type map names none in x-kubernetes-list-map-keys`}},
+		"list key is immutable": {
+			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name],
+				x-kubernetes-immutable-keys: true, items: {properties: {name: {x-kubernetes-immutable: true}}}}}}`,
+			nil,
+		},
+		"items are immutable": {
+			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name],
+				x-kubernetes-addition-only: true, items: {x-kubernetes-immutable: true}}}}`,
+			nil,
+		},
+		"second key may change": {
+			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id, name],
+				x-kubernetes-addition-only: true, items: {properties: {id: {x-kubernetes-immutable: true}}}}}}`,
+			[]string{`properties[a].x-kubernetes-addition-only: ` + needsKey},
+		},
+		"list keys do not exist": {
+			`{properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-immutable-keys: true}}}`,
+			[]string{`properties[a].x-kubernetes-immutable-keys: needs keys: ` +
+				`this list of type map names none in x-kubernetes-list-map-keys`},
+		},
 
 		"logic": {
-			`{properties: {a: {allOf: [{x-kubernetes-immutable: true}], anyOf: [{}, {properties: {b: {additionalProperties: true, x-kubernetes-immutable-keys: true}}}], oneOf: [{items: {x-kubernetes-addition-only: true}}], not: {x-kubernetes-deletion-only: true}}}}`,
+			`{properties: {a: {allOf: [{x-kubernetes-immutable: true}], anyOf: [{},
+				{properties: {b: {additionalProperties: true, x-kubernetes-immutable-keys: true}}}],
+				oneOf: [{items: {x-kubernetes-addition-only: true}}], not: {x-kubernetes-deletion-only: true}}}}`,
 			[]string{
-				`properties[a].allOf[0].x-kubernetes-immutable: ` + inLogic, `properties[a].anyOf[1].properties[b].x-kubernetes-immutable-keys: ` + inLogic,
-				`properties[a].not.x-kubernetes-deletion-only: ` + inLogic, `properties[a].oneOf[0].items.x-kubernetes-addition-only: ` + inLogic,
+				`properties[a].allOf[0].x-kubernetes-immutable: ` + inLogic,
+				`properties[a].anyOf[1].properties[b].x-kubernetes-immutable-keys: ` + inLogic,
+				`properties[a].not.x-kubernetes-deletion-only: ` + inLogic,
+				`properties[a].oneOf[0].items.x-kubernetes-addition-only: ` + inLogic,
 			},
 		},
 		"redundant": {`{properties: {foo: {x-kubernetes-immutable: true, properties: {bar: {x-kubernetes-immutable: true}}}}}`, nil},

@@ -2,21 +2,21 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// Operation is what an update did at a path.
+// Operation says what an update did at a path.
 type Operation uint8
 
 const (
-	// Changed is one value in place of another.
+	// Changed means that a value was replaced by another.
 	Changed Operation = iota
-	// Added is a value where there was none.
+	// Added means that a value was added.
 	Added
-	// Removed is no value where there was one.
+	// Removed means that a value was removed.
 	Removed
-	// Reordered is a list with the same items in another order.
+	// Reordered means that a list has the same items in another order.
 	Reordered
 )
 
-// String is the operation in a word.
+// String returns the operation in one word.
 func (o Operation) String() string {
 	switch o {
 	case Added:
@@ -29,31 +29,32 @@ func (o Operation) String() string {
 	return "changed"
 }
 
-// Violation is one change that a marker forbids. It refers into both objects
-// and is valid as long as they stay unchanged.
+// Violation is one change that a marker forbids. It holds references into both
+// objects and is valid as long as they do not change.
 type Violation struct {
-	// Path is where the objects differ.
+	// Path is the place at which the objects differ.
 	Path *value.Path
-	// Operation is what the update did there.
+	// Operation is the change at Path.
 	Operation Operation
-	// Old and New are the values at Path; Old is nil when Added, New is nil
-	// when Removed.
+	// Old and New are the values at Path. Old is nil for Added, New is nil for
+	// Removed.
 	Old, New any
-	// Marker is the one that forbids it, and SchemaPath the node that carries
-	// it: a path in the schema, or the path of the rule given to Declare.
+	// Marker forbids the change. SchemaPath is the node of the schema that has the
+	// marker, or the path of the rule given to Declare.
 	Marker     Marker
 	SchemaPath *value.Path
-	// Exception names the exception of the rule that did not apply, if it has one.
+	// Exception is the name of the rule's exception, which does not allow this
+	// change; empty if the rule has none.
 	Exception string
 
 	rule *node
 }
 
-// String is the path and the message.
+// String returns the path and the message.
 func (v Violation) String() string { return v.Path.String() + ": " + v.Message() }
 
-// Message says what was tried, with the values shortened: immutable: changed
-// from 80 to 81.
+// Message says what the update did, with long values cut: immutable: changed from
+// 80 to 81.
 func (v Violation) Message() string {
 	switch v.Operation {
 	case Added:
@@ -66,7 +67,7 @@ func (v Violation) Message() string {
 	return v.Marker.String() + ": changed from " + brief(v.Old) + " to " + brief(v.New)
 }
 
-// Hint tells a person what to do about it.
+// Hint says what a user can do about the violation.
 func (v Violation) Hint() string {
 	hint := v.hint()
 	if v.Exception != "" {

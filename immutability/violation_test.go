@@ -22,18 +22,27 @@ func TestViolation(t *testing.T) {
 		decode(t, `{spec: {size: {a: 2, c: 3}, labels: {b: 1}, shrink: {a: 1}, list: [2, 1]}}`))
 	const recreate = ", or create a new object"
 	want := []string{
-		`spec.grow.a|removed|1|<nil>|x-kubernetes-addition-only|properties[spec].properties[grow]|keys may be added but not removed: put it back` + recreate,
-		`spec.labels.a|removed|1|<nil>|x-kubernetes-immutable-keys|properties[spec].properties[labels]|the keys are fixed, their values may change: put the key back` + recreate,
-		`spec.labels.b|added|<nil>|1|x-kubernetes-immutable-keys|properties[spec].properties[labels]|the keys are fixed, their values may change: leave the new key out` + recreate,
-		`spec.list|reordered|[1 2]|[2 1]|x-kubernetes-immutable|properties[spec].properties[list]|the order is fixed too: put the items back in the old order` + recreate,
-		`spec.shrink.a|added|<nil>|1|x-kubernetes-deletion-only|properties[spec].properties[shrink]|keys may be removed but not added: leave it out` + recreate,
-		`spec.size.a|changed|1|2|x-kubernetes-immutable|properties[spec].properties[size]|it is fixed since it was set: keep the old value` + recreate,
-		`spec.size.b|removed|2|<nil>|x-kubernetes-immutable|properties[spec].properties[size]|it is fixed since it was set: put the old value back` + recreate,
-		`spec.size.c|added|<nil>|3|x-kubernetes-immutable|properties[spec].properties[size]|it was not set when the object was created and cannot be set now: leave it out` + recreate,
+		`spec.grow.a|removed|1|<nil>|x-kubernetes-addition-only|properties[spec].properties[grow]|keys may be added but not ` +
+			`removed: put it back` + recreate,
+		`spec.labels.a|removed|1|<nil>|x-kubernetes-immutable-keys|properties[spec].properties[labels]|the keys are fixed, ` +
+			`their values may change: put the key back` + recreate,
+		`spec.labels.b|added|<nil>|1|x-kubernetes-immutable-keys|properties[spec].properties[labels]|the keys are fixed, ` +
+			`their values may change: leave the new key out` + recreate,
+		`spec.list|reordered|[1 2]|[2 1]|x-kubernetes-immutable|properties[spec].properties[list]|the order is fixed too: ` +
+			`put the items back in the old order` + recreate,
+		`spec.shrink.a|added|<nil>|1|x-kubernetes-deletion-only|properties[spec].properties[shrink]|keys may be removed but ` +
+			`not added: leave it out` + recreate,
+		`spec.size.a|changed|1|2|x-kubernetes-immutable|properties[spec].properties[size]|` +
+			`it is fixed since it was set: keep the old value` + recreate,
+		`spec.size.b|removed|2|<nil>|x-kubernetes-immutable|properties[spec].properties[size]|it is fixed since it was set: ` +
+			`put the old value back` + recreate,
+		`spec.size.c|added|<nil>|3|x-kubernetes-immutable|properties[spec].properties[size]|it was not set when the object ` +
+			`was created and cannot be set now: leave it out` + recreate,
 	}
 	var got []string
 	for _, v := range found {
-		got = append(got, fmt.Sprintf("%v|%v|%v|%v|%v|%v|%v", v.Path, v.Operation, v.Old, v.New, v.Marker.Keyword(), v.SchemaPath, v.Hint()))
+		got = append(got, fmt.Sprintf("%v|%v|%v|%v|%v|%v|%v",
+			v.Path, v.Operation, v.Old, v.New, v.Marker.Keyword(), v.SchemaPath, v.Hint()))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -54,13 +63,14 @@ func TestViolationOfDeclaration(t *testing.T) {
 	if got := found[0].SchemaPath.String(); got != "spec.resources.requests.storage" {
 		t.Errorf("declared by %s", got)
 	}
-	const want = "it is fixed since it was set: keep the old value, or create a new object; the exception (a storage request may grow) does not apply here"
+	const want = "it is fixed since it was set: keep the old value, or create a new object; the exception (a storage request " +
+		"may grow) does not apply here"
 	if got := found[0].Hint(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// Messages stay readable and paths bounded, whatever the objects hold.
+// Messages are short for objects with long keys, long values and deep paths.
 func TestViolationIsShort(t *testing.T) {
 	policy := compile(t, `{properties: {x: {x-kubernetes-immutable: true}}}`)
 	long := strings.Repeat("ä", 100_000)

@@ -6,8 +6,9 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// A function is equal to nothing, itself included, so comparing one is seen.
-func TestCheckDoesNotEnterWhatIsShared(t *testing.T) {
+// A function is equal to nothing, not even to itself, so a comparison that reads one
+// is noticed.
+func TestCheckDoesNotReadSharedValues(t *testing.T) {
 	policy := compile(t, `{properties: {
 		whole: {x-kubernetes-immutable: true}, list: {x-kubernetes-immutable: true},
 		part: {properties: {x: {x-kubernetes-immutable: true}}},

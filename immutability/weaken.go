@@ -7,15 +7,15 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Weakening is a marker that an update of a definition drops, or replaces by one
-// that promises less, on a node that stays. Typed clients that do not know the
-// markers do this without knowing.
+// Weakening is a marker that an update of a definition removes, or replaces by one
+// that forbids less, on a node that stays. Typed clients that do not know the
+// markers remove them by accident.
 type Weakening struct {
 	Path     *value.Path
-	Old, New Marker // New is Free when the marker is gone
+	Old, New Marker // New is Free if the marker was removed
 }
 
-// String is the warning for a person.
+// String returns the text of the warning.
 func (w Weakening) String() string {
 	if w.New == Free {
 		return fmt.Sprintf("%s: %s is gone, so it may change from now on", Field(w.Path), w.Old.Keyword())
@@ -23,8 +23,8 @@ func (w Weakening) String() string {
 	return fmt.Sprintf("%s: %s became %s, which promises less", Field(w.Path), w.Old.Keyword(), w.New.Keyword())
 }
 
-// Weakened finds every marker of oldSchema that newSchema weakens, in the order of
-// the schema. A node that an immutable one around it holds is not weakened.
+// Weakened returns every marker of oldSchema that newSchema weakens, in the order
+// of the schema. A node below an immutable node of newSchema is not weakened.
 func Weakened(oldSchema, newSchema *schema.Schema) []Weakening {
 	var found []Weakening
 	align([]*schema.Schema{oldSchema, newSchema}, func(at alignment) {

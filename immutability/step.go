@@ -2,9 +2,9 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// trail is one step of the way to where a check is. It becomes a step of a path
-// when a violation is found below it, once.
-type trail struct {
+// pendingStep is one step from the object to the current value. It becomes a step
+// of a path when the first violation below it is found.
+type pendingStep struct {
 	kind  value.StepKind
 	name  string
 	index int
@@ -13,15 +13,15 @@ type trail struct {
 	path  *value.Path
 }
 
-func (w *walker) push(name string) { w.steps = append(w.steps, trail{name: name}) }
+func (w *walker) push(name string) { w.steps = append(w.steps, pendingStep{name: name}) }
 
 func (w *walker) pushIndex(index int) {
-	w.steps = append(w.steps, trail{kind: value.Index, index: index})
+	w.steps = append(w.steps, pendingStep{kind: value.Index, index: index})
 }
 
 // pushItem is push for an item of a list of type map.
 func (w *walker) pushItem(keys []string, list []any, index int) {
-	w.steps = append(w.steps, trail{kind: value.Item, keys: keys, list: list, index: index})
+	w.steps = append(w.steps, pendingStep{kind: value.Item, keys: keys, list: list, index: index})
 }
 
 // pushMember is push for an item of a set. A scalar is named by its value, an
@@ -31,13 +31,13 @@ func (w *walker) pushMember(list []any, index int) {
 	case map[string]any, []any:
 		w.pushIndex(index)
 	default:
-		w.steps = append(w.steps, trail{kind: value.Member, list: list, index: index})
+		w.steps = append(w.steps, pendingStep{kind: value.Member, list: list, index: index})
 	}
 }
 
 func (w *walker) pop() { w.steps = w.steps[:len(w.steps)-1] }
 
-// path is where the walk is.
+// path returns the path of the current value.
 func (w *walker) path() *value.Path {
 	var parent *value.Path
 	for i := range w.steps {
@@ -50,7 +50,7 @@ func (w *walker) path() *value.Path {
 	return parent
 }
 
-func (w *walker) step(t *trail) value.Step {
+func (w *walker) step(t *pendingStep) value.Step {
 	s := value.Step{Kind: t.kind, Name: t.name, Index: t.index, Keys: t.keys}
 	switch t.kind {
 	case value.Item:
@@ -62,7 +62,7 @@ func (w *walker) step(t *trail) value.Step {
 	return s
 }
 
-// occurrence is how many items before the one at index have the same keys.
+// occurrence returns how many items before the one at index have the same keys.
 func (w *walker) occurrence(keys []string, list []any, index int) int {
 	counts, known := w.counts[&list[0]]
 	if !known {
