@@ -13,8 +13,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// benchmarkFile is a Deployment of three containers with about ninety fields;
-// n goes into fourteen of them.
+// benchmarkFile returns a Deployment with three containers and about 90 fields. 14 of them
+// depend on n.
 func benchmarkFile(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -49,13 +49,14 @@ spec:
 	return b.String()
 }
 
-func benchmarkWrite(b *testing.B, lab *laboratory) ownership.Write {
+// benchmarkWrite returns a write that changes 14 fields which kubectl apply manages.
+func benchmarkWrite(b *testing.B, fixtures *fixtures) ownership.Write {
 	b.Helper()
 	t := &testing.T{}
-	w := lab.world(t, deployment)
+	w := fixtures.newSimulation(t, deployment)
 	apply(benchmarkFile(1))(w)
 	live := w.live()
-	// What a patch of fourteen fields leaves behind.
+	// The object after a patch of 14 fields.
 	updated := w.normalize(w.annotate(parse(t, benchmarkFile(2)), live.GetAnnotations()[ownership.LastApplied]))
 	return ownership.Write{
 		Type: w.typ, Live: live.Object, New: updated, LiveManagers: live.GetManagedFields(),
@@ -63,16 +64,17 @@ func benchmarkWrite(b *testing.B, lab *laboratory) ownership.Write {
 	}
 }
 
-func leaves(v any) int {
+// countLeaves returns the number of values that are neither maps nor lists.
+func countLeaves(v any) int {
 	n := 0
 	switch v := v.(type) {
 	case map[string]any:
 		for _, item := range v {
-			n += leaves(item)
+			n += countLeaves(item)
 		}
 	case []any:
 		for _, item := range v {
-			n += leaves(item)
+			n += countLeaves(item)
 		}
 	default:
 		return 1
@@ -81,9 +83,9 @@ func leaves(v any) int {
 }
 
 func BenchmarkJudge(b *testing.B) {
-	lab := newLaboratory(b)
-	write := benchmarkWrite(b, lab)
-	b.Logf("%d fields", leaves(write.New["spec"]))
+	fixtures := newFixtures(b)
+	write := benchmarkWrite(b, fixtures)
+	b.Logf("%d fields", countLeaves(write.New["spec"]))
 	cache := ownership.NewCache(1 << 20)
 	if verdict := ownership.Judge(write, cache); len(verdict.Findings) != 14 {
 		b.Fatalf("%d findings: %s", len(verdict.Findings), strings.Join(verdict.Warnings(), "\n"))
@@ -102,19 +104,21 @@ func BenchmarkJudge(b *testing.B) {
 			verdict.Warnings()
 		}
 	})
-	free := write
-	free.New = runtime.DeepCopyJSON(write.Live)
-	if err := unstructured.SetNestedField(free.New, true, "spec", "paused"); err != nil {
+	unmanaged := write
+	unmanaged.New = runtime.DeepCopyJSON(write.Live)
+	if err := unstructured.SetNestedField(unmanaged.New, true, "spec", "paused"); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("nothing owned", func(b *testing.B) {
+	b.Run("change of an unmanaged field", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			ownership.Judge(free, cache)
+			ownership.Judge(unmanaged, cache)
 		}
 	})
 	applied := write
-	applied.Writer = ownership.ParseWriter(ownership.Request{Command: "kubectl apply", FieldManager: "kubectl-client-side-apply", User: "jane"})
+	applied.Writer = ownership.ParseWriter(ownership.Request{
+		Command: "kubectl apply", FieldManager: "kubectl-client-side-apply", User: "jane",
+	})
 	applied.New = runtime.DeepCopyJSON(write.New)
 	u := unstructured.Unstructured{Object: applied.New}
 	u.SetAnnotations(map[string]string{ownership.LastApplied: encodeBench(b, parse(&testing.T{}, benchmarkFile(2)))})
@@ -128,7 +132,7 @@ func BenchmarkJudge(b *testing.B) {
 	unowned.Live = runtime.DeepCopyJSON(write.Live)
 	unstructured.RemoveNestedField(unowned.Live, "metadata", "annotations")
 	unowned.New = unowned.Live
-	b.Run("not applied at all", func(b *testing.B) {
+	b.Run("object without managed fields", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			ownership.Judge(unowned, cache)
@@ -146,9 +150,9 @@ func encodeBench(b *testing.B, config map[string]any) string {
 }
 
 func BenchmarkContent(b *testing.B) {
-	lab := newLaboratory(b)
-	write := benchmarkWrite(b, lab)
-	typed, err := lab.scheme.New(deployment)
+	fixtures := newFixtures(b)
+	write := benchmarkWrite(b, fixtures)
+	typed, err := fixtures.scheme.New(deployment)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,14 +11,16 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// canonical decodes configurations of one kind.
+// canonical converts last-applied configurations of one kind to their canonical form.
 type canonical struct {
 	scheme *runtime.Scheme
-	hub    schema.GroupVersionKind
+	// hub is the stored version of the kind.
+	hub schema.GroupVersionKind
 }
 
-// decode reads a configuration into the Go type of its kind and back, so that
-// quantities, times and the like are written as they are stored.
+// decode decodes a configuration in any version into the Go type of the stored version and
+// encodes it again. Values such as quantities and times then have the same form as in the
+// stored object. It also returns the unknown fields of the configuration.
 func (c canonical) decode(config []byte) (map[string]any, []string, error) {
 	var kind metav1.TypeMeta
 	if err := json.UnmarshalCaseSensitivePreserveInts(config, &kind); err != nil {
@@ -54,14 +56,14 @@ func (c canonical) decode(config []byte) (map[string]any, []string, error) {
 		obj = hub
 	}
 	if secret, ok := obj.(*corev1.Secret); ok {
-		fold(secret)
+		mergeStringData(secret)
 	}
 	content, err := Content(obj)
 	return content, unknown, err
 }
 
-// fold does what the server does on a write: what stringData says, data says.
-func fold(secret *corev1.Secret) {
+// mergeStringData moves stringData into data, as the server does on a write.
+func mergeStringData(secret *corev1.Secret) {
 	for key, value := range secret.StringData {
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}

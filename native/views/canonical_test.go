@@ -23,9 +23,13 @@ func TestCanonical(t *testing.T) {
 		err     string
 	}{
 		"quantities and int-or-string": {
-			kind:   deployment,
-			config: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":1}},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}}}}`,
-			want:   `{"metadata":{},"spec":{"selector":null,"strategy":{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":1}},"template":{"metadata":{},"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}}},"status":{}}`,
+			kind: deployment,
+			config: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%",` +
+				`"maxUnavailable":1}},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1000m",` +
+				`"memory":"1024Mi"}}}]}}}}`,
+			want: `{"metadata":{},"spec":{"selector":null,"strategy":{"rollingUpdate":{"maxSurge":"25%",` +
+				`"maxUnavailable":1}},"template":{"metadata":{},"spec":{"containers":[{"name":"a",` +
+				`"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}}},"status":{}}`,
 		},
 		"stringData": {
 			kind:   corev1.SchemeGroupVersion.WithKind("Secret"),
@@ -33,9 +37,12 @@ func TestCanonical(t *testing.T) {
 			want:   `{"data":{"a":"eA==","b":"eQ=="},"metadata":{}}`,
 		},
 		"another version": {
-			kind:   autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-			config: `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"web"},"targetCPUUtilizationPercentage":50}}`,
-			want:   `{"metadata":{},"spec":{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"Resource"}],"scaleTargetRef":{"kind":"Deployment","name":"web"}},"status":{"currentMetrics":null,"desiredReplicas":0}}`,
+			kind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+			config: `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","spec":{"maxReplicas":3,` +
+				`"scaleTargetRef":{"kind":"Deployment","name":"web"},"targetCPUUtilizationPercentage":50}}`,
+			want: `{"metadata":{},"spec":{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu",` +
+				`"target":{"averageUtilization":50,"type":"Utilization"}},"type":"Resource"}],` +
+				`"scaleTargetRef":{"kind":"Deployment","name":"web"}},"status":{"currentMetrics":null,"desiredReplicas":0}}`,
 		},
 		"unknown fields": {
 			kind:   corev1.SchemeGroupVersion.WithKind("ConfigMap"),
@@ -76,7 +83,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// Every built-in kind has its views.
+// TestKinds checks that all built-in kinds have a type, and other kinds have none.
 func TestKinds(t *testing.T) {
 	types := views.New()
 	for _, kind := range native.Kinds() {

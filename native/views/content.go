@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Content is an object as package ownership takes it: without status and managed
-// fields, which are not judged and cost more than all the rest.
+// Content converts an object for package ownership. It leaves out status and managed
+// fields, which are not checked and would cost more than everything else.
 func Content(obj runtime.Object) (map[string]any, error) {
-	bare := shallow(obj)
+	bare := shallowCopy(obj)
 	if status := bare.Elem().FieldByName("Status"); status.IsValid() {
 		status.SetZero()
 	}
@@ -22,8 +22,9 @@ func Content(obj runtime.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface())
 }
 
-// shallow is a pointer to a copy that shares what the object points to.
-func shallow(obj any) reflect.Value {
+// shallowCopy returns a pointer to a copy of the object. The copy shares everything that the
+// object points to.
+func shallowCopy(obj any) reflect.Value {
 	bare := reflect.New(reflect.TypeOf(obj).Elem())
 	bare.Elem().Set(reflect.ValueOf(obj).Elem())
 	return bare

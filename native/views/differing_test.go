@@ -17,13 +17,13 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// TestDifferingKinds holds, for objects of every built-in kind and changes
-// anywhere in them, that a judgement is the same with and without what is equal.
+// TestDifferingKinds checks, for objects of all built-in kinds with random changes, that the
+// check of ownership has the same result with Differing and with Content.
 func TestDifferingKinds(t *testing.T) {
 	types, scheme := views.New(), native.NewScheme()
 	source := rand.NewSource(1)
 	filler := fuzzer.FuzzerFor(metafuzzer.Funcs, source, serializer.NewCodecFactory(scheme))
-	chance := rand.New(source)
+	random := rand.New(source)
 	for _, kind := range native.Kinds() {
 		gvk := kind.GroupVersionKind()
 		t.Run(gvk.Kind, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestDifferingKinds(t *testing.T) {
 				filler.Fill(live)
 				filler.Fill(other)
 				updated := live.DeepCopyObject()
-				mix(chance, reflect.ValueOf(updated).Elem(), reflect.ValueOf(other).Elem())
+				mix(random, reflect.ValueOf(updated).Elem(), reflect.ValueOf(other).Elem())
 				annotateTyped(t, live, updated)
 				if compareJudgements(t, typ, live, updated) > 0 {
 					changed++
@@ -46,23 +46,24 @@ func TestDifferingKinds(t *testing.T) {
 	}
 }
 
-// mix takes some of another value, at any depth.
-func mix(chance *rand.Rand, v, other reflect.Value) {
+// mix copies random parts of other to v, at any depth.
+func mix(random *rand.Rand, v, other reflect.Value) {
 	switch {
-	case v.Kind() == reflect.Struct && chance.Intn(4) > 0:
+	case v.Kind() == reflect.Struct && random.Intn(4) > 0:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() && v.Type().Field(i).Name != "Status" {
-				mix(chance, v.Field(i), other.Field(i))
+				mix(random, v.Field(i), other.Field(i))
 			}
 		}
-	case v.Kind() == reflect.Pointer && !v.IsNil() && !other.IsNil() && chance.Intn(4) > 0:
-		mix(chance, v.Elem(), other.Elem())
-	case chance.Intn(3) == 0:
+	case v.Kind() == reflect.Pointer && !v.IsNil() && !other.IsNil() && random.Intn(4) > 0:
+		mix(random, v.Elem(), other.Elem())
+	case random.Intn(3) == 0:
 		v.Set(other)
 	}
 }
 
-// annotateTyped lets apply own all of an object, and gives both one name.
+// annotateTyped gives both objects the same name and a last-applied annotation with all fields
+// of live.
 func annotateTyped(t *testing.T, live, updated runtime.Object) {
 	t.Helper()
 	content, err := views.Content(live)
@@ -87,7 +88,32 @@ func annotateTyped(t *testing.T, live, updated runtime.Object) {
 	}
 }
 
+// compareJudgements compares the check of an update with Differing and with Content, and
+// returns the number of changed fields and findings.
 func compareJudgements(t *testing.T, typ *ownership.Type, live, updated runtime.Object) int {
+	t.Helper()
+	lines := compareContents(t, live, updated, func(live, updated map[string]any) []string {
+		for _, content := range []map[string]any{live, updated} {
+			delete(content, "apiVersion")
+			delete(content, "kind")
+		}
+		verdict := ownership.Judge(ownership.Write{
+			Type: typ, Live: live, New: updated, Writer: ownership.ParseWriter(ownership.Request{Command: "kubectl patch"}),
+		}, nil)
+		lines := show(typ.Changed(live, updated, 1000))
+		for _, f := range verdict.Findings {
+			lines = append(lines, f.Path.String()+": "+verdict.Show(f.Live)+" to "+verdict.Show(f.New))
+		}
+		return append(lines, verdict.Note)
+	})
+	return len(lines) - 1
+}
+
+// compareContents calls check with the results of Content and with those of Differing. Both
+// must have the same result, which it returns, and neither may change the objects.
+func compareContents(
+	t *testing.T, live, updated runtime.Object, check func(live, updated map[string]any) []string,
+) []string {
 	t.Helper()
 	liveBefore, updatedBefore := live.DeepCopyObject(), updated.DeepCopyObject()
 	wholeLive, err := views.Content(live)
@@ -98,30 +124,16 @@ func compareJudgements(t *testing.T, typ *ownership.Type, live, updated runtime.
 	if err != nil {
 		t.Fatal(err)
 	}
-	thinLive, thinUpdated, err := views.Differing(live, updated)
+	differingLive, differingUpdated, err := views.Differing(live, updated)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, content := range []map[string]any{wholeLive, wholeUpdated, thinLive, thinUpdated} {
-		delete(content, "apiVersion")
-		delete(content, "kind")
-	}
-	judge := func(live, updated map[string]any) []string {
-		verdict := ownership.Judge(ownership.Write{
-			Type: typ, Live: live, New: updated, Writer: ownership.ParseWriter(ownership.Request{Command: "kubectl patch"}),
-		}, nil)
-		lines := show(typ.Changed(live, updated, 1000))
-		for _, f := range verdict.Findings {
-			lines = append(lines, f.Path.String()+": "+verdict.Show(f.Live)+" to "+verdict.Show(f.New))
-		}
-		return append(lines, verdict.Note)
-	}
-	want := judge(wholeLive, wholeUpdated)
-	if diff := cmp.Diff(want, judge(thinLive, thinUpdated)); diff != "" {
-		t.Errorf("judged (-whole +differing):\n%s", diff)
+	want := check(wholeLive, wholeUpdated)
+	if diff := cmp.Diff(want, check(differingLive, differingUpdated)); diff != "" {
+		t.Errorf("(-whole +differing):\n%s", diff)
 	}
 	if !reflect.DeepEqual(liveBefore, live) || !reflect.DeepEqual(updatedBefore, updated) {
 		t.Error("an object was changed")
 	}
-	return len(want) - 1
+	return want
 }

@@ -10,11 +10,12 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// differingMetadata is the metadata of two objects without what is equal in both,
-// but for their names and what the annotations say about ownership.
+// differingMetadata returns the metadata of two objects without the fields that are equal in
+// both. It always includes name, UID and the annotations about ownership.
 func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[string]any, err error) {
 	liveMeta, updatedMeta = identity(live), identity(updated)
-	if !reflect.DeepEqual(live.GetFinalizers(), updated.GetFinalizers()) || !reflect.DeepEqual(live.GetOwnerReferences(), updated.GetOwnerReferences()) {
+	if !reflect.DeepEqual(live.GetFinalizers(), updated.GetFinalizers()) ||
+		!reflect.DeepEqual(live.GetOwnerReferences(), updated.GetOwnerReferences()) {
 		if liveMeta, err = wholeMetadata(live); err != nil {
 			return nil, nil, err
 		}
@@ -40,6 +41,7 @@ func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[s
 	return liveMeta, updatedMeta, nil
 }
 
+// identity returns name and UID.
 func identity(obj metav1.Object) map[string]any {
 	return map[string]any{"name": obj.GetName(), "uid": string(obj.GetUID())}
 }
@@ -55,7 +57,7 @@ func setAll(metadata map[string]any, name string, values map[string]string) {
 	metadata[name] = out
 }
 
-// wholeMetadata is all of it but managed fields.
+// wholeMetadata returns the metadata that clients set, without managed fields.
 func wholeMetadata(obj metav1.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.ObjectMeta{
 		Name: obj.GetName(), UID: obj.GetUID(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),

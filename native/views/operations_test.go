@@ -12,17 +12,17 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// operation is a write; it returns the lines its writer reads.
-type operation func(w *world) []string
+// operation is a write by a client. It returns the warnings for the client.
+type operation func(w *simulation) []string
 
-// apply is kubectl apply of a file.
+// apply simulates kubectl apply of a file.
 func apply(file string) operation {
-	return func(w *world) []string {
+	return func(w *simulation) []string {
 		return w.apply(ownership.Request{Command: "kubectl apply", FieldManager: "kubectl-client-side-apply", User: "jane"}, file)
 	}
 }
 
-func (w *world) apply(request ownership.Request, file string) []string {
+func (w *simulation) apply(request ownership.Request, file string) []string {
 	config := parse(w.t, file)
 	text, err := ownership.Replacement(config)
 	w.check(err)
@@ -47,7 +47,7 @@ func (w *world) apply(request ownership.Request, file string) []string {
 	return w.write(request, mergePatch(parse(w.t, string(current)), parse(w.t, string(patch))), false)
 }
 
-// mergePatch is a JSON merge patch.
+// mergePatch applies a JSON merge patch to obj.
 func mergePatch(obj, patch map[string]any) map[string]any {
 	for name, value := range patch {
 		below, isMap := value.(map[string]any)
@@ -64,7 +64,8 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 	return obj
 }
 
-func (w *world) annotate(config map[string]any, text string) map[string]any {
+// annotate returns a copy of config with the last-applied annotation.
+func (w *simulation) annotate(config map[string]any, text string) map[string]any {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}
 	annotations := maps.Clone(u.GetAnnotations())
 	if annotations == nil {
@@ -75,17 +76,18 @@ func (w *world) annotate(config map[string]any, text string) map[string]any {
 	return u.Object
 }
 
-// run is a patch by any command: run("kubectl set image", "kubectl-set", ...).
-func run(command, manager, patch string) operation {
-	return as(ownership.Request{Command: command, FieldManager: manager, UserAgent: "kubectl/v1", User: "jane"}, patch)
+// patchWith simulates a command that sends a patch, such as "kubectl set image" with the field
+// manager "kubectl-set".
+func patchWith(command, manager, patch string) operation {
+	return patchAs(ownership.Request{Command: command, FieldManager: manager, UserAgent: "kubectl/v1", User: "jane"}, patch)
 }
 
-// edit is kubectl edit.
-func edit(patch string) operation { return run("kubectl edit", "kubectl-edit", patch) }
+// edit simulates kubectl edit.
+func edit(patch string) operation { return patchWith("kubectl edit", "kubectl-edit", patch) }
 
-// as is a patch by anybody.
-func as(request ownership.Request, patch string) operation {
-	return func(w *world) []string {
+// patchAs simulates a patch by any client.
+func patchAs(request ownership.Request, patch string) operation {
+	return func(w *simulation) []string {
 		current, data := encode(w.t, w.live().Object), encode(w.t, parse(w.t, patch))
 		typed, err := w.scheme.New(w.kind)
 		if err != nil {
@@ -97,21 +99,21 @@ func as(request ownership.Request, patch string) operation {
 	}
 }
 
-// scale is kubectl scale.
+// scale simulates kubectl scale.
 func scale(n int) operation {
-	return run("kubectl scale", "", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+	return patchWith("kubectl scale", "", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
 }
 
-// create is kubectl create of a file.
+// create simulates kubectl create of a file.
 func create(file string) operation {
-	return func(w *world) []string {
+	return func(w *simulation) []string {
 		return w.write(ownership.Request{Command: "kubectl create", FieldManager: "kubectl-create", User: "jane"}, parse(w.t, file), false)
 	}
 }
 
-// replace is kubectl replace of a file.
+// replace simulates kubectl replace of a file.
 func replace(file string) operation {
-	return func(w *world) []string {
+	return func(w *simulation) []string {
 		config := parse(w.t, file)
 		updated, live := config, w.live()
 		text, replaced := live.GetAnnotations()[ownership.LastApplied], false
@@ -128,14 +130,14 @@ func replace(file string) operation {
 	}
 }
 
-// applyServerSide is a server-side apply of a person.
+// applyServerSide simulates a server-side apply by a user.
 func applyServerSide(manager string, force bool, file string) operation {
-	return func(w *world) []string {
+	return func(w *simulation) []string {
 		live := w.live()
 		existed := w.exists()
 		err := w.fields.Apply(&unstructured.Unstructured{Object: parse(w.t, file)}, manager, force)
 		if err != nil {
-			w.refused = []string{"conflict"}
+			w.rejected = []string{"conflict"} // the exact message is not of interest here
 			return nil
 		}
 		if !existed {
@@ -146,6 +148,6 @@ func applyServerSide(manager string, force bool, file string) operation {
 		})
 		verdict := w.judge(writer, live, w.live())
 		verdict.Explain(w.commands)
-		return lines(verdict)
+		return warningsOf(verdict)
 	}
 }

@@ -2,8 +2,8 @@ package views
 
 import "reflect"
 
-// same says whether two values of one type are equal, as reflect.DeepEqual does, in
-// half the time: API objects are trees, so nothing has to be kept of what was seen.
+// same reports whether two values of one type are equal, like reflect.DeepEqual. It takes
+// half the time: API objects are trees, so it does not have to track visited pointers.
 func same(x, y reflect.Value) bool {
 	switch x.Kind() {
 	case reflect.Struct:
@@ -38,7 +38,7 @@ func same(x, y reflect.Value) bool {
 	case reflect.Float32, reflect.Float64:
 		return x.Float() == y.Float()
 	}
-	// What is not compared counts as changed, and is then looked at.
+	// Other kinds count as different; package ownership then compares their content.
 	return false
 }
 

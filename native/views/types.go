@@ -14,15 +14,15 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Types are the types of all built-in kinds.
+// Types holds the ownership types of all built-in kinds.
 type Types struct {
 	load func() map[schema.GroupKind]*ownership.Type
 }
 
-// New prepares the types.
+// New returns the types. They are loaded by the first call of Of.
 func New() *Types { return &Types{load: sync.OnceValue(load)} }
 
-// Of is the type of a kind, nil if the kind is not built in.
+// Of returns the type of a kind, or nil if the kind is not built in.
 func (t *Types) Of(kind schema.GroupKind) *ownership.Type { return t.load()[kind] }
 
 func load() map[schema.GroupKind]*ownership.Type {
@@ -45,7 +45,7 @@ func load() map[schema.GroupKind]*ownership.Type {
 		appliedView, err := applied.View(model.OpenAPIModelName())
 		managedView, errManaged := managed.View(model.OpenAPIModelName())
 		if errors.Join(err, errManaged) != nil {
-			// Not in the published schema: its writes get a note.
+			// Package ownership reports that it does not check kinds without a schema.
 			continue
 		}
 		t := &ownership.Type{

@@ -23,10 +23,10 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// world is one object and those who write to it. Patches are made and applied by
-// the libraries of kubectl and the server, and managed fields are kept by those
-// of the server; only the network and the storage are missing.
-type world struct {
+// simulation simulates a server with one object, for writes by several clients. It uses the
+// code of kubectl to create patches, and that of the server to apply them and to maintain
+// managed fields. Only the network and the storage are missing.
+type simulation struct {
 	t        *testing.T
 	kind     schema.GroupVersionKind
 	scheme   *runtime.Scheme
@@ -34,11 +34,11 @@ type world struct {
 	fields   managedfieldstest.TestFieldManager
 	cache    *ownership.Cache
 	commands ownership.Commands
-	// refused says why the last write was refused.
-	refused []string
+	// rejected has the reasons why the last write was rejected.
+	rejected []string
 }
 
-// models are the published models, and that of a custom resource.
+// models returns the published models, and that of a custom resource.
 func models() map[string]*spec.Schema {
 	out := map[string]*spec.Schema{}
 	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
@@ -74,23 +74,26 @@ properties:
           properties: {name: {type: string}, color: {type: string}}
 `
 
-// laboratory makes worlds; what is expensive is made once.
-type laboratory struct {
+// fixtures creates simulations. It holds what is expensive to create, so that it is created
+// once.
+type fixtures struct {
 	types     *views.Types
 	converter managedfields.TypeConverter
 	scheme    *runtime.Scheme
 	widget    *ownership.Type
 }
 
-func newLaboratory(t testing.TB) *laboratory {
+func newFixtures(t testing.TB) *fixtures {
 	t.Helper()
 	all := models()
-	// The converter finds kinds by this extension, which the server adds.
+	// The converter looks kinds up by this extension. In the server it is added to the schema.
 	for _, kind := range native.Kinds() {
 		gvk := kind.GroupVersionKind()
 		for name, model := range all {
 			if strings.HasSuffix(name, "."+gvk.Version+"."+gvk.Kind) && strings.Contains(name, groupPart(gvk.Group)) {
-				model.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
+				model.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{
+					"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind,
+				}})
 			}
 		}
 	}
@@ -102,12 +105,13 @@ func newLaboratory(t testing.TB) *laboratory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &laboratory{
+	return &fixtures{
 		types: views.New(), converter: converter, scheme: native.NewScheme(),
 		widget: &ownership.Type{Applied: ownership.Loose(), Managed: managed},
 	}
 }
 
+// groupPart returns the part of a model name that names the API group.
 func groupPart(group string) string {
 	if group == "" {
 		return "api.core."
@@ -116,27 +120,32 @@ func groupPart(group string) string {
 	return "api." + first + "."
 }
 
-func (l *laboratory) world(t *testing.T, kind schema.GroupVersionKind) *world {
-	w := &world{t: t, kind: kind, scheme: l.scheme, fields: managedfieldstest.NewTestFieldManager(l.converter, kind), cache: ownership.NewCache(1 << 20)}
+func (l *fixtures) newSimulation(t *testing.T, kind schema.GroupVersionKind) *simulation {
+	w := &simulation{
+		t: t, kind: kind, scheme: l.scheme, cache: ownership.NewCache(1 << 20),
+		fields: managedfieldstest.NewTestFieldManager(l.converter, kind),
+	}
 	if w.typ = l.types.Of(kind.GroupKind()); kind.Kind == "Widget" {
 		w.typ = l.widget
 	}
 	return w
 }
 
-func (w *world) live() *unstructured.Unstructured {
+// live returns the stored object.
+func (w *simulation) live() *unstructured.Unstructured {
 	return w.fields.Live().(*unstructured.Unstructured)
 }
 
-func (w *world) exists() bool { return w.live().GetName() != "" }
+func (w *simulation) exists() bool { return w.live().GetName() != "" }
 
-func (w *world) check(err error) {
+func (w *simulation) check(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
+// parse decodes YAML.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -159,8 +168,9 @@ func encode(t *testing.T, obj any) []byte {
 	return data
 }
 
-// normalize makes what a server would store of an object.
-func (w *world) normalize(obj map[string]any) map[string]any {
+// normalize returns an object as the server would store it: with its defaults and without
+// unknown fields.
+func (w *simulation) normalize(obj map[string]any) map[string]any {
 	u := &unstructured.Unstructured{Object: obj}
 	u.SetGroupVersionKind(w.kind)
 	u.SetUID("uid-1")
@@ -177,9 +187,10 @@ func (w *world) normalize(obj map[string]any) map[string]any {
 	return content
 }
 
-// write stores an object and gives what the writer reads.
-func (w *world) write(request ownership.Request, obj map[string]any, replaced bool) []string {
-	w.refused = nil
+// write checks and stores an object, and returns the warnings for the client. It stores
+// nothing if the write is rejected.
+func (w *simulation) write(request ownership.Request, obj map[string]any, replaced bool) []string {
+	w.rejected = nil
 	live, created := w.live(), !w.exists()
 	writer := ownership.ParseWriter(request)
 	obj = w.normalize(obj)
@@ -187,7 +198,7 @@ func (w *world) write(request ownership.Request, obj map[string]any, replaced bo
 		verdict := w.judge(writer, live, &unstructured.Unstructured{Object: obj})
 		if refusals := verdict.Refusals(); len(refusals) > 0 {
 			for _, r := range refusals {
-				w.refused = append(w.refused, r.Field+": "+r.Message)
+				w.rejected = append(w.rejected, r.Field+": "+r.Message)
 			}
 			return nil
 		}
@@ -195,20 +206,21 @@ func (w *world) write(request ownership.Request, obj map[string]any, replaced bo
 		verdict.Explain(w.commands)
 		w.remember(writer, live.Object, obj)
 		w.check(w.fields.Update(&unstructured.Unstructured{Object: obj}, writer.Manager))
-		return lines(verdict)
+		return warningsOf(verdict)
 	}
 	w.check(w.fields.Update(&unstructured.Unstructured{Object: obj}, writer.Manager))
 	return nil
 }
 
-func (w *world) judge(writer ownership.Writer, live, updated *unstructured.Unstructured) ownership.Verdict {
+func (w *simulation) judge(writer ownership.Writer, live, updated *unstructured.Unstructured) ownership.Verdict {
 	return ownership.Judge(ownership.Write{
 		Type: w.typ, Live: live.Object, New: updated.Object, Writer: writer,
 		LiveManagers: live.GetManagedFields(), NewManagers: updated.GetManagedFields(),
 	}, w.cache)
 }
 
-func (w *world) remember(writer ownership.Writer, live, updated map[string]any) {
+// remember records the command that changed the fields, as the server does.
+func (w *simulation) remember(writer ownership.Writer, live, updated map[string]any) {
 	if !writer.Exact || writer.Act == ownership.Apply {
 		return
 	}
@@ -221,7 +233,8 @@ func (w *world) remember(writer ownership.Writer, live, updated map[string]any) 
 
 var instant = regexp.MustCompile(`at \d{4}-[0-9T:-]+Z`)
 
-func lines(v ownership.Verdict) []string {
+// warningsOf returns the warnings of a verdict, without times.
+func warningsOf(v ownership.Verdict) []string {
 	var out []string
 	for _, line := range v.Warnings() {
 		out = append(out, instant.ReplaceAllString(line, "at TIME"))
@@ -229,6 +242,8 @@ func lines(v ownership.Verdict) []string {
 	return out
 }
 
+// containsAll reports whether got has everything in want. In a map of want, null means that
+// got must not have the key.
 func containsAll(got, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
