@@ -13,16 +13,17 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// message is what Kubernetes says of every frozen field.
+// message is the message of Kubernetes for all frozen fields.
 const message = "field is immutable"
 
-// policies are compiled when the first update asks for them.
+// policies compiles the table once, on first use.
 var policies = sync.OnceValue(func() map[reflect.Type]*immutability.Policy {
 	compiled := map[reflect.Type]*immutability.Policy{}
 	for kind, rules := range table() {
 		policy, err := immutability.Declare(rules)
 		if err != nil {
-			// The table is code; a test declares all of it.
+			// An error in the table is a programming error. The tests of this package would
+			// panic, too.
 			panic(fmt.Sprintf("frozen fields of %s: %v", kind, err))
 		}
 		compiled[kind] = policy
@@ -30,8 +31,8 @@ var policies = sync.OnceValue(func() map[reflect.Type]*immutability.Policy {
 	return compiled
 })
 
-// Check returns an error for every frozen field that newObj changes. Both
-// objects are of one Go type.
+// Check returns an error for each frozen field that differs in newObj. Both objects have the
+// same Go type.
 func Check(newObj, oldObj runtime.Object) field.ErrorList {
 	switch oldObj := oldObj.(type) {
 	case *corev1.ConfigMap:
@@ -42,9 +43,9 @@ func Check(newObj, oldObj runtime.Object) field.ErrorList {
 	return check(newObj, oldObj)
 }
 
-// Holds says whether some update of an object would be refused: its kind has
-// frozen fields, or it is a ConfigMap that is sealed.
-func Holds(obj runtime.Object) bool {
+// CanReject reports whether Check could reject an update of this object: its kind has frozen
+// fields, or it is an immutable ConfigMap.
+func CanReject(obj runtime.Object) bool {
 	if configMap, ok := obj.(*corev1.ConfigMap); ok {
 		return isTrue(configMap.Immutable)
 	}
@@ -67,7 +68,8 @@ func check(newObj, oldObj runtime.Object) field.ErrorList {
 	return errorsOf(policy.Check(oldContent, newContent), newContent)
 }
 
-// content is an object without its metadata and status, which no rule names.
+// content converts an object to maps. It leaves out metadata and status, for which there are
+// no rules.
 func content(obj runtime.Object) (map[string]any, error) {
 	bare := reflect.New(reflect.TypeOf(obj).Elem())
 	bare.Elem().Set(reflect.ValueOf(obj).Elem())
@@ -79,8 +81,9 @@ func content(obj runtime.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface())
 }
 
-// errorsOf reports each field of the table once, as a whole, the way Kubernetes
-// does. Where the table holds a whole spec, the field in it is named instead.
+// errorsOf returns one error for each field of the table, with the whole value of the field,
+// as Kubernetes does. If the table freezes a whole spec, the error has the path of the field
+// within it.
 func errorsOf(violations []immutability.Violation, newContent map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	reported := map[string]bool{}

@@ -7,10 +7,10 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// The exceptions of the table, each named for the person who meets it.
+// The exceptions of the table.
 var (
-	// A Service of type ExternalName has no address; coming from it or going to
-	// it, an address is given or taken.
+	// A Service of type ExternalName has no cluster IP. A change to or from this type releases
+	// or allocates one.
 	serviceWithoutAddress = &immutability.Exception{
 		Name: "the Service has no address, or is or was of type ExternalName",
 		Allows: func(c immutability.Change) bool {
@@ -29,7 +29,7 @@ var (
 		Name:   "the Job is suspended",
 		Allows: func(c immutability.Change) bool { return at(c.OldObject, "spec", "suspend") == true },
 	}
-	// An indexed Job grows and shrinks by changing both counts to one number.
+	// An indexed Job is scaled by setting completions and parallelism to the same number.
 	elasticJob = &immutability.Exception{
 		Name: "the Job is Indexed and parallelism changes to the same number",
 		Allows: func(c immutability.Change) bool {
@@ -49,7 +49,7 @@ var (
 		Name:   "the deadline is set, or comes sooner",
 		Allows: func(c immutability.Change) bool { return isEmpty(c.Old) || atMost(c.New, c.Old) },
 	}
-	// Kubernetes took negative periods once and means one second by them.
+	// Old versions of Kubernetes accepted negative grace periods and treated them as 1 second.
 	graceRepaired = &immutability.Exception{
 		Name: "a negative period becomes 1",
 		Allows: func(c immutability.Change) bool {
@@ -61,7 +61,7 @@ var (
 
 func isEmpty(v any) bool { return v == nil || v == "" }
 
-// at is the value below obj at the names, nil if there is none.
+// at returns the value at a path below obj, or nil if there is none.
 func at(obj map[string]any, names ...string) any {
 	var found any = obj
 	for _, name := range names {

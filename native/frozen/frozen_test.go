@@ -18,6 +18,8 @@ import (
 	"holdfast.dev/holdfast/native/frozen"
 )
 
+// TestCheck checks updates that change frozen fields, and updates that exceptions allow. Each
+// object must also accept an update without changes.
 func TestCheck(t *testing.T) {
 	cases := map[string]struct {
 		kind     runtime.Object
@@ -60,8 +62,10 @@ func TestCheck(t *testing.T) {
 		},
 		"stateful set": {
 			kind: &appsv1.StatefulSet{},
-			old:  `{spec: {replicas: 1, serviceName: a, podManagementPolicy: Parallel, selector: {matchLabels: {a: b}}, volumeClaimTemplates: [{metadata: {name: d}}]}}`,
-			new:  `{spec: {replicas: 2, serviceName: b, podManagementPolicy: OrderedReady, selector: {matchLabels: {a: c}}, volumeClaimTemplates: [{metadata: {name: e}}]}}`,
+			old: `{spec: {replicas: 1, serviceName: a, podManagementPolicy: Parallel, selector: {matchLabels: {a: b}}, ` +
+				`volumeClaimTemplates: [{metadata: {name: d}}]}}`,
+			new: `{spec: {replicas: 2, serviceName: b, podManagementPolicy: OrderedReady, ` +
+				`selector: {matchLabels: {a: c}}, volumeClaimTemplates: [{metadata: {name: e}}]}}`,
 			want: []string{
 				`spec.podManagementPolicy: Invalid value: "OrderedReady": field is immutable`,
 				`spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`,
@@ -98,7 +102,7 @@ func TestCheck(t *testing.T) {
 			new:  `{spec: {completions: 2, parallelism: 2}}`,
 			want: []string{`spec.completions: Invalid value: 2: field is immutable`},
 		},
-		"elastic indexed job": {
+		"indexed job scaled": {
 			kind: &batchv1.Job{},
 			old:  `{spec: {completions: 1, parallelism: 1, completionMode: Indexed}}`,
 			new:  `{spec: {completions: 2, parallelism: 2, completionMode: Indexed}}`,
@@ -108,7 +112,7 @@ func TestCheck(t *testing.T) {
 			old:  `{spec: {containers: [{name: a, image: x}], schedulingGates: [{name: g}], tolerations: [{key: a}]}}`,
 			new:  `{spec: {containers: [{name: a, image: y}], activeDeadlineSeconds: 5, tolerations: [{key: b}, {key: a}]}}`,
 		},
-		"pod the rest": {
+		"pod fields that cannot change": {
 			kind: &corev1.Pod{},
 			old:  `{spec: {nodeName: n, activeDeadlineSeconds: 5, containers: [{name: a, image: x}], tolerations: [{key: a}]}}`,
 			new:  `{spec: {nodeName: m, activeDeadlineSeconds: 6, containers: [{name: a, image: x, command: [sh]}], schedulingGates: [{name: g}]}}`,
@@ -120,7 +124,7 @@ func TestCheck(t *testing.T) {
 				`spec.tolerations: Invalid value: null: field is immutable`,
 			},
 		},
-		"pod quantities by value": {
+		"pod quantity in another form": {
 			kind: &corev1.Pod{},
 			old:  `{spec: {containers: [{name: a, resources: {limits: {cpu: "1"}}}]}}`,
 			new:  `{spec: {containers: [{name: a, resources: {limits: {cpu: 1000m}}}]}}`,
@@ -141,13 +145,13 @@ func TestCheck(t *testing.T) {
 			old:  `{spec: {terminationGracePeriodSeconds: -1}}`,
 			new:  `{spec: {terminationGracePeriodSeconds: 1}}`,
 		},
-		"service address": {
+		"service cluster IP": {
 			kind: &corev1.Service{},
 			old:  `{spec: {type: ClusterIP, clusterIP: 10.96.0.7}}`,
 			new:  `{spec: {type: ClusterIP, clusterIP: 10.96.0.8}}`,
 			want: []string{`spec.clusterIP: Invalid value: "10.96.0.8": field is immutable`},
 		},
-		"service becomes an external name": {
+		"service changes to ExternalName": {
 			kind: &corev1.Service{},
 			old:  `{spec: {type: ClusterIP, clusterIP: 10.96.0.7}}`,
 			new:  `{spec: {type: ExternalName, externalName: example.org}}`,
@@ -158,12 +162,12 @@ func TestCheck(t *testing.T) {
 			new:  `{type: kubernetes.io/tls}`,
 			want: []string{`type: Invalid value: "kubernetes.io/tls": field is immutable`},
 		},
-		"claim grows": {
+		"claim expanded and bound": {
 			kind: &corev1.PersistentVolumeClaim{},
 			old:  `{spec: {resources: {requests: {storage: 1Gi}}}}`,
 			new:  `{spec: {volumeName: v, storageClassName: s, resources: {requests: {storage: 2Gi}}}}`,
 		},
-		"claim shrinks and moves": {
+		"claim shrunk and bound to another volume": {
 			kind: &corev1.PersistentVolumeClaim{},
 			old:  `{spec: {accessModes: [ReadWriteOnce], volumeName: v, resources: {requests: {storage: 2Gi}}}}`,
 			new:  `{spec: {accessModes: [ReadWriteMany], volumeName: w, resources: {requests: {storage: 1Gi}}}}`,
@@ -179,7 +183,7 @@ func TestCheck(t *testing.T) {
 			new:  `{spec: {capacity: {storage: 2Gi}, hostPath: {path: /b}}}`,
 			want: []string{`spec.hostPath: Invalid value: {"path":"/b"}: field is immutable`},
 		},
-		"volume takes another source": {
+		"volume source of another type": {
 			kind: &corev1.PersistentVolume{},
 			old:  `{spec: {hostPath: {path: /a}}}`,
 			new:  `{spec: {nfs: {path: /a, server: s}}}`,
@@ -217,7 +221,8 @@ func TestCheck(t *testing.T) {
 		"storage class": {
 			kind: &storagev1.StorageClass{},
 			old:  `{provisioner: a, parameters: {x: "1"}, reclaimPolicy: Delete, volumeBindingMode: Immediate}`,
-			new:  `{provisioner: b, parameters: {x: "2"}, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer, allowVolumeExpansion: true}`,
+			new: `{provisioner: b, parameters: {x: "2"}, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer, ` +
+				`allowVolumeExpansion: true}`,
 			want: []string{
 				`parameters: Invalid value: {"x":"2"}: field is immutable`,
 				`provisioner: Invalid value: "b": field is immutable`,
@@ -237,7 +242,7 @@ func TestCheck(t *testing.T) {
 			new:  `{spec: {controller: a.b/d}}`,
 			want: []string{`spec.controller: Invalid value: "a.b/d": field is immutable`},
 		},
-		"sealed config map": {
+		"immutable config map": {
 			kind: &corev1.ConfigMap{},
 			old:  `{immutable: true, data: {a: b}, binaryData: {c: ZA==}}`,
 			new:  `{data: {a: c}, binaryData: {c: ZQ==}}`,
@@ -247,17 +252,17 @@ func TestCheck(t *testing.T) {
 				"binaryData: Forbidden: field is immutable when `immutable` is set",
 			},
 		},
-		"sealed config map, metadata and empty maps": {
+		"immutable config map, metadata and empty maps": {
 			kind: &corev1.ConfigMap{},
 			old:  `{immutable: true}`,
 			new:  `{immutable: true, metadata: {labels: {a: b}}, data: {}, binaryData: {}}`,
 		},
-		"config map is sealed with new data": {
+		"config map becomes immutable with new data": {
 			kind: &corev1.ConfigMap{},
 			old:  `{immutable: false, data: {a: b}}`,
 			new:  `{immutable: true, data: {a: c}}`,
 		},
-		"sealed secret": {
+		"immutable secret": {
 			kind: &corev1.Secret{},
 			old:  `{immutable: true, data: {a: YQ==}}`,
 			new:  `{immutable: false, data: {a: Yg==}}`,
@@ -289,10 +294,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// BenchmarkCheckDeployment checks a new image in a small Deployment.
 func BenchmarkCheckDeployment(b *testing.B) {
+	const manifest = `
+spec:
+  replicas: 1
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - {name: a, image: x, env: [{name: A, value: b}], resources: {limits: {cpu: "1", memory: 1Gi}}}
+`
 	deployment := &appsv1.Deployment{}
-	if err := yaml.Unmarshal([]byte(`{spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
-		spec: {containers: [{name: a, image: x, env: [{name: A, value: b}], resources: {limits: {cpu: "1", memory: 1Gi}}}]}}}}`), deployment); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest), deployment); err != nil {
 		b.Fatal(err)
 	}
 	changed := deployment.DeepCopy()
@@ -305,21 +320,22 @@ func BenchmarkCheckDeployment(b *testing.B) {
 	}
 }
 
-func TestHolds(t *testing.T) {
-	sealed := true
+// TestCanReject checks for which objects an update could be rejected.
+func TestCanReject(t *testing.T) {
+	immutable := true
 	tests := map[string]struct {
 		object runtime.Object
 		want   bool
 	}{
-		"stateful set":      {&appsv1.StatefulSet{}, true},
-		"secret":            {&corev1.Secret{}, true},
-		"config map":        {&corev1.ConfigMap{}, false},
-		"sealed config map": {&corev1.ConfigMap{Immutable: &sealed}, true},
-		"service account":   {&corev1.ServiceAccount{}, false},
+		"stateful set":         {&appsv1.StatefulSet{}, true},
+		"secret":               {&corev1.Secret{}, true},
+		"config map":           {&corev1.ConfigMap{}, false},
+		"immutable config map": {&corev1.ConfigMap{Immutable: &immutable}, true},
+		"service account":      {&corev1.ServiceAccount{}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := frozen.Holds(test.object); got != test.want {
+			if got := frozen.CanReject(test.object); got != test.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -16,85 +16,90 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// table is the frozen fields of each kind.
+// table returns the rules for the frozen fields of each kind.
 func table() map[reflect.Type][]immutability.Rule {
 	return map[reflect.Type][]immutability.Rule{
 		reflect.TypeFor[corev1.Pod]():                   podRules(),
-		reflect.TypeFor[corev1.Service]():               {held("spec.clusterIP", serviceWithoutAddress)},
-		reflect.TypeFor[corev1.Secret]():                {held("type", nil)},
+		reflect.TypeFor[corev1.Service]():               {frozenField("spec.clusterIP", serviceWithoutAddress)},
+		reflect.TypeFor[corev1.Secret]():                {frozenField("type", nil)},
 		reflect.TypeFor[corev1.PersistentVolumeClaim](): claimRules(),
 		reflect.TypeFor[corev1.PersistentVolume]():      volumeRules(),
 		reflect.TypeFor[corev1.ResourceQuota]():         {{Path: "spec.scopes", Marker: immutability.Immutable, Set: true}},
 
-		reflect.TypeFor[appsv1.Deployment]():         {held("spec.selector", nil)},
-		reflect.TypeFor[appsv1.ReplicaSet]():         {held("spec.selector", nil)},
-		reflect.TypeFor[appsv1.DaemonSet]():          {held("spec.selector", nil)},
-		reflect.TypeFor[appsv1.ControllerRevision](): {held("data", nil)},
+		reflect.TypeFor[appsv1.Deployment]():         {frozenField("spec.selector", nil)},
+		reflect.TypeFor[appsv1.ReplicaSet]():         {frozenField("spec.selector", nil)},
+		reflect.TypeFor[appsv1.DaemonSet]():          {frozenField("spec.selector", nil)},
+		reflect.TypeFor[appsv1.ControllerRevision](): {frozenField("data", nil)},
 		reflect.TypeFor[appsv1.StatefulSet](): {
-			held("spec.serviceName", nil), held("spec.selector", nil),
-			held("spec.podManagementPolicy", nil), held("spec.volumeClaimTemplates", nil),
+			frozenField("spec.serviceName", nil), frozenField("spec.selector", nil),
+			frozenField("spec.podManagementPolicy", nil), frozenField("spec.volumeClaimTemplates", nil),
 		},
 		reflect.TypeFor[batchv1.Job](): {
-			held("spec.selector", nil), held("spec.template", whileSuspended),
-			held("spec.completions", elasticJob), held("spec.completionMode", nil), held("spec.podFailurePolicy", nil),
-			held("spec.backoffLimitPerIndex", nil), held("spec.managedBy", nil),
+			frozenField("spec.selector", nil), frozenField("spec.template", whileSuspended),
+			frozenField("spec.completions", elasticJob), frozenField("spec.completionMode", nil), frozenField("spec.podFailurePolicy", nil),
+			frozenField("spec.backoffLimitPerIndex", nil), frozenField("spec.managedBy", nil),
 		},
 
-		reflect.TypeFor[networkingv1.IngressClass](): {held("spec.controller", nil)},
-		reflect.TypeFor[networkingv1.IPAddress]():    {held("spec.parentRef", nil)},
-		reflect.TypeFor[discoveryv1.EndpointSlice](): {held("addressType", nil)},
-		reflect.TypeFor[rbacv1.RoleBinding]():        {held("roleRef", nil)},
-		reflect.TypeFor[rbacv1.ClusterRoleBinding](): {held("roleRef", nil)},
+		reflect.TypeFor[networkingv1.IngressClass](): {frozenField("spec.controller", nil)},
+		reflect.TypeFor[networkingv1.IPAddress]():    {frozenField("spec.parentRef", nil)},
+		reflect.TypeFor[discoveryv1.EndpointSlice](): {frozenField("addressType", nil)},
+		reflect.TypeFor[rbacv1.RoleBinding]():        {frozenField("roleRef", nil)},
+		reflect.TypeFor[rbacv1.ClusterRoleBinding](): {frozenField("roleRef", nil)},
 		reflect.TypeFor[schedulingv1.PriorityClass](): {
-			held("value", nil), held("preemptionPolicy", nil),
+			frozenField("value", nil), frozenField("preemptionPolicy", nil),
 		},
 		reflect.TypeFor[storagev1.StorageClass](): {
-			held("provisioner", nil), held("parameters", nil), held("reclaimPolicy", nil), held("volumeBindingMode", nil),
+			frozenField("provisioner", nil), frozenField("parameters", nil),
+			frozenField("reclaimPolicy", nil), frozenField("volumeBindingMode", nil),
 		},
 	}
 }
 
-func held(path string, exception *immutability.Exception) immutability.Rule {
+// frozenField returns a rule for a field that cannot change, except as the exception allows.
+func frozenField(path string, exception *immutability.Exception) immutability.Rule {
 	return immutability.Rule{Path: path, Marker: immutability.Immutable, Exception: exception}
 }
 
-func free(path string) immutability.Rule { return immutability.Rule{Path: path} }
+// mutableField returns a rule for a field that can change although a field above it is frozen.
+func mutableField(path string) immutability.Rule { return immutability.Rule{Path: path} }
 
-// podRules hold the spec but for what Kubernetes lets change in a running pod.
+// podRules freezes the spec of a pod, except for the fields that can change while it runs.
 func podRules() []immutability.Rule {
 	return []immutability.Rule{
-		held("spec", nil),
-		free("spec.containers[*].image"),
-		free("spec.initContainers[*].image"),
-		held("spec.activeDeadlineSeconds", deadlineSooner),
-		held("spec.terminationGracePeriodSeconds", graceRepaired),
-		held("spec.nodeSelector", whileGated),
+		frozenField("spec", nil),
+		mutableField("spec.containers[*].image"),
+		mutableField("spec.initContainers[*].image"),
+		frozenField("spec.activeDeadlineSeconds", deadlineSooner),
+		frozenField("spec.terminationGracePeriodSeconds", graceRepaired),
+		frozenField("spec.nodeSelector", whileGated),
 		{Path: "spec.tolerations", Marker: immutability.AdditionOnly, Set: true},
 		{Path: "spec.schedulingGates", Marker: immutability.DeletionOnly, Keys: []string{"name"}},
 	}
 }
 
+// claimRules freezes the spec of a PersistentVolumeClaim, except for expansion and binding.
 func claimRules() []immutability.Rule {
 	return []immutability.Rule{
-		held("spec", nil),
-		held("spec.resources.requests.storage", storageGrows),
-		held("spec.volumeName", setOnce),
-		held("spec.storageClassName", setOnce),
-		free("spec.volumeAttributesClassName"),
+		frozenField("spec", nil),
+		frozenField("spec.resources.requests.storage", storageGrows),
+		frozenField("spec.volumeName", setOnce),
+		frozenField("spec.storageClassName", setOnce),
+		mutableField("spec.volumeAttributesClassName"),
 	}
 }
 
-// volumeRules hold whichever source a volume has, and that it has that one.
+// volumeRules freezes the source of a PersistentVolume: neither its type nor its fields can
+// change.
 func volumeRules() []immutability.Rule {
 	rules := []immutability.Rule{
-		held("spec.volumeMode", nil),
-		held("spec.nodeAffinity", setOnce),
-		// A driver may be given the secret with which it grows the volume later.
-		free("spec.csi.controllerExpandSecretRef"),
+		frozenField("spec.volumeMode", nil),
+		frozenField("spec.nodeAffinity", setOnce),
+		// The Secret for the expansion of the volume can be set later.
+		mutableField("spec.csi.controllerExpandSecretRef"),
 	}
 	for _, source := range reflect.VisibleFields(reflect.TypeFor[corev1.PersistentVolumeSource]()) {
 		name, _, _ := strings.Cut(source.Tag.Get("json"), ",")
-		rules = append(rules, held("spec."+name, nil))
+		rules = append(rules, frozenField("spec."+name, nil))
 	}
 	return rules
 }

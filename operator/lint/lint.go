@@ -189,7 +189,7 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		l.scheme.Default(typed)
-		if frozen.Holds(typed) {
+		if frozen.CanReject(typed) {
 			objects[key] = typed
 		}
 	}
