@@ -6,28 +6,28 @@ import (
 )
 
 func mutatingWebhooks(c *admissionv1.MutatingWebhookConfiguration) {
-	each(c.Webhooks, func(w *admissionv1.MutatingWebhook) {
-		fillPtr(&w.FailurePolicy, admissionv1.Fail)
-		fillPtr(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
-		fillPtr(&w.TimeoutSeconds, 10)
+	forEach(c.Webhooks, func(w *admissionv1.MutatingWebhook) {
+		setDefaultPtr(&w.FailurePolicy, admissionv1.Fail)
+		setDefaultPtr(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+		setDefaultPtr(&w.TimeoutSeconds, 10)
 		match(&w.MatchPolicy, &w.NamespaceSelector, &w.ObjectSelector)
-		each(w.Rules, rule)
+		forEach(w.Rules, rule)
 		client(&w.ClientConfig)
 	})
 }
 
 func validatingWebhooks(c *admissionv1.ValidatingWebhookConfiguration) {
-	each(c.Webhooks, func(w *admissionv1.ValidatingWebhook) {
-		fillPtr(&w.FailurePolicy, admissionv1.Fail)
-		fillPtr(&w.TimeoutSeconds, 10)
+	forEach(c.Webhooks, func(w *admissionv1.ValidatingWebhook) {
+		setDefaultPtr(&w.FailurePolicy, admissionv1.Fail)
+		setDefaultPtr(&w.TimeoutSeconds, 10)
 		match(&w.MatchPolicy, &w.NamespaceSelector, &w.ObjectSelector)
-		each(w.Rules, rule)
+		forEach(w.Rules, rule)
 		client(&w.ClientConfig)
 	})
 }
 
 func validatingPolicy(p *admissionv1.ValidatingAdmissionPolicy) {
-	fillPtr(&p.Spec.FailurePolicy, admissionv1.Fail)
+	setDefaultPtr(&p.Spec.FailurePolicy, admissionv1.Fail)
 	matchResources(p.Spec.MatchConstraints)
 }
 
@@ -36,7 +36,7 @@ func validatingBinding(b *admissionv1.ValidatingAdmissionPolicyBinding) {
 }
 
 func mutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) {
-	fillPtr(&p.Spec.FailurePolicy, admissionv1.Fail)
+	setDefaultPtr(&p.Spec.FailurePolicy, admissionv1.Fail)
 	matchResources(p.Spec.MatchConstraints)
 }
 
@@ -44,29 +44,29 @@ func mutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) {
 	matchResources(b.Spec.MatchResources)
 }
 
-// matchResources makes open selectors match everything: an absent one would match nothing, and fail.
+// matchResources sets missing selectors to empty ones, which match all objects. Missing selectors would match none.
 func matchResources(m *admissionv1.MatchResources) {
 	if m == nil {
 		return
 	}
 	match(&m.MatchPolicy, &m.NamespaceSelector, &m.ObjectSelector)
 	named := func(r *admissionv1.NamedRuleWithOperations) { rule(&r.RuleWithOperations) }
-	each(m.ResourceRules, named)
-	each(m.ExcludeResourceRules, named)
+	forEach(m.ResourceRules, named)
+	forEach(m.ExcludeResourceRules, named)
 }
 
 func match(policy **admissionv1.MatchPolicyType, namespaces, objects **metav1.LabelSelector) {
-	fillPtr(policy, admissionv1.Equivalent)
-	fillPtr(namespaces, metav1.LabelSelector{})
-	fillPtr(objects, metav1.LabelSelector{})
+	setDefaultPtr(policy, admissionv1.Equivalent)
+	setDefaultPtr(namespaces, metav1.LabelSelector{})
+	setDefaultPtr(objects, metav1.LabelSelector{})
 }
 
 func rule(r *admissionv1.RuleWithOperations) {
-	fillPtr(&r.Scope, admissionv1.AllScopes)
+	setDefaultPtr(&r.Scope, admissionv1.AllScopes)
 }
 
 func client(c *admissionv1.WebhookClientConfig) {
 	if c.Service != nil {
-		fillPtr(&c.Service.Port, 443)
+		setDefaultPtr(&c.Service.Port, 443)
 	}
 }

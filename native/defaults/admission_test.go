@@ -7,7 +7,7 @@ func TestAdmission(t *testing.T) {
 		rules      = `[{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]`
 		rulesAfter = `[{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods], scope: "*"}]`
 	)
-	inOut{
+	manifests{
 		"MutatingWebhookConfiguration": {
 			in: `
 apiVersion: admissionregistration.k8s.io/v1
@@ -40,7 +40,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 webhooks:
 - {name: a.b.c, clientConfig: {service: {name: s, namespace: a}}, sideEffects: None, admissionReviewVersions: [v1], rules: ` + rules + `}
-- name: told
+- name: explicit
   clientConfig: {url: "https://a"}
   sideEffects: None
   admissionReviewVersions: [v1]
@@ -64,7 +64,7 @@ webhooks:
   namespaceSelector: {}
   objectSelector: {}
   rules: ` + rulesAfter + `
-- name: told
+- name: explicit
   clientConfig: {url: "https://a"}
   sideEffects: None
   admissionReviewVersions: [v1]
@@ -105,9 +105,11 @@ kind: ValidatingAdmissionPolicyBinding
 spec: {policyName: p, matchResources: {matchPolicy: Equivalent, namespaceSelector: {}, objectSelector: {}}}
 `,
 		},
-		"ValidatingAdmissionPolicyBinding of everything": {
-			in:   `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, spec: {policyName: p, paramRef: {name: r}}}`,
-			want: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, spec: {policyName: p, paramRef: {name: r}}}`,
+		"ValidatingAdmissionPolicyBinding without matchResources": {
+			in: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, ` +
+				`spec: {policyName: p, paramRef: {name: r}}}`,
+			want: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, ` +
+				`spec: {policyName: p, paramRef: {name: r}}}`,
 		},
 		"MutatingAdmissionPolicy": {
 			in: `

@@ -6,61 +6,61 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// revisionHistory is how many old revisions a workload keeps to roll back to.
+// revisionHistory is the default number of old revisions that are kept for a rollback.
 const revisionHistory = 10
 
 func deployment(d *appsv1.Deployment) {
-	fillPtr(&d.Spec.Replicas, 1)
-	fillPtr(&d.Spec.RevisionHistoryLimit, revisionHistory)
-	fillPtr(&d.Spec.ProgressDeadlineSeconds, 600)
+	setDefaultPtr(&d.Spec.Replicas, 1)
+	setDefaultPtr(&d.Spec.RevisionHistoryLimit, revisionHistory)
+	setDefaultPtr(&d.Spec.ProgressDeadlineSeconds, 600)
 	strategy := &d.Spec.Strategy
-	fill(&strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	setDefault(&strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
 	if strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		fillPtr(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		fillPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
-		fillPtr(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+		setDefaultPtr(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		setDefaultPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		setDefaultPtr(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
 	}
 	podSpec(&d.Spec.Template.Spec)
 }
 
 func statefulSet(s *appsv1.StatefulSet) {
-	fillPtr(&s.Spec.Replicas, 1)
-	fillPtr(&s.Spec.RevisionHistoryLimit, revisionHistory)
-	fill(&s.Spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
-	fillPtr(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	fill(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
-	fill(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	setDefaultPtr(&s.Spec.Replicas, 1)
+	setDefaultPtr(&s.Spec.RevisionHistoryLimit, revisionHistory)
+	setDefault(&s.Spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	setDefaultPtr(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
 	strategy := &s.Spec.UpdateStrategy
-	// Unlike a Deployment's, a strategy that names its type without parameters is left without parameters.
+	// Other than for a Deployment, rollingUpdate stays empty if the client sets only the type.
 	if strategy.Type == "" {
 		strategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
-		fillPtr(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+		setDefaultPtr(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
 	if strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && strategy.RollingUpdate != nil {
-		fillPtr(&strategy.RollingUpdate.Partition, 0)
-		fillPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefaultPtr(&strategy.RollingUpdate.Partition, 0)
+		setDefaultPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 	}
 	podSpec(&s.Spec.Template.Spec)
-	each(s.Spec.VolumeClaimTemplates, func(pvc *corev1.PersistentVolumeClaim) {
-		fill(&pvc.APIVersion, "v1")
-		fill(&pvc.Kind, "PersistentVolumeClaim")
+	forEach(s.Spec.VolumeClaimTemplates, func(pvc *corev1.PersistentVolumeClaim) {
+		setDefault(&pvc.APIVersion, "v1")
+		setDefault(&pvc.Kind, "PersistentVolumeClaim")
 		claim(pvc)
 	})
 }
 
 func daemonSet(d *appsv1.DaemonSet) {
-	fillPtr(&d.Spec.RevisionHistoryLimit, revisionHistory)
+	setDefaultPtr(&d.Spec.RevisionHistoryLimit, revisionHistory)
 	strategy := &d.Spec.UpdateStrategy
-	fill(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	setDefault(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
 	if strategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		fillPtr(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-		fillPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
-		fillPtr(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		setDefaultPtr(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		setDefaultPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefaultPtr(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 	podSpec(&d.Spec.Template.Spec)
 }
 
 func replicaSet(r *appsv1.ReplicaSet) {
-	fillPtr(&r.Spec.Replicas, 1)
+	setDefaultPtr(&r.Spec.Replicas, 1)
 	podSpec(&r.Spec.Template.Spec)
 }

@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestApps(t *testing.T) {
-	inOut{
+	manifests{
 		"Deployment": {
 			in: `
 apiVersion: apps/v1
@@ -44,7 +44,7 @@ spec:
         resources: {limits: {cpu: 1m}}
 `,
 		},
-		"Deployment that starts over": {
+		"Deployment with Recreate": {
 			in: `
 apiVersion: apps/v1
 kind: Deployment
@@ -60,7 +60,7 @@ spec:
   strategy: {type: Recreate}
 ` + emptyTemplate,
 		},
-		"Deployment that rolls its way": {
+		"Deployment with rollingUpdate": {
 			in: `
 apiVersion: apps/v1
 kind: Deployment
@@ -100,7 +100,7 @@ spec:
     status: {phase: Pending}
 ` + emptyTemplate,
 		},
-		"StatefulSet that says everything": {
+		"StatefulSet with all fields": {
 			in: `
 apiVersion: apps/v1
 kind: StatefulSet
@@ -122,7 +122,7 @@ spec:
   persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}
 ` + emptyTemplate,
 		},
-		"StatefulSet updated by hand": {
+		"StatefulSet with OnDelete": {
 			in: `
 apiVersion: apps/v1
 kind: StatefulSet
@@ -149,7 +149,7 @@ spec:
   updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
 ` + emptyTemplate,
 		},
-		"DaemonSet updated by hand": {
+		"DaemonSet with OnDelete": {
 			in: `{apiVersion: apps/v1, kind: DaemonSet, spec: {updateStrategy: {type: OnDelete}}}`,
 			want: `
 apiVersion: apps/v1
@@ -179,7 +179,7 @@ spec:
 	}.run(t)
 }
 
-// emptyTemplate is what the template of pods is when it says nothing, as the end of a workload's spec.
+// emptyTemplate is the pod template of a workload that sets none, with its defaults. It is the end of a spec.
 const emptyTemplate = `
   template:
     spec:

@@ -6,7 +6,7 @@ import (
 )
 
 func autoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
-	fillPtr(&h.Spec.MinReplicas, 1)
+	setDefaultPtr(&h.Spec.MinReplicas, 1)
 	if len(h.Spec.Metrics) == 0 {
 		h.Spec.Metrics = []autoscalingv2.MetricSpec{{
 			Type: autoscalingv2.ResourceMetricSourceType,
@@ -23,15 +23,15 @@ func autoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
 	scalingRules(&behavior.ScaleUp,
 		autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: 4, PeriodSeconds: 15},
 		autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: 15})
-	// How long to wait before scaling down is the controller's setting unless the object has one.
-	fillPtr(&behavior.ScaleUp.StabilizationWindowSeconds, 0)
+	// The stabilization window for scaling down has no default here: it is a setting of the controller.
+	setDefaultPtr(&behavior.ScaleUp.StabilizationWindowSeconds, 0)
 	scalingRules(&behavior.ScaleDown,
 		autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: 15})
 }
 
 func scalingRules(rules **autoscalingv2.HPAScalingRules, policies ...autoscalingv2.HPAScalingPolicy) {
-	fillPtr(rules, autoscalingv2.HPAScalingRules{})
-	fillPtr(&(*rules).SelectPolicy, autoscalingv2.MaxChangePolicySelect)
+	setDefaultPtr(rules, autoscalingv2.HPAScalingRules{})
+	setDefaultPtr(&(*rules).SelectPolicy, autoscalingv2.MaxChangePolicySelect)
 	if (*rules).Policies == nil {
 		(*rules).Policies = policies
 	}

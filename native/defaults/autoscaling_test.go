@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestAutoscaling(t *testing.T) {
-	inOut{
+	manifests{
 		"HorizontalPodAutoscaler": {
 			in: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 3}}`,
 			want: `
@@ -40,7 +40,7 @@ spec:
       policies: [{type: Percent, value: 100, periodSeconds: 15}]
 `,
 		},
-		"HorizontalPodAutoscaler with a behavior of its own": {
+		"HorizontalPodAutoscaler with a partial behavior": {
 			in: `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

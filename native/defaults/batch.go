@@ -10,34 +10,34 @@ import (
 
 func job(j *batchv1.Job) {
 	s := &j.Spec
-	// With parallelism alone the job is a work queue, done when any of its pods says so: completions stay open.
+	// A job with parallelism and without completions is a work queue: it ends when its pods end, so completions stays unset.
 	if s.Parallelism == nil {
-		fillPtr(&s.Completions, 1)
+		setDefaultPtr(&s.Completions, 1)
 	}
-	fillPtr(&s.Parallelism, 1)
+	setDefaultPtr(&s.Parallelism, 1)
 	if s.BackoffLimitPerIndex != nil {
-		fillPtr(&s.BackoffLimit, math.MaxInt32)
+		setDefaultPtr(&s.BackoffLimit, math.MaxInt32)
 	}
-	fillPtr(&s.BackoffLimit, 6)
-	fillPtr(&s.CompletionMode, batchv1.NonIndexedCompletion)
-	fillPtr(&s.Suspend, false)
-	fillPtr(&s.ManualSelector, false)
+	setDefaultPtr(&s.BackoffLimit, 6)
+	setDefaultPtr(&s.CompletionMode, batchv1.NonIndexedCompletion)
+	setDefaultPtr(&s.Suspend, false)
+	setDefaultPtr(&s.ManualSelector, false)
 	if s.PodFailurePolicy != nil {
-		fillPtr(&s.PodReplacementPolicy, batchv1.Failed)
+		setDefaultPtr(&s.PodReplacementPolicy, batchv1.Failed)
 	}
-	fillPtr(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	setDefaultPtr(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 	if len(j.Labels) == 0 {
 		j.Labels = maps.Clone(s.Template.Labels)
 	}
 	jobTemplate(s)
 }
 
-// cronJob completes the pods of the jobs to come, but not their counts: those jobs are defaulted when they are created.
+// cronJob sets the defaults of the pod template, but not those of the job spec: they are set when the Job is created.
 func cronJob(c *batchv1.CronJob) {
-	fill(&c.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
-	fillPtr(&c.Spec.Suspend, false)
-	fillPtr(&c.Spec.SuccessfulJobsHistoryLimit, 3)
-	fillPtr(&c.Spec.FailedJobsHistoryLimit, 1)
+	setDefault(&c.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+	setDefaultPtr(&c.Spec.Suspend, false)
+	setDefaultPtr(&c.Spec.SuccessfulJobsHistoryLimit, 3)
+	setDefaultPtr(&c.Spec.FailedJobsHistoryLimit, 1)
 	jobTemplate(&c.Spec.JobTemplate.Spec)
 }
 
@@ -47,8 +47,8 @@ func jobTemplate(s *batchv1.JobSpec) {
 		return
 	}
 	for _, rule := range s.PodFailurePolicy.Rules {
-		each(rule.OnPodConditions, func(p *batchv1.PodFailurePolicyOnPodConditionsPattern) {
-			fill(&p.Status, corev1.ConditionTrue)
+		forEach(rule.OnPodConditions, func(p *batchv1.PodFailurePolicyOnPodConditionsPattern) {
+			setDefault(&p.Status, corev1.ConditionTrue)
 		})
 	}
 }

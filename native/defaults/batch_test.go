@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestBatch(t *testing.T) {
-	inOut{
+	manifests{
 		"Job": {
 			in: `{apiVersion: batch/v1, kind: Job, spec: {template: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never}}}}`,
 			want: `
@@ -28,8 +28,9 @@ spec:
       securityContext: {}
 `,
 		},
-		"Job that is a work queue": {
-			in: `{apiVersion: batch/v1, kind: Job, metadata: {labels: {a: b}}, spec: {parallelism: 3, suspend: true, template: {metadata: {labels: {app: x}}}}}`,
+		"Job with parallelism only": {
+			in: `{apiVersion: batch/v1, kind: Job, metadata: {labels: {a: b}}, spec: {parallelism: 3, suspend: true, ` +
+				`template: {metadata: {labels: {app: x}}}}}`,
 			want: `
 apiVersion: batch/v1
 kind: Job
@@ -51,7 +52,7 @@ spec:
       securityContext: {}
 `,
 		},
-		"Job of indexes": {
+		"Indexed Job": {
 			in: `
 apiVersion: batch/v1
 kind: Job

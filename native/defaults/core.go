@@ -8,8 +8,8 @@ import (
 )
 
 func namespace(ns *corev1.Namespace) {
-	fill(&ns.Status.Phase, corev1.NamespaceActive)
-	// A namespace that is to be named by the server gets its label once it has a name.
+	setDefault(&ns.Status.Phase, corev1.NamespaceActive)
+	// With generateName, the name is not known yet; the label is set when it is.
 	if ns.Name == "" {
 		return
 	}
@@ -20,16 +20,16 @@ func namespace(ns *corev1.Namespace) {
 }
 
 func secret(s *corev1.Secret) {
-	fill(&s.Type, corev1.SecretTypeOpaque)
+	setDefault(&s.Type, corev1.SecretTypeOpaque)
 }
 
 func podTemplate(t *corev1.PodTemplate) {
 	podSpec(&t.Template.Spec)
 }
 
-// replicationController also takes its selector and labels from the template, which the apps/v1 kinds no longer do.
+// replicationController also sets its selector and labels from the labels of the template. The kinds of apps/v1 do not.
 func replicationController(rc *corev1.ReplicationController) {
-	fillPtr(&rc.Spec.Replicas, 1)
+	setDefaultPtr(&rc.Spec.Replicas, 1)
 	if rc.Spec.Template == nil {
 		return
 	}
@@ -44,41 +44,41 @@ func replicationController(rc *corev1.ReplicationController) {
 
 func endpoints(e *corev1.Endpoints) {
 	for _, subset := range e.Subsets {
-		each(subset.Ports, func(p *corev1.EndpointPort) { fill(&p.Protocol, corev1.ProtocolTCP) })
+		forEach(subset.Ports, func(p *corev1.EndpointPort) { setDefault(&p.Protocol, corev1.ProtocolTCP) })
 	}
 }
 
 func node(n *corev1.Node) {
-	quantities(n.Status.Capacity)
-	quantities(n.Status.Allocatable)
+	roundUp(n.Status.Capacity)
+	roundUp(n.Status.Allocatable)
 	if n.Status.Allocatable == nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 	}
 }
 
 func limitRange(l *corev1.LimitRange) {
-	each(l.Spec.Limits, func(item *corev1.LimitRangeItem) {
+	forEach(l.Spec.Limits, func(item *corev1.LimitRangeItem) {
 		for _, list := range []corev1.ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
-			quantities(list)
+			roundUp(list)
 		}
 		if item.Type != corev1.LimitTypeContainer {
 			return
 		}
-		// A container's limit is its maximum unless said otherwise; its request is that limit, or else the minimum.
-		fillList(&item.Default, item.Max)
-		fillList(&item.DefaultRequest, item.Default)
-		fillList(&item.DefaultRequest, item.Min)
+		// The default limit of a container is the maximum. The default request is the default limit, or else the minimum.
+		addMissing(&item.Default, item.Max)
+		addMissing(&item.DefaultRequest, item.Default)
+		addMissing(&item.DefaultRequest, item.Min)
 	})
 }
 
 func resourceQuota(q *corev1.ResourceQuota) {
-	quantities(q.Spec.Hard)
-	quantities(q.Status.Hard)
-	quantities(q.Status.Used)
+	roundUp(q.Spec.Hard)
+	roundUp(q.Status.Hard)
+	roundUp(q.Status.Used)
 }
 
-// quantities rounds amounts finer than a thousandth up: Kubernetes counts no smaller unit.
-func quantities(list corev1.ResourceList) {
+// roundUp rounds all quantities up to thousandths, the smallest unit of Kubernetes.
+func roundUp(list corev1.ResourceList) {
 	for name, amount := range list {
 		if exact := amount.RoundUp(resource.Milli); !exact {
 			list[name] = amount
@@ -86,8 +86,8 @@ func quantities(list corev1.ResourceList) {
 	}
 }
 
-// fillList copies the amounts of from that field does not name.
-func fillList(field *corev1.ResourceList, from corev1.ResourceList) {
+// addMissing copies the quantities of from that field does not have.
+func addMissing(field *corev1.ResourceList, from corev1.ResourceList) {
 	for name, amount := range from {
 		if _, named := (*field)[name]; named {
 			continue

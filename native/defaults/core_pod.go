@@ -7,29 +7,31 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// pod is podSpec and what Kubernetes fills in for pods but not for the templates of workloads.
+// pod sets the defaults of podSpec, and those that Kubernetes sets in pods but not in pod templates.
 func pod(p *corev1.Pod) {
 	podSpec(&p.Spec)
-	fillPtr(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	setDefaultPtr(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	forPod := func(c *corev1.Container) {
-		fillList(&c.Resources.Requests, c.Resources.Limits)
+		addMissing(&c.Resources.Requests, c.Resources.Limits)
 		if p.Spec.HostNetwork {
-			each(c.Ports, func(port *corev1.ContainerPort) { fill(&port.HostPort, port.ContainerPort) })
+			forEach(c.Ports, func(port *corev1.ContainerPort) { setDefault(&port.HostPort, port.ContainerPort) })
 		}
 	}
-	each(p.Spec.InitContainers, forPod)
-	each(p.Spec.Containers, forPod)
+	forEach(p.Spec.InitContainers, forPod)
+	forEach(p.Spec.Containers, forPod)
 	podResources(p)
-	for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
-		each(statuses, func(c *corev1.ContainerStatus) {
-			quantities(c.AllocatedResources)
+	for _, statuses := range [][]corev1.ContainerStatus{
+		p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses,
+	} {
+		forEach(statuses, func(c *corev1.ContainerStatus) {
+			roundUp(c.AllocatedResources)
 			requirements(c.Resources)
 		})
 	}
 }
 
-// podResources completes resources given for the pod as a whole: huge pages are limited to what its containers may use,
-// requests are the sum of its containers' requests, and where they have none the pod's own limit.
+// podResources sets the defaults of pod-level resources (spec.resources). The limits of huge pages are the sum of the limits
+// of the containers. Requests are the sum of the requests of the containers, or the limit of the pod if they have none.
 func podResources(p *corev1.Pod) {
 	total := p.Spec.Resources
 	if total == nil || len(total.Limits)+len(total.Requests) == 0 {
@@ -39,18 +41,18 @@ func podResources(p *corev1.Pod) {
 		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	}
 	limits := resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{})
-	fillList(&total.Limits, only(limits, isHugePages))
+	addMissing(&total.Limits, only(limits, isHugePages))
 	if len(total.Limits) == 0 {
 		return
 	}
 	requests := resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{})
-	fillList(&total.Requests, only(requests, func(name corev1.ResourceName) bool {
+	addMissing(&total.Requests, only(requests, func(name corev1.ResourceName) bool {
 		return resourcehelper.IsSupportedPodLevelResource(name) && !isHugePages(name)
 	}))
-	fillList(&total.Requests, only(total.Limits, resourcehelper.IsSupportedPodLevelResource))
+	addMissing(&total.Requests, only(total.Limits, resourcehelper.IsSupportedPodLevelResource))
 }
 
-// only returns the entries of list whose name is accepted.
+// only returns the entries of list for which accept returns true.
 func only(list corev1.ResourceList, accept func(corev1.ResourceName) bool) corev1.ResourceList {
 	kept := corev1.ResourceList{}
 	for name, amount := range list {
@@ -62,33 +64,33 @@ func only(list corev1.ResourceList, accept func(corev1.ResourceName) bool) corev
 }
 
 func podSpec(s *corev1.PodSpec) {
-	fill(&s.RestartPolicy, corev1.RestartPolicyAlways)
-	fill(&s.DNSPolicy, corev1.DNSClusterFirst)
-	fill(&s.SchedulerName, corev1.DefaultSchedulerName)
-	fillPtr(&s.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
-	fillPtr(&s.SecurityContext, corev1.PodSecurityContext{})
-	each(s.Volumes, volume)
-	each(s.InitContainers, container)
-	each(s.Containers, container)
-	each(s.EphemeralContainers, func(c *corev1.EphemeralContainer) {
+	setDefault(&s.RestartPolicy, corev1.RestartPolicyAlways)
+	setDefault(&s.DNSPolicy, corev1.DNSClusterFirst)
+	setDefault(&s.SchedulerName, corev1.DefaultSchedulerName)
+	setDefaultPtr(&s.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
+	setDefaultPtr(&s.SecurityContext, corev1.PodSecurityContext{})
+	forEach(s.Volumes, volume)
+	forEach(s.InitContainers, container)
+	forEach(s.Containers, container)
+	forEach(s.EphemeralContainers, func(c *corev1.EphemeralContainer) {
 		container((*corev1.Container)(&c.EphemeralContainerCommon))
 	})
-	quantities(s.Overhead)
+	roundUp(s.Overhead)
 	requirements(s.Resources)
 }
 
 func container(c *corev1.Container) {
-	fill(&c.ImagePullPolicy, pullPolicy(c.Image))
-	fill(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	fill(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
-	each(c.Ports, func(p *corev1.ContainerPort) { fill(&p.Protocol, corev1.ProtocolTCP) })
-	each(c.Env, func(e *corev1.EnvVar) {
+	setDefault(&c.ImagePullPolicy, pullPolicy(c.Image))
+	setDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	setDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	forEach(c.Ports, func(p *corev1.ContainerPort) { setDefault(&p.Protocol, corev1.ProtocolTCP) })
+	forEach(c.Env, func(e *corev1.EnvVar) {
 		if e.ValueFrom == nil {
 			return
 		}
 		fieldRef(e.ValueFrom.FieldRef)
 		if file := e.ValueFrom.FileKeyRef; file != nil {
-			fillPtr(&file.Optional, false)
+			setDefaultPtr(&file.Optional, false)
 		}
 	})
 	requirements(&c.Resources)
@@ -109,13 +111,13 @@ func probe(p *corev1.Probe) {
 	if p == nil {
 		return
 	}
-	fill(&p.TimeoutSeconds, 1)
-	fill(&p.PeriodSeconds, 10)
-	fill(&p.SuccessThreshold, 1)
-	fill(&p.FailureThreshold, 3)
+	setDefault(&p.TimeoutSeconds, 1)
+	setDefault(&p.PeriodSeconds, 10)
+	setDefault(&p.SuccessThreshold, 1)
+	setDefault(&p.FailureThreshold, 3)
 	httpGet(p.HTTPGet)
 	if p.GRPC != nil {
-		fillPtr(&p.GRPC.Service, "")
+		setDefaultPtr(&p.GRPC.Service, "")
 	}
 }
 
@@ -123,13 +125,13 @@ func httpGet(g *corev1.HTTPGetAction) {
 	if g == nil {
 		return
 	}
-	fill(&g.Path, "/")
-	fill(&g.Scheme, corev1.URISchemeHTTP)
+	setDefault(&g.Path, "/")
+	setDefault(&g.Scheme, corev1.URISchemeHTTP)
 }
 
 func fieldRef(f *corev1.ObjectFieldSelector) {
 	if f != nil {
-		fill(&f.APIVersion, "v1")
+		setDefault(&f.APIVersion, "v1")
 	}
 }
 
@@ -137,6 +139,6 @@ func requirements(r *corev1.ResourceRequirements) {
 	if r == nil {
 		return
 	}
-	quantities(r.Limits)
-	quantities(r.Requests)
+	roundUp(r.Limits)
+	roundUp(r.Requests)
 }

@@ -8,22 +8,12 @@ import (
 )
 
 func TestPod(t *testing.T) {
-	inOut{
+	manifests{
 		"empty": {
-			in: `{apiVersion: v1, kind: Pod}`,
-			want: `
-apiVersion: v1
-kind: Pod
-spec:
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
-`,
+			in:   `{apiVersion: v1, kind: Pod}`,
+			want: podOf(podDefaults),
 		},
-		"that says everything": {
+		"with all fields": {
 			in: `
 apiVersion: v1
 kind: Pod
@@ -67,17 +57,11 @@ spec:
     lifecycle:
       postStart: {httpGet: {port: 80}}
       preStop: {httpGet: {port: 80, path: /bye, scheme: HTTPS}}
-  - {name: told, image: b, imagePullPolicy: Never, terminationMessagePath: /x, terminationMessagePolicy: FallbackToLogsOnError}
+  - {name: explicit, image: b, imagePullPolicy: Never, terminationMessagePath: /x, terminationMessagePolicy: FallbackToLogsOnError}
   ephemeralContainers:
   - {name: debug, image: a:1, resources: {limits: {cpu: "1"}}}
 `),
-			want: podOf(`
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
+			want: podOf(podDefaults + `
   overhead: {cpu: 1m}
   initContainers:
   - name: init
@@ -115,7 +99,7 @@ spec:
     lifecycle:
       postStart: {httpGet: {port: 80, path: /, scheme: HTTP}}
       preStop: {httpGet: {port: 80, path: /bye, scheme: HTTPS}}
-  - {name: told, image: b, imagePullPolicy: Never, terminationMessagePath: /x, terminationMessagePolicy: FallbackToLogsOnError}
+  - {name: explicit, image: b, imagePullPolicy: Never, terminationMessagePath: /x, terminationMessagePolicy: FallbackToLogsOnError}
   ephemeralContainers:
   - name: debug
     image: a:1
@@ -125,7 +109,7 @@ spec:
     resources: {limits: {cpu: "1"}}
 `),
 		},
-		"in the host's network": {
+		"with hostNetwork": {
 			in: podOf(`
   hostNetwork: true
   initContainers:
@@ -157,20 +141,14 @@ spec:
     ports: [{containerPort: 81, hostPort: 81, protocol: TCP}, {containerPort: 82, hostPort: 83, protocol: TCP}]
 `),
 		},
-		"with resources for all of it": {
+		"with pod-level limits": {
 			in: podOf(`
   resources: {limits: {cpu: "4", memory: 1Gi, hugepages-1Gi: 1Gi}}
   containers:
   - {name: a, image: a:1, resources: {requests: {cpu: "1", example.com/x: "1"}, limits: {hugepages-2Mi: 4Mi}}}
   - {name: b, image: a:1, resources: {requests: {cpu: "1"}}}
 `),
-			want: podOf(`
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
+			want: podOf(podDefaults + `
   resources:
     limits: {cpu: "4", memory: 1Gi, hugepages-1Gi: 1Gi, hugepages-2Mi: 4Mi}
     requests: {cpu: "2", memory: 1Gi, hugepages-1Gi: 1Gi, hugepages-2Mi: 4Mi}
@@ -189,18 +167,12 @@ spec:
     resources: {requests: {cpu: "1"}}
 `),
 		},
-		"with requests for all of it": {
+		"with pod-level requests": {
 			in: podOf(`
   resources: {requests: {cpu: 10u}}
   containers: [{name: a, image: a:1, resources: {requests: {memory: 1Gi}}}]
 `),
-			want: podOf(`
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
+			want: podOf(podDefaults + `
   resources: {requests: {cpu: 1m}}
   containers:
   - name: a
@@ -211,20 +183,14 @@ spec:
     resources: {requests: {memory: 1Gi}}
 `),
 		},
-		"that runs": {
+		"with container statuses": {
 			in: podOf(`
   restartPolicy: Always
 status:
   containerStatuses:
   - {name: a, image: a, imageID: "", ready: true, restartCount: 0, allocatedResources: {cpu: 1u}, resources: {limits: {cpu: 1u}}}
 `),
-			want: podOf(`
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
+			want: podOf(podDefaults + `
 status:
   containerStatuses:
   - {name: a, image: a, imageID: "", ready: true, restartCount: 0, allocatedResources: {cpu: 1m}, resources: {limits: {cpu: 1m}}}
@@ -233,10 +199,21 @@ status:
 	}.run(t)
 }
 
+// podDefaults are the defaults of the spec of a pod.
+const podDefaults = `
+  restartPolicy: Always
+  dnsPolicy: ClusterFirst
+  schedulerName: default-scheduler
+  terminationGracePeriodSeconds: 30
+  securityContext: {}
+  enableServiceLinks: true`
+
+// podOf returns a Pod in YAML. spec is indented by two spaces.
 func podOf(spec string) string {
 	return "apiVersion: v1\nkind: Pod\nspec:" + spec
 }
 
+// TestPullPolicyFollowsTheTag checks the default pull policy of images.
 func TestPullPolicyFollowsTheTag(t *testing.T) {
 	digest := "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	scheme := newScheme(t)

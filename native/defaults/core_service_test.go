@@ -3,8 +3,8 @@ package defaults_test
 import "testing"
 
 func TestService(t *testing.T) {
-	inOut{
-		"usual": {
+	manifests{
+		"ClusterIP": {
 			in: `
 apiVersion: v1
 kind: Service
@@ -28,7 +28,7 @@ spec:
   ipFamilyPolicy: SingleStack
 `,
 		},
-		"with external addresses": {
+		"with external IPs": {
 			in: `{apiVersion: v1, kind: Service, spec: {externalIPs: [1.2.3.4], internalTrafficPolicy: Local}}`,
 			want: `
 apiVersion: v1
@@ -43,7 +43,7 @@ spec:
   ipFamilyPolicy: SingleStack
 `,
 		},
-		"with a port on nodes": {
+		"NodePort": {
 			in: `{apiVersion: v1, kind: Service, spec: {type: NodePort, clusterIP: 10.0.0.1}}`,
 			want: `
 apiVersion: v1
@@ -59,7 +59,7 @@ spec:
   ipFamilyPolicy: SingleStack
 `,
 		},
-		"with a load balancer": {
+		"LoadBalancer": {
 			in: `
 apiVersion: v1
 kind: Service
@@ -80,11 +80,11 @@ spec:
 status: {loadBalancer: {ingress: [{ip: 1.2.3.4, ipMode: VIP}, {hostname: a.example.com}]}}
 `,
 		},
-		"of an external name": {
+		"ExternalName": {
 			in:   `{apiVersion: v1, kind: Service, spec: {type: ExternalName, externalName: a.example.com}}`,
 			want: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, externalName: a.example.com, sessionAffinity: None}}`,
 		},
-		"with affinity to clients": {
+		"with ClientIP affinity": {
 			in: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, sessionAffinity: ClientIP}}`,
 			want: `
 apiVersion: v1

@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestCore(t *testing.T) {
-	inOut{
+	manifests{
 		"Namespace": {
 			in: `{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: x, kubernetes.io/metadata.name: wrong}}}`,
 			want: `
@@ -13,11 +13,11 @@ metadata: {name: a, labels: {team: x, kubernetes.io/metadata.name: a}}
 status: {phase: Active}
 `,
 		},
-		"Namespace to be named": {
+		"Namespace with generateName": {
 			in:   `{apiVersion: v1, kind: Namespace, metadata: {generateName: a-}}`,
 			want: `{apiVersion: v1, kind: Namespace, metadata: {generateName: a-}, status: {phase: Active}}`,
 		},
-		"Namespace that ends": {
+		"Namespace that is terminating": {
 			in: `{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: {phase: Terminating}}`,
 			want: `
 apiVersion: v1
@@ -48,7 +48,7 @@ status:
   allocatable: {cpu: 2m, memory: 1Gi}
 `,
 		},
-		"Node that keeps something for itself": {
+		"Node with allocatable": {
 			in: `{apiVersion: v1, kind: Node, status: {capacity: {cpu: "4"}, allocatable: {cpu: 3500500u}}}`,
 			want: `
 apiVersion: v1
@@ -153,7 +153,7 @@ spec:
       securityContext: {}
 `,
 		},
-		"ReplicationController that says everything": {
+		"ReplicationController with all fields": {
 			in: `
 apiVersion: v1
 kind: ReplicationController

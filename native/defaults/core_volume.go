@@ -4,10 +4,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// certificateLifetime is how long a projected pod certificate may live when the pod does not say, in seconds.
+// certificateLifetime is the default maximal lifetime of a projected pod certificate, in seconds.
 const certificateLifetime = 24 * 60 * 60
 
-// tokenLifetime is how long a projected service account token lives when the pod does not say, in seconds.
+// tokenLifetime is the default lifetime of a projected service account token, in seconds.
 const tokenLifetime = 60 * 60
 
 func volume(v *corev1.Volume) {
@@ -15,30 +15,30 @@ func volume(v *corev1.Volume) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 	}
 	if v.Secret != nil {
-		fillPtr(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
+		setDefaultPtr(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
 	}
 	if v.ConfigMap != nil {
-		fillPtr(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
+		setDefaultPtr(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
 	}
 	if v.DownwardAPI != nil {
-		fillPtr(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
-		each(v.DownwardAPI.Items, downwardFile)
+		setDefaultPtr(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
+		forEach(v.DownwardAPI.Items, downwardFile)
 	}
 	if v.Projected != nil {
-		fillPtr(&v.Projected.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
-		each(v.Projected.Sources, projection)
+		setDefaultPtr(&v.Projected.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
+		forEach(v.Projected.Sources, projection)
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		claimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
 	if v.Image != nil {
-		fill(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
+		setDefault(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
 	}
 	if v.RBD != nil {
 		rbd(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
 	}
 	if v.ISCSI != nil {
-		fill(&v.ISCSI.ISCSIInterface, "default")
+		setDefault(&v.ISCSI.ISCSIInterface, "default")
 	}
 	if v.ScaleIO != nil {
 		scaleIO(&v.ScaleIO.StorageMode, &v.ScaleIO.FSType)
@@ -49,13 +49,13 @@ func volume(v *corev1.Volume) {
 
 func projection(p *corev1.VolumeProjection) {
 	if p.DownwardAPI != nil {
-		each(p.DownwardAPI.Items, downwardFile)
+		forEach(p.DownwardAPI.Items, downwardFile)
 	}
 	if p.ServiceAccountToken != nil {
-		fillPtr(&p.ServiceAccountToken.ExpirationSeconds, tokenLifetime)
+		setDefaultPtr(&p.ServiceAccountToken.ExpirationSeconds, tokenLifetime)
 	}
 	if p.PodCertificate != nil {
-		fillPtr(&p.PodCertificate.MaxExpirationSeconds, certificateLifetime)
+		setDefaultPtr(&p.PodCertificate.MaxExpirationSeconds, certificateLifetime)
 	}
 }
 
@@ -65,7 +65,7 @@ func downwardFile(f *corev1.DownwardAPIVolumeFile) {
 
 func hostPath(h *corev1.HostPathVolumeSource) {
 	if h != nil {
-		fillPtr(&h.Type, corev1.HostPathUnset)
+		setDefaultPtr(&h.Type, corev1.HostPathUnset)
 	}
 }
 
@@ -73,35 +73,35 @@ func azureDisk(d *corev1.AzureDiskVolumeSource) {
 	if d == nil {
 		return
 	}
-	fillPtr(&d.CachingMode, corev1.AzureDataDiskCachingReadWrite)
-	fillPtr(&d.Kind, corev1.AzureSharedBlobDisk)
-	fillPtr(&d.FSType, "ext4")
-	fillPtr(&d.ReadOnly, false)
+	setDefaultPtr(&d.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+	setDefaultPtr(&d.Kind, corev1.AzureSharedBlobDisk)
+	setDefaultPtr(&d.FSType, "ext4")
+	setDefaultPtr(&d.ReadOnly, false)
 }
 
-// rbd takes fields because a pod's and a persistent volume's RBD source are two Go types with the same three defaults.
+// rbd has the fields as parameters, because pods and persistent volumes have different Go types for RBD sources.
 func rbd(pool, user, keyring *string) {
-	fill(pool, "rbd")
-	fill(user, "admin")
-	fill(keyring, "/etc/ceph/keyring")
+	setDefault(pool, "rbd")
+	setDefault(user, "admin")
+	setDefault(keyring, "/etc/ceph/keyring")
 }
 
 func scaleIO(storageMode, fsType *string) {
-	fill(storageMode, "ThinProvisioned")
-	fill(fsType, "xfs")
+	setDefault(storageMode, "ThinProvisioned")
+	setDefault(fsType, "xfs")
 }
 
 func persistentVolume(pv *corev1.PersistentVolume) {
-	fill(&pv.Status.Phase, corev1.VolumePending)
+	setDefault(&pv.Status.Phase, corev1.VolumePending)
 	s := &pv.Spec
-	fill(&s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
-	fillPtr(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
-	quantities(s.Capacity)
+	setDefault(&s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	setDefaultPtr(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
+	roundUp(s.Capacity)
 	if s.RBD != nil {
 		rbd(&s.RBD.RBDPool, &s.RBD.RadosUser, &s.RBD.Keyring)
 	}
 	if s.ISCSI != nil {
-		fill(&s.ISCSI.ISCSIInterface, "default")
+		setDefault(&s.ISCSI.ISCSIInterface, "default")
 	}
 	if s.ScaleIO != nil {
 		scaleIO(&s.ScaleIO.StorageMode, &s.ScaleIO.FSType)
@@ -110,8 +110,8 @@ func persistentVolume(pv *corev1.PersistentVolume) {
 	azureDisk(s.AzureDisk)
 }
 
-// persistentVolumeClaim also says in both of its fields, the old and the new one, what the volume is filled from, unless
-// that is in another namespace, which the old field cannot say.
+// persistentVolumeClaim also copies dataSource to dataSourceRef, or the other way round. A reference to another namespace
+// is not copied, because dataSource cannot express it.
 func persistentVolumeClaim(pvc *corev1.PersistentVolumeClaim) {
 	claim(pvc)
 	s := &pvc.Spec
@@ -129,16 +129,16 @@ func persistentVolumeClaim(pvc *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// claim serves claims and the templates of claims in a StatefulSet.
+// claim sets the defaults that claims and the claim templates of StatefulSets share.
 func claim(pvc *corev1.PersistentVolumeClaim) {
-	fill(&pvc.Status.Phase, corev1.ClaimPending)
+	setDefault(&pvc.Status.Phase, corev1.ClaimPending)
 	claimSpec(&pvc.Spec)
-	quantities(pvc.Status.Capacity)
-	quantities(pvc.Status.AllocatedResources)
+	roundUp(pvc.Status.Capacity)
+	roundUp(pvc.Status.AllocatedResources)
 }
 
 func claimSpec(s *corev1.PersistentVolumeClaimSpec) {
-	fillPtr(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
-	quantities(s.Resources.Limits)
-	quantities(s.Resources.Requests)
+	setDefaultPtr(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
+	roundUp(s.Resources.Limits)
+	roundUp(s.Resources.Requests)
 }

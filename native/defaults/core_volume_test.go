@@ -3,13 +3,13 @@ package defaults_test
 import "testing"
 
 func TestVolumes(t *testing.T) {
-	inOut{
+	manifests{
 		"of a pod": {
 			in: podOf(`
   volumes:
   - {name: nothing}
   - {name: secret, secret: {secretName: s}}
-  - {name: secret-told, secret: {secretName: s, defaultMode: 256}}
+  - {name: secret-with-mode, secret: {secretName: s, defaultMode: 256}}
   - {name: configmap, configMap: {name: c}}
   - {name: downward, downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}}
   - name: projected
@@ -26,17 +26,11 @@ func TestVolumes(t *testing.T) {
   - {name: scaleio, scaleIO: {gateway: g, system: s, secretRef: {name: r}}}
   - {name: image, image: {reference: a}}
 `),
-			want: podOf(`
-  restartPolicy: Always
-  dnsPolicy: ClusterFirst
-  schedulerName: default-scheduler
-  terminationGracePeriodSeconds: 30
-  securityContext: {}
-  enableServiceLinks: true
+			want: podOf(podDefaults + `
   volumes:
   - {name: nothing, emptyDir: {}}
   - {name: secret, secret: {secretName: s, defaultMode: 420}}
-  - {name: secret-told, secret: {secretName: s, defaultMode: 256}}
+  - {name: secret-with-mode, secret: {secretName: s, defaultMode: 256}}
   - {name: configmap, configMap: {name: c, defaultMode: 420}}
   - {name: downward, downwardAPI: {defaultMode: 420, items: [{path: p, fieldRef: {apiVersion: v1, fieldPath: metadata.name}}]}}
   - name: projected
@@ -124,7 +118,7 @@ spec:
 status: {phase: Pending}
 `,
 		},
-		"PersistentVolumeClaim from anything": {
+		"PersistentVolumeClaim with dataSourceRef": {
 			in: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {dataSourceRef: {apiGroup: example.com, kind: Thing, name: t}}}`,
 			want: `
 apiVersion: v1
@@ -136,8 +130,9 @@ spec:
 status: {phase: Pending}
 `,
 		},
-		"PersistentVolumeClaim from another namespace": {
-			in: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeMode: Block, dataSourceRef: {kind: Thing, name: t, namespace: other}}, status: {phase: Lost}}`,
+		"PersistentVolumeClaim with dataSourceRef to another namespace": {
+			in: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeMode: Block, dataSourceRef: {kind: Thing, ` +
+				`name: t, namespace: other}}, status: {phase: Lost}}`,
 			want: `
 apiVersion: v1
 kind: PersistentVolumeClaim

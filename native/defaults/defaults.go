@@ -1,16 +1,17 @@
-// Package defaults fills in what a client left out of a built-in object, as Kubernetes 1.37 does.
-//
-// A default is a value written into a decoded object before it is validated, stored or shown. Each kind has one plain
-// function on its versioned Go type (deployment, service, ...), made of functions for the parts that kinds share
-// (podSpec, container, volume, ...). What needs the old object, a clock, another object or an allocator is not a
-// default and is not here: a Job's selector, a Service's addresses, a Pod's service account.
+// Package defaults sets the default values of the built-in kinds, as Kubernetes 1.37 does.
 //
 //	scheme := runtime.NewScheme()
 //	defaults.Register(scheme)
 //	scheme.Default(&deployment)
 //
-// Defaulting an object a second time changes nothing, it never shares memory between two places of an object, and it is
-// as safe for concurrent use as the objects it is given.
+// Defaults are set in a decoded object before it is validated and stored. Each kind has one function for its Go type
+// (deployment, service, ...), which uses functions for the parts that kinds share (podSpec, container, volume, ...).
+//
+// Values that depend on the old object, the time, other objects or an allocator are not set here, such as the selector of a
+// Job, the cluster IP of a Service and the service account of a Pod.
+//
+// Setting the defaults of an object twice has no further effect. Two fields never share memory afterwards. Different
+// objects can be defaulted concurrently.
 package defaults
 
 import (
@@ -29,57 +30,57 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Register adds the defaulting function of every built-in kind that has defaults, and of its list, to s. Kinds without
-// one (ServiceAccount, Event, Ingress, Role, Lease, PodDisruptionBudget, ...) have no defaults in Kubernetes either.
+// Register adds the defaulting functions of all built-in kinds and their lists to s. Kinds that are not registered
+// (ServiceAccount, Event, Ingress, Role, Lease, PodDisruptionBudget, ...) have no defaults in Kubernetes either.
 func Register(s *runtime.Scheme) {
-	kind(s, namespace, &corev1.NamespaceList{})
-	kind(s, secret, &corev1.SecretList{})
-	kind(s, pod, &corev1.PodList{})
-	kind(s, podTemplate, &corev1.PodTemplateList{})
-	kind(s, replicationController, &corev1.ReplicationControllerList{})
-	kind(s, service, &corev1.ServiceList{})
-	kind(s, endpoints, &corev1.EndpointsList{})
-	kind(s, node, &corev1.NodeList{})
-	kind(s, persistentVolume, &corev1.PersistentVolumeList{})
-	kind(s, persistentVolumeClaim, &corev1.PersistentVolumeClaimList{})
-	kind(s, limitRange, &corev1.LimitRangeList{})
-	kind(s, resourceQuota, &corev1.ResourceQuotaList{})
+	register(s, namespace, &corev1.NamespaceList{})
+	register(s, secret, &corev1.SecretList{})
+	register(s, pod, &corev1.PodList{})
+	register(s, podTemplate, &corev1.PodTemplateList{})
+	register(s, replicationController, &corev1.ReplicationControllerList{})
+	register(s, service, &corev1.ServiceList{})
+	register(s, endpoints, &corev1.EndpointsList{})
+	register(s, node, &corev1.NodeList{})
+	register(s, persistentVolume, &corev1.PersistentVolumeList{})
+	register(s, persistentVolumeClaim, &corev1.PersistentVolumeClaimList{})
+	register(s, limitRange, &corev1.LimitRangeList{})
+	register(s, resourceQuota, &corev1.ResourceQuotaList{})
 
-	kind(s, deployment, &appsv1.DeploymentList{})
-	kind(s, statefulSet, &appsv1.StatefulSetList{})
-	kind(s, daemonSet, &appsv1.DaemonSetList{})
-	kind(s, replicaSet, &appsv1.ReplicaSetList{})
+	register(s, deployment, &appsv1.DeploymentList{})
+	register(s, statefulSet, &appsv1.StatefulSetList{})
+	register(s, daemonSet, &appsv1.DaemonSetList{})
+	register(s, replicaSet, &appsv1.ReplicaSetList{})
 
-	kind(s, job, &batchv1.JobList{})
-	kind(s, cronJob, &batchv1.CronJobList{})
-	kind(s, autoscaler, &autoscalingv2.HorizontalPodAutoscalerList{})
+	register(s, job, &batchv1.JobList{})
+	register(s, cronJob, &batchv1.CronJobList{})
+	register(s, autoscaler, &autoscalingv2.HorizontalPodAutoscalerList{})
 
-	kind(s, networkPolicy, &networkingv1.NetworkPolicyList{})
-	kind(s, ingressClass, &networkingv1.IngressClassList{})
-	kind(s, endpointSlice, &discoveryv1.EndpointSliceList{})
+	register(s, networkPolicy, &networkingv1.NetworkPolicyList{})
+	register(s, ingressClass, &networkingv1.IngressClassList{})
+	register(s, endpointSlice, &discoveryv1.EndpointSliceList{})
 
-	kind(s, roleBinding, &rbacv1.RoleBindingList{})
-	kind(s, clusterRoleBinding, &rbacv1.ClusterRoleBindingList{})
+	register(s, roleBinding, &rbacv1.RoleBindingList{})
+	register(s, clusterRoleBinding, &rbacv1.ClusterRoleBindingList{})
 
-	kind(s, storageClass, &storagev1.StorageClassList{})
-	kind(s, priorityClass, &schedulingv1.PriorityClassList{})
+	register(s, storageClass, &storagev1.StorageClassList{})
+	register(s, priorityClass, &schedulingv1.PriorityClassList{})
 
-	kind(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
-	kind(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})
+	register(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
+	register(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})
 
-	kind(s, mutatingWebhooks, &admissionv1.MutatingWebhookConfigurationList{})
-	kind(s, validatingWebhooks, &admissionv1.ValidatingWebhookConfigurationList{})
-	kind(s, validatingPolicy, &admissionv1.ValidatingAdmissionPolicyList{})
-	kind(s, validatingBinding, &admissionv1.ValidatingAdmissionPolicyBindingList{})
-	kind(s, mutatingPolicy, &admissionv1.MutatingAdmissionPolicyList{})
-	kind(s, mutatingBinding, &admissionv1.MutatingAdmissionPolicyBindingList{})
+	register(s, mutatingWebhooks, &admissionv1.MutatingWebhookConfigurationList{})
+	register(s, validatingWebhooks, &admissionv1.ValidatingWebhookConfigurationList{})
+	register(s, validatingPolicy, &admissionv1.ValidatingAdmissionPolicyList{})
+	register(s, validatingBinding, &admissionv1.ValidatingAdmissionPolicyBindingList{})
+	register(s, mutatingPolicy, &admissionv1.MutatingAdmissionPolicyList{})
+	register(s, mutatingBinding, &admissionv1.MutatingAdmissionPolicyBindingList{})
 }
 
-// kind registers set for one kind and for the items of its list kind.
-func kind[T any](s *runtime.Scheme, set func(*T), list runtime.Object) {
+// register registers the function of a kind, also for the items of its list.
+func register[T any](s *runtime.Scheme, set func(*T), list runtime.Object) {
 	s.AddTypeDefaultingFunc(any(new(T)).(runtime.Object), func(obj any) { set(obj.(*T)) })
 	s.AddTypeDefaultingFunc(list, func(obj any) {
-		// The only error is that of the callback, which has none.
+		// The callback returns no errors, so there are none.
 		_ = meta.EachListItem(obj.(runtime.Object), func(item runtime.Object) error {
 			set(any(item).(*T))
 			return nil
@@ -87,23 +88,23 @@ func kind[T any](s *runtime.Scheme, set func(*T), list runtime.Object) {
 	})
 }
 
-// each applies set to every element of list, in place.
-func each[T any](list []T, set func(*T)) {
+// forEach calls set for each item of a list.
+func forEach[T any](list []T, set func(*T)) {
 	for i := range list {
 		set(&list[i])
 	}
 }
 
-// fill gives field a value when it holds its zero value.
-func fill[T comparable](field *T, value T) {
+// setDefault sets a field that has its zero value.
+func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
 		*field = value
 	}
 }
 
-// fillPtr gives an unset pointer field a value of its own.
-func fillPtr[T any](field **T, value T) {
+// setDefaultPtr sets a pointer field that is nil.
+func setDefaultPtr[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}

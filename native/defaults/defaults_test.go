@@ -29,10 +29,10 @@ import (
 	"holdfast.dev/holdfast/native/defaults"
 )
 
-// inOut is an object as a client writes it and as it is after defaulting.
-type inOut map[string]struct{ in, want string }
+// manifests are test cases: an object as a client writes it, and the same object with its defaults.
+type manifests map[string]struct{ in, want string }
 
-func (cases inOut) run(t *testing.T) {
+func (cases manifests) run(t *testing.T) {
 	t.Helper()
 	scheme := newScheme(t)
 	for name, c := range cases {
@@ -85,9 +85,9 @@ func show(t *testing.T, obj runtime.Object) string {
 	return string(text)
 }
 
-// TestTwiceIsOnce fills objects of every kind at random, with words that defaults look for in the places where they look:
-// what was defaulted has no defaults left to fill.
-func TestTwiceIsOnce(t *testing.T) {
+// TestIdempotent fills objects of all kinds with random values, often with strings that have a meaning for defaults. Setting
+// the defaults a second time must change nothing.
+func TestIdempotent(t *testing.T) {
 	scheme := newScheme(t)
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs)
 	for gvk := range scheme.AllKnownTypes() {
@@ -118,20 +118,21 @@ func TestTwiceIsOnce(t *testing.T) {
 				again := obj.DeepCopyObject()
 				scheme.Default(again)
 				if !equality.Semantic.DeepEqual(obj, again) {
-					t.Fatalf("seed %d: defaulting again changed it (-once +twice):\n%s", seed, cmp.Diff(show(t, obj), show(t, again)))
+					t.Fatalf("seed %d: the second time changed the object (-once +twice):\n%s", seed, cmp.Diff(show(t, obj), show(t, again)))
 				}
 			}
 		})
 	}
 }
 
-// oneOf fills a string of type T with one of words.
+// oneOf returns a fuzzer function that sets a string of type T to one of words.
 func oneOf[T ~string](words ...T) func(*T, randfill.Continue) {
 	return func(field *T, c randfill.Continue) { *field = words[c.Intn(len(words))] }
 }
 
-func TestListsAreDefaultedItemByItem(t *testing.T) {
-	inOut{
+// TestLists checks that the defaults of the items of a list are set.
+func TestLists(t *testing.T) {
+	manifests{
 		"two secrets": {
 			in: `
 apiVersion: v1
@@ -151,7 +152,7 @@ items:
 	}.run(t)
 }
 
-// TestNothingIsShared changes one of two maps that were filled from the same place.
+// TestNothingIsShared checks that maps with defaults from the same source do not share memory.
 func TestNothingIsShared(t *testing.T) {
 	scheme := newScheme(t)
 	obj := decode(t, scheme, `

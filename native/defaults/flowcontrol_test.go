@@ -3,10 +3,11 @@ package defaults_test
 import "testing"
 
 func TestFlowControl(t *testing.T) {
-	inOut{
+	manifests{
 		"FlowSchema": {
-			in:   `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, spec: {priorityLevelConfiguration: {name: a}}}`,
-			want: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, spec: {priorityLevelConfiguration: {name: a}, matchingPrecedence: 1000}}`,
+			in: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, spec: {priorityLevelConfiguration: {name: a}}}`,
+			want: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, ` +
+				`spec: {priorityLevelConfiguration: {name: a}, matchingPrecedence: 1000}}`,
 		},
 		"limited level": {
 			in: `
@@ -44,8 +45,9 @@ spec:
     limitResponse: {type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 1}}`,
 		},
 		"exempt level": {
-			in:   `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, spec: {type: Exempt, exempt: {}}}`,
-			want: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, spec: {type: Exempt, exempt: {nominalConcurrencyShares: 0, lendablePercent: 0}}}`,
+			in: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, spec: {type: Exempt, exempt: {}}}`,
+			want: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, spec: {type: Exempt, ` +
+				`exempt: {nominalConcurrencyShares: 0, lendablePercent: 0}}}`,
 		},
 	}.run(t)
 }

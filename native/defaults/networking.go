@@ -7,12 +7,12 @@ import (
 )
 
 func networkPolicy(p *networkingv1.NetworkPolicy) {
-	protocol := func(port *networkingv1.NetworkPolicyPort) { fillPtr(&port.Protocol, corev1.ProtocolTCP) }
+	protocol := func(port *networkingv1.NetworkPolicyPort) { setDefaultPtr(&port.Protocol, corev1.ProtocolTCP) }
 	for _, rule := range p.Spec.Ingress {
-		each(rule.Ports, protocol)
+		forEach(rule.Ports, protocol)
 	}
 	for _, rule := range p.Spec.Egress {
-		each(rule.Ports, protocol)
+		forEach(rule.Ports, protocol)
 	}
 	if len(p.Spec.PolicyTypes) > 0 {
 		return
@@ -25,13 +25,13 @@ func networkPolicy(p *networkingv1.NetworkPolicy) {
 
 func ingressClass(c *networkingv1.IngressClass) {
 	if c.Spec.Parameters != nil {
-		fillPtr(&c.Spec.Parameters.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
+		setDefaultPtr(&c.Spec.Parameters.Scope, networkingv1.IngressClassParametersReferenceScopeCluster)
 	}
 }
 
 func endpointSlice(s *discoveryv1.EndpointSlice) {
-	each(s.Ports, func(p *discoveryv1.EndpointPort) {
-		fillPtr(&p.Name, "")
-		fillPtr(&p.Protocol, corev1.ProtocolTCP)
+	forEach(s.Ports, func(p *discoveryv1.EndpointPort) {
+		setDefaultPtr(&p.Name, "")
+		setDefaultPtr(&p.Protocol, corev1.ProtocolTCP)
 	})
 }

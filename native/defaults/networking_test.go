@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestNetworking(t *testing.T) {
-	inOut{
+	manifests{
 		"NetworkPolicy": {
 			in: `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {ingress: [{ports: [{port: 80}, {port: 53, protocol: UDP}]}]}}`,
 			want: `
@@ -14,7 +14,7 @@ spec:
   policyTypes: [Ingress]
 `,
 		},
-		"NetworkPolicy for both ways": {
+		"NetworkPolicy for both directions": {
 			in: `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {egress: [{ports: [{port: 80}]}]}}`,
 			want: `
 apiVersion: networking.k8s.io/v1
@@ -24,13 +24,14 @@ spec:
   policyTypes: [Ingress, Egress]
 `,
 		},
-		"NetworkPolicy for the way out": {
+		"NetworkPolicy with policyTypes": {
 			in:   `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {policyTypes: [Egress]}}`,
 			want: `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {policyTypes: [Egress]}}`,
 		},
 		"IngressClass": {
-			in:   `{apiVersion: networking.k8s.io/v1, kind: IngressClass, spec: {controller: a.com/b, parameters: {kind: A, name: a}}}`,
-			want: `{apiVersion: networking.k8s.io/v1, kind: IngressClass, spec: {controller: a.com/b, parameters: {kind: A, name: a, scope: Cluster}}}`,
+			in: `{apiVersion: networking.k8s.io/v1, kind: IngressClass, spec: {controller: a.com/b, parameters: {kind: A, name: a}}}`,
+			want: `{apiVersion: networking.k8s.io/v1, kind: IngressClass, spec: {controller: a.com/b, ` +
+				`parameters: {kind: A, name: a, scope: Cluster}}}`,
 		},
 		"IngressClass without parameters": {
 			in:   `{apiVersion: networking.k8s.io/v1, kind: IngressClass, spec: {controller: a.com/b}}`,

@@ -5,19 +5,19 @@ import (
 )
 
 func roleBinding(b *rbacv1.RoleBinding) {
-	fill(&b.RoleRef.APIGroup, rbacv1.GroupName)
-	each(b.Subjects, subject)
+	setDefault(&b.RoleRef.APIGroup, rbacv1.GroupName)
+	forEach(b.Subjects, subject)
 }
 
 func clusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
-	fill(&b.RoleRef.APIGroup, rbacv1.GroupName)
-	each(b.Subjects, subject)
+	setDefault(&b.RoleRef.APIGroup, rbacv1.GroupName)
+	forEach(b.Subjects, subject)
 }
 
-// subject leaves a service account, which is of the core group, as it is.
+// subject sets the API group of users and groups. Service accounts are in the core group, whose name is empty.
 func subject(s *rbacv1.Subject) {
 	switch s.Kind {
 	case rbacv1.UserKind, rbacv1.GroupKind:
-		fill(&s.APIGroup, rbacv1.GroupName)
+		setDefault(&s.APIGroup, rbacv1.GroupName)
 	}
 }

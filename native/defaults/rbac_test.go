@@ -3,7 +3,7 @@ package defaults_test
 import "testing"
 
 func TestRBAC(t *testing.T) {
-	inOut{
+	manifests{
 		"RoleBinding": {
 			in: `
 apiVersion: rbac.authorization.k8s.io/v1

@@ -7,10 +7,10 @@ import (
 )
 
 func storageClass(c *storagev1.StorageClass) {
-	fillPtr(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
-	fillPtr(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+	setDefaultPtr(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	setDefaultPtr(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 }
 
 func priorityClass(c *schedulingv1.PriorityClass) {
-	fillPtr(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
+	setDefaultPtr(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
 }

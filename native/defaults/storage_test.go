@@ -3,12 +3,12 @@ package defaults_test
 import "testing"
 
 func TestClasses(t *testing.T) {
-	inOut{
+	manifests{
 		"StorageClass": {
 			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: a.com/b}`,
 			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: a.com/b, reclaimPolicy: Delete, volumeBindingMode: Immediate}`,
 		},
-		"StorageClass that waits": {
+		"StorageClass with all fields": {
 			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 		},
