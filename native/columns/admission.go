@@ -49,13 +49,13 @@ func paramKind(k *admissionv1.ParamKind) string {
 	return k.APIVersion + "/" + k.Kind
 }
 
-// paramRef shows a name without a namespace as in any: the binding alone does not tell whether the kind has namespaces.
+// paramRef prints "*" for a missing namespace: the binding does not tell whether the kind of the parameters is namespaced.
 func paramRef(r *admissionv1.ParamRef) string {
 	switch {
 	case r == nil:
 		return unset
 	case r.Name != "":
-		return orEmpty(r.Namespace, "*") + "/" + r.Name
+		return stringOr(r.Namespace, "*") + "/" + r.Name
 	case r.Selector != nil:
 		return r.Selector.String()
 	}

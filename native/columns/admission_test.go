@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestAdmission(t *testing.T) {
-	shown{
+	rows{
 		"MutatingWebhookConfiguration": {
 			object: `
 apiVersion: admissionregistration.k8s.io/v1
@@ -17,7 +17,8 @@ Webhooks: 1
 Age: 10m`,
 		},
 		"ValidatingWebhookConfiguration": {
-			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: a, clientConfig: {}, sideEffects: None, admissionReviewVersions: [v1]}]}`,
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, ` +
+				`metadata: {name: a}, webhooks: [{name: a, clientConfig: {}, sideEffects: None, admissionReviewVersions: [v1]}]}`,
 			want: `
 Name: a
 Webhooks: 1
@@ -49,7 +50,7 @@ PolicyName: p
 ParamRef: ns/r
 Age: 10m`,
 		},
-		"ValidatingAdmissionPolicyBinding to selected parameters": {
+		"ValidatingAdmissionPolicyBinding with a selector": {
 			object: `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -76,7 +77,8 @@ ParamKind: <unset>
 Age: 10m`,
 		},
 		"MutatingAdmissionPolicyBinding": {
-			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: a}, spec: {policyName: p, paramRef: {name: r}}}`,
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, ` +
+				`metadata: {name: a}, spec: {policyName: p, paramRef: {name: r}}}`,
 			want: `
 Name: a
 PolicyName: p
@@ -84,15 +86,17 @@ ParamRef: */r
 Age: <unknown>`,
 		},
 		"MutatingAdmissionPolicyBinding without parameters": {
-			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: a}, spec: {policyName: p}}`,
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, ` +
+				`metadata: {name: a}, spec: {policyName: p}}`,
 			want: `
 Name: a
 PolicyName: p
 ParamRef: <unset>
 Age: <unknown>`,
 		},
-		"MutatingAdmissionPolicyBinding to nothing": {
-			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: a}, spec: {policyName: p, paramRef: {}}}`,
+		"MutatingAdmissionPolicyBinding with an empty paramRef": {
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, ` +
+				`metadata: {name: a}, spec: {policyName: p, paramRef: {}}}`,
 			want: `
 Name: a
 PolicyName: p

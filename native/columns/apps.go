@@ -69,7 +69,10 @@ var daemonSets = table(name,
 	number("Desired", daemonSetStatus["desiredNumberScheduled"], func(d *appsv1.DaemonSet) int32 { return d.Status.DesiredNumberScheduled }),
 	number("Current", daemonSetStatus["currentNumberScheduled"], func(d *appsv1.DaemonSet) int32 { return d.Status.CurrentNumberScheduled }),
 	number("Ready", daemonSetStatus["numberReady"], func(d *appsv1.DaemonSet) int32 { return d.Status.NumberReady }),
-	number("Up-to-date", daemonSetStatus["updatedNumberScheduled"], func(d *appsv1.DaemonSet) int32 { return d.Status.UpdatedNumberScheduled }),
+	number(
+		"Up-to-date", daemonSetStatus["updatedNumberScheduled"],
+		func(d *appsv1.DaemonSet) int32 { return d.Status.UpdatedNumberScheduled },
+	),
 	number("Available", daemonSetStatus["numberAvailable"], func(d *appsv1.DaemonSet) int32 { return d.Status.NumberAvailable }),
 	text("Node Selector", corev1.PodSpec{}.SwaggerDoc()["nodeSelector"], func(d *appsv1.DaemonSet) string {
 		return labels.FormatLabels(d.Spec.Template.Spec.NodeSelector)

@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestApps(t *testing.T) {
-	shown{
+	rows{
 		"Deployment": {
 			object: `
 apiVersion: apps/v1
@@ -25,7 +25,7 @@ Containers*: a,b
 Images*: x:1,y:2
 Selector*: app=web,tier in (a,b)`,
 		},
-		"Deployment with a selector that is none": {
+		"Deployment with an invalid selector": {
 			object: `
 apiVersion: apps/v1
 kind: Deployment
@@ -81,7 +81,13 @@ apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}
 spec: {selector: {matchLabels: {app: web}}, template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: a, image: x:1}]}}}
-status: {desiredNumberScheduled: 1, currentNumberScheduled: 2, numberReady: 3, updatedNumberScheduled: 4, numberAvailable: 5, numberMisscheduled: 0}
+status:
+  desiredNumberScheduled: 1
+  currentNumberScheduled: 2
+  numberReady: 3
+  updatedNumberScheduled: 4
+  numberAvailable: 5
+  numberMisscheduled: 0
 `,
 			want: `
 Name: a
@@ -103,7 +109,9 @@ kind: ControllerRevision
 metadata:
   name: a
   creationTimestamp: "2026-01-02T00:00:00Z"
-  ownerReferences: [{apiVersion: v1, kind: Pod, name: other, uid: "1"}, {apiVersion: apps/v1, kind: StatefulSet, name: web, uid: "2", controller: true}]
+  ownerReferences:
+  - {apiVersion: v1, kind: Pod, name: other, uid: "1"}
+  - {apiVersion: apps/v1, kind: StatefulSet, name: web, uid: "2", controller: true}
 revision: 3
 `,
 			want: `

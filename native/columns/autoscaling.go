@@ -30,7 +30,7 @@ var autoscalers = table(name,
 		func(h *autoscalingv2.HorizontalPodAutoscaler) int32 { return h.Status.CurrentReplicas }),
 	age)
 
-// scalingTargets is current/target for the first two metrics.
+// scalingTargets returns "current/target" for the first two metrics, and the number of the others.
 func scalingTargets(h *autoscalingv2.HorizontalPodAutoscaler) string {
 	if len(h.Spec.Metrics) == 0 {
 		return none

@@ -3,8 +3,8 @@ package columns_test
 import "testing"
 
 func TestAutoscaling(t *testing.T) {
-	shown{
-		"HorizontalPodAutoscaler by resources": {
+	rows{
+		"HorizontalPodAutoscaler with resource metrics": {
 			object: `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -32,7 +32,7 @@ MaxPods: 5
 Replicas: 3
 Age: 10m`,
 		},
-		"HorizontalPodAutoscaler that knows nothing yet": {
+		"HorizontalPodAutoscaler without current metrics": {
 			object: `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -55,7 +55,7 @@ MaxPods: 5
 Replicas: 0
 Age: <unknown>`,
 		},
-		"HorizontalPodAutoscaler by outer values": {
+		"HorizontalPodAutoscaler with external and object metrics": {
 			object: `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -81,7 +81,7 @@ MaxPods: 5
 Replicas: 0
 Age: <unknown>`,
 		},
-		"HorizontalPodAutoscaler by a pod's values and by none": {
+		"HorizontalPodAutoscaler with pod metrics": {
 			object: `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -102,7 +102,8 @@ Replicas: 0
 Age: <unknown>`,
 		},
 		"HorizontalPodAutoscaler without metrics": {
-			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: {scaleTargetRef: {kind: A, name: b}, maxReplicas: 1}}`,
+			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}, ` +
+				`spec: {scaleTargetRef: {kind: A, name: b}, maxReplicas: 1}}`,
 			want: `
 Name: a
 Reference: A/b
@@ -127,7 +128,7 @@ Max Unavailable: N/A
 Allowed Disruptions: 2
 Age: 10m`,
 		},
-		"PodDisruptionBudget the other way round": {
+		"PodDisruptionBudget with maxUnavailable": {
 			object: `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {maxUnavailable: 1}}`,
 			want: `
 Name: a

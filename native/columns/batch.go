@@ -25,7 +25,7 @@ var jobs = table(name,
 		case j.Status.CompletionTime != nil:
 			now = j.Status.CompletionTime.Time
 		}
-		return since(j.Status.StartTime.Time, now)
+		return ageOf(j.Status.StartTime.Time, now)
 	}),
 	age,
 	containers(jobContainers).wide(),
@@ -71,7 +71,7 @@ func completions(j *batchv1.Job) string {
 
 var cronJobs = table(name,
 	text("Schedule", cronJobSpec["schedule"], func(c *batchv1.CronJob) string { return c.Spec.Schedule }),
-	text("Timezone", cronJobSpec["timeZone"], func(c *batchv1.CronJob) string { return or(c.Spec.TimeZone, none) }),
+	text("Timezone", cronJobSpec["timeZone"], func(c *batchv1.CronJob) string { return valueOr(c.Spec.TimeZone, none) }),
 	text("Suspend", cronJobSpec["suspend"], func(c *batchv1.CronJob) string {
 		switch {
 		case c.Spec.Suspend == nil:
@@ -86,7 +86,7 @@ var cronJobs = table(name,
 		if c.Status.LastScheduleTime == nil {
 			return none
 		}
-		return since(c.Status.LastScheduleTime.Time, now)
+		return ageOf(c.Status.LastScheduleTime.Time, now)
 	}),
 	age,
 	containers(cronJobContainers).wide(),

@@ -7,8 +7,8 @@ func TestJob(t *testing.T) {
 Containers*:
 Images*:
 Selector*: <none>`
-	shown{
-		"that runs": {
+	rows{
+		"running": {
 			object: `
 apiVersion: batch/v1
 kind: Job
@@ -32,7 +32,11 @@ apiVersion: batch/v1
 kind: Job
 metadata: {name: a, deletionTimestamp: "2026-01-02T00:00:00Z"}
 spec: {parallelism: 3, template: {}}
-status: {succeeded: 1, startTime: "2026-01-02T00:05:00Z", completionTime: "2026-01-02T00:05:30Z", conditions: [{type: Complete, status: "True"}]}
+status:
+  succeeded: 1
+  startTime: "2026-01-02T00:05:00Z"
+  completionTime: "2026-01-02T00:05:30Z"
+  conditions: [{type: Complete, status: "True"}]
 `,
 			want: `
 Name: a
@@ -42,7 +46,8 @@ Duration: 30s
 Age: <unknown>` + tail,
 		},
 		"failed": {
-			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, status: {conditions: [{type: FailureTarget, status: "True"}, {type: Failed, status: "True"}]}}`,
+			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, ` +
+				`status: {conditions: [{type: FailureTarget, status: "True"}, {type: Failed, status: "True"}]}}`,
 			want: `
 Name: a
 Status: Failed
@@ -50,8 +55,9 @@ Completions: 0/1
 Duration:
 Age: <unknown>` + tail,
 		},
-		"going away": {
-			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a, deletionTimestamp: "2026-01-02T00:00:00Z"}, spec: {template: {}}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
+		"being deleted": {
+			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a, deletionTimestamp: "2026-01-02T00:00:00Z"}, ` +
+				`spec: {template: {}}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 			want: `
 Name: a
 Status: Terminating
@@ -60,7 +66,8 @@ Duration:
 Age: <unknown>` + tail,
 		},
 		"suspended": {
-			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, status: {conditions: [{type: Suspended, status: "True"}, {type: Complete, status: "False"}]}}`,
+			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, ` +
+				`status: {conditions: [{type: Suspended, status: "True"}, {type: Complete, status: "False"}]}}`,
 			want: `
 Name: a
 Status: Suspended
@@ -69,7 +76,8 @@ Duration:
 Age: <unknown>` + tail,
 		},
 		"about to fail": {
-			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, status: {conditions: [{type: FailureTarget, status: "True"}]}}`,
+			object: `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}, ` +
+				`status: {conditions: [{type: FailureTarget, status: "True"}]}}`,
 			want: `
 Name: a
 Status: FailureTarget
@@ -102,7 +110,8 @@ Images*: x:1
 Selector*: a=b`,
 		},
 		"CronJob that never ran": {
-			object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}, spec: {schedule: "@daily", suspend: false, jobTemplate: {spec: {template: {}}}}}`,
+			object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}, spec: {schedule: "@daily", ` +
+				`suspend: false, jobTemplate: {spec: {template: {}}}}}`,
 			want: `
 Name: a
 Schedule: @daily
@@ -112,7 +121,7 @@ Active: 0
 Last Schedule: <none>
 Age: <unknown>` + tail,
 		},
-		"CronJob as no default has seen it": {
+		"CronJob without defaults": {
 			object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}, spec: {schedule: "@daily", jobTemplate: {spec: {template: {}}}}}`,
 			want: `
 Name: a

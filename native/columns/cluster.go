@@ -13,7 +13,7 @@ import (
 
 var leases = table(name,
 	text("Holder", coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"], func(l *coordinationv1.Lease) string {
-		return or(l.Spec.HolderIdentity, "")
+		return valueOr(l.Spec.HolderIdentity, "")
 	}),
 	age)
 
@@ -26,13 +26,13 @@ var storageClasses = table(
 			return c.Name + " (default)"
 		}
 		return c.Name
-	}).named(),
+	}).asName(),
 	text("Provisioner", storageClassDoc["provisioner"], func(c *storagev1.StorageClass) string { return c.Provisioner }),
 	text("ReclaimPolicy", storageClassDoc["reclaimPolicy"], func(c *storagev1.StorageClass) string {
-		return or(c.ReclaimPolicy, string(corev1.PersistentVolumeReclaimDelete))
+		return valueOr(c.ReclaimPolicy, string(corev1.PersistentVolumeReclaimDelete))
 	}),
 	text("VolumeBindingMode", storageClassDoc["volumeBindingMode"], func(c *storagev1.StorageClass) string {
-		return or(c.VolumeBindingMode, string(storagev1.VolumeBindingImmediate))
+		return valueOr(c.VolumeBindingMode, string(storagev1.VolumeBindingImmediate))
 	}),
 	flag("AllowVolumeExpansion", storageClassDoc["allowVolumeExpansion"], func(c *storagev1.StorageClass) bool {
 		return deref(c.AllowVolumeExpansion)
@@ -46,7 +46,7 @@ var priorityClasses = table(name,
 	flag("Global-Default", priorityClassDoc["globalDefault"], func(c *schedulingv1.PriorityClass) bool { return c.GlobalDefault }),
 	age,
 	text("PreemptionPolicy", priorityClassDoc["preemptionPolicy"], func(c *schedulingv1.PriorityClass) string {
-		return or(c.PreemptionPolicy, "")
+		return valueOr(c.PreemptionPolicy, "")
 	}))
 
 var signingRequestSpec = certificatesv1.CertificateSigningRequestSpec{}.SwaggerDoc()
@@ -54,7 +54,7 @@ var signingRequestSpec = certificatesv1.CertificateSigningRequestSpec{}.SwaggerD
 var signingRequests = table(name,
 	age,
 	text("SignerName", signingRequestSpec["signerName"], func(r *certificatesv1.CertificateSigningRequest) string {
-		return orEmpty(r.Spec.SignerName, none)
+		return stringOr(r.Spec.SignerName, none)
 	}),
 	text("Requestor", signingRequestSpec["username"], func(r *certificatesv1.CertificateSigningRequest) string {
 		return r.Spec.Username

@@ -3,22 +3,23 @@ package columns_test
 import "testing"
 
 func TestCluster(t *testing.T) {
-	shown{
+	rows{
 		"Lease": {
-			object: `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}, spec: {holderIdentity: me}}`,
+			object: `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a, ` +
+				`creationTimestamp: "2026-01-02T00:00:00Z"}, spec: {holderIdentity: me}}`,
 			want: `
 Name: a
 Holder: me
 Age: 10m`,
 		},
-		"Lease of nobody": {
+		"Lease without holder": {
 			object: `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a}}`,
 			want: `
 Name: a
 Holder:
 Age: <unknown>`,
 		},
-		"StorageClass by default": {
+		"default StorageClass": {
 			object: `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -33,7 +34,7 @@ VolumeBindingMode: Immediate
 AllowVolumeExpansion: false
 Age: 10m`,
 		},
-		"StorageClass by default of old": {
+		"default StorageClass with the old annotation": {
 			object: `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -52,7 +53,8 @@ AllowVolumeExpansion: true
 Age: <unknown>`,
 		},
 		"StorageClass": {
-			object: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: a, annotations: {storageclass.kubernetes.io/is-default-class: "false"}}, provisioner: p}`,
+			object: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: a, ` +
+				`annotations: {storageclass.kubernetes.io/is-default-class: "false"}}, provisioner: p}`,
 			want: `
 Name: a
 Provisioner: p
@@ -62,7 +64,8 @@ AllowVolumeExpansion: false
 Age: <unknown>`,
 		},
 		"PriorityClass": {
-			object: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}, value: -5, globalDefault: true, preemptionPolicy: Never}`,
+			object: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a, ` +
+				`creationTimestamp: "2026-01-02T00:00:00Z"}, value: -5, globalDefault: true, preemptionPolicy: Never}`,
 			want: `
 Name: a
 Value: -5
@@ -102,8 +105,9 @@ Requestor:
 RequestedDuration: <none>
 Condition: Denied,Failed`,
 		},
-		"CertificateSigningRequest new": {
-			object: `{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: s}}`,
+		"CertificateSigningRequest without conditions": {
+			object: `{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, ` +
+				`spec: {request: eA==, signerName: s}}`,
 			want: `
 Name: a
 Age: <unknown>

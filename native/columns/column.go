@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// What Kubernetes prints for a value that is not there, by column.
+// The texts that Kubernetes prints for missing values.
 const (
 	none    = "<none>"
 	unset   = "<unset>"
 	unknown = "<unknown>"
 )
 
-// column is a column's definition and its cell in the row of an object.
+// column is the definition of a column, and the function that returns the cell of an object.
 type column struct {
 	metav1.TableColumnDefinition
 
 	cell func(obj runtime.Object, now time.Time) any
 }
 
-// table lays out columns.
+// table returns a table with these columns.
 func table(columns ...column) Table {
 	definitions := make([]metav1.TableColumnDefinition, len(columns))
 	for i, c := range columns {
@@ -40,12 +40,12 @@ func table(columns ...column) Table {
 	}}
 }
 
-// text is a column of strings, the usual one.
+// text returns a column of strings.
 func text[T runtime.Object](name, doc string, cell func(T) string) column {
 	return timed(name, doc, func(obj T, _ time.Time) string { return cell(obj) })
 }
 
-// timed is a column of strings that depend on what time it is.
+// timed returns a column of strings that depend on the current time.
 func timed[T runtime.Object](name, doc string, cell func(T, time.Time) string) column {
 	return column{
 		metav1.TableColumnDefinition{Name: name, Type: "string", Description: doc},
@@ -53,7 +53,7 @@ func timed[T runtime.Object](name, doc string, cell func(T, time.Time) string) c
 	}
 }
 
-// number is a column of integers.
+// number returns a column of integers.
 func number[T runtime.Object, N int | int32 | int64](name, doc string, cell func(T) N) column {
 	return column{
 		metav1.TableColumnDefinition{Name: name, Type: "integer", Description: doc},
@@ -61,7 +61,7 @@ func number[T runtime.Object, N int | int32 | int64](name, doc string, cell func
 	}
 }
 
-// flag is a column of booleans.
+// flag returns a column of booleans.
 func flag[T runtime.Object](name, doc string, cell func(T) bool) column {
 	return column{
 		metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: doc},
@@ -69,30 +69,30 @@ func flag[T runtime.Object](name, doc string, cell func(T) bool) column {
 	}
 }
 
-// wide returns c as a column that is shown with `-o wide` only.
+// wide returns c as a column that kubectl prints only with `-o wide`.
 func (c column) wide() column {
 	c.Priority = 1
 	return c
 }
 
-// named returns c as the column whose cells clients take for the object's name.
-func (c column) named() column {
+// asName returns c as the column with the name of the object. Clients recognize it by its format.
+func (c column) asName() column {
 	c.Format = "name"
 	return c
 }
 
 var metadata = metav1.ObjectMeta{}.SwaggerDoc()
 
-// name and age are columns of nearly every kind.
+// name and age are columns of nearly all kinds.
 var (
-	name = text("Name", metadata["name"], func(obj object) string { return obj.GetName() }).named()
+	name = text("Name", metadata["name"], func(obj object) string { return obj.GetName() }).asName()
 	age  = timed("Age", metadata["creationTimestamp"], func(obj object, now time.Time) string {
-		return since(obj.GetCreationTimestamp().Time, now)
+		return ageOf(obj.GetCreationTimestamp().Time, now)
 	})
 )
 
-// createdAt is the table of kinds that Kubernetes has no columns for.
-var createdAt = func() Table {
+// nameAndCreation is the table of kinds without columns of their own in Kubernetes.
+var nameAndCreation = func() Table {
 	created := text("Created At", metadata["creationTimestamp"], func(obj object) string {
 		return obj.GetCreationTimestamp().UTC().Format(time.RFC3339)
 	})
@@ -105,19 +105,21 @@ type object interface {
 	metav1.Object
 }
 
-// containers and images are what the pods of a workload run.
+// containers returns a column with the names of the containers of a workload.
 func containers[T runtime.Object](of func(T) []corev1.Container) column {
 	return text("Containers", "Containers of a pod, by name", func(obj T) string {
 		return join(of(obj), func(c corev1.Container) string { return c.Name })
 	})
 }
 
+// images returns a column with the images of the containers of a workload.
 func images[T runtime.Object](of func(T) []corev1.Container) column {
 	return text("Images", "Images that the containers run", func(obj T) string {
 		return join(of(obj), func(c corev1.Container) string { return c.Image })
 	})
 }
 
+// join joins the texts of the items of a list.
 func join[T any](list []T, show func(T) string) string {
 	shown := make([]string, len(list))
 	for i, item := range list {
@@ -126,7 +128,7 @@ func join[T any](list []T, show func(T) string) string {
 	return strings.Join(shown, ",")
 }
 
-// firstThree shows up to three of list and says how many more there are.
+// firstThree joins the first three items of a list and appends the number of the others.
 func firstThree(list []string) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("%s + %d more...", strings.Join(list[:3], ","), len(list)-3)
@@ -134,31 +136,31 @@ func firstThree(list []string) string {
 	return strings.Join(list, ",")
 }
 
-// since is how long ago t was, as people say it.
-func since(t, now time.Time) string {
+// ageOf returns the time since t in a short form, such as "5m".
+func ageOf(t, now time.Time) string {
 	if t.IsZero() {
 		return unknown
 	}
 	return duration.HumanDuration(now.Sub(t))
 }
 
-// or returns what value points at, and absent when it points at nothing.
-func or[T ~string](value *T, absent string) string {
+// valueOr returns the string that value points to, or fallback if it is nil.
+func valueOr[T ~string](value *T, fallback string) string {
 	if value == nil {
-		return absent
+		return fallback
 	}
 	return string(*value)
 }
 
-// orEmpty returns value, and absent when there is none.
-func orEmpty(value, absent string) string {
+// stringOr returns value, or fallback if it is empty.
+func stringOr(value, fallback string) string {
 	if value == "" {
-		return absent
+		return fallback
 	}
 	return value
 }
 
-// deref returns what value points at, and zero when it points at nothing.
+// deref returns the value of a pointer, or the zero value if it is nil.
 func deref[T any](value *T) T {
 	if value == nil {
 		return *new(T)

@@ -1,13 +1,12 @@
-// Package columns is what `kubectl get` shows of the built-in kinds.
-//
-// A Table is the columns of one kind and the way from an object to a row of cells. Columns of priority 1 are those that
-// kubectl shows with `-o wide` only; a row has a cell for each column, wide or not.
+// Package columns defines the columns that `kubectl get` prints for the built-in kinds.
 //
 //	table, ok := columns.For(&corev1.Pod{})
 //	cells := table.Cells(pod, time.Now())
 //
-// Tables are immutable and shared; making a row reads the object and allocates the row. Names, order and contents are
-// those of Kubernetes 1.37. A column's type is that of its cells.
+// A Table has the columns of one kind, and converts an object to a row with one cell for each column. kubectl prints columns
+// with priority 1 only with `-o wide`. Names, order and content of the columns are those of Kubernetes 1.37.
+//
+// Tables are shared and must not be changed. They are safe for concurrent use.
 package columns
 
 import (
@@ -32,21 +31,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Table is how one kind is shown. It is a value to be read and passed on; nobody changes its columns.
+// Table defines how one kind is printed.
 type Table struct {
+	// Columns must not be changed.
 	Columns []metav1.TableColumnDefinition
 
 	row func(obj runtime.Object, now time.Time) []any
 }
 
-// Cells returns the row of obj, one cell for each column. Ages in it are relative to now. The object must be of the Go
-// type that the table was asked for with, and is not kept.
+// Cells returns the row of obj, with one cell for each column. Ages are relative to now. obj must have the Go type with
+// which the table was requested.
 func (t Table) Cells(obj runtime.Object, now time.Time) []any {
 	return t.row(obj, now)
 }
 
-// For returns the table of obj's kind, found by its Go type. It reports false for a type that is no built-in kind, a
-// list among them: ask with an item.
+// For returns the table for the Go type of obj. It returns false if that is not a built-in kind. For a list, call it with an
+// item.
 func For(obj runtime.Object) (Table, bool) {
 	switch obj.(type) {
 	case *corev1.Namespace:
@@ -74,13 +74,13 @@ func For(obj runtime.Object) (Table, bool) {
 	case *corev1.PersistentVolumeClaim:
 		return persistentVolumeClaims, true
 	case *corev1.LimitRange:
-		return createdAt, true
+		return nameAndCreation, true
 	case *corev1.ResourceQuota:
 		return resourceQuotas, true
 	case *corev1.Event:
 		return events, true
 	case *eventsv1.Event:
-		return eventsOfEventsGroup, true
+		return eventsV1, true
 	case *appsv1.Deployment:
 		return deployments, true
 	case *appsv1.StatefulSet:
@@ -108,7 +108,7 @@ func For(obj runtime.Object) (Table, bool) {
 	case *discoveryv1.EndpointSlice:
 		return endpointSlices, true
 	case *rbacv1.Role, *rbacv1.ClusterRole:
-		return createdAt, true
+		return nameAndCreation, true
 	case *rbacv1.RoleBinding:
 		return roleBindings, true
 	case *rbacv1.ClusterRoleBinding:

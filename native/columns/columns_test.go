@@ -29,13 +29,13 @@ import (
 	"holdfast.dev/holdfast/native/columns"
 )
 
-// now is ten minutes after midnight, when most objects of the tests were created.
+// now is the current time in all tests. Most objects of the tests were created ten minutes before.
 var now = time.Date(2026, 1, 2, 0, 10, 0, 0, time.UTC)
 
-// shown is an object and its row: a line for each column, wide ones marked with a star.
-type shown map[string]struct{ object, want string }
+// rows are test cases: an object and its row, with one line "name: cell" for each column. A star marks wide columns.
+type rows map[string]struct{ object, want string }
 
-func (cases shown) run(t *testing.T) {
+func (cases rows) run(t *testing.T) {
 	t.Helper()
 	scheme := newScheme(t)
 	for name, c := range cases {
@@ -48,6 +48,7 @@ func (cases shown) run(t *testing.T) {
 	}
 }
 
+// row returns the row of an object, in the format of rows.
 func row(t *testing.T, obj runtime.Object) string {
 	t.Helper()
 	table, ok := columns.For(obj)
@@ -96,8 +97,8 @@ func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
 	return obj
 }
 
-// TestEveryTable looks at the tables of all kinds: each is good for an object that says nothing, one column carries the
-// name, each column says what it means, and each cell is of its column's type.
+// TestEveryTable checks the tables of all kinds with an empty object: each column has a description, each cell has the type
+// of its column, and exactly one column has the format "name".
 func TestEveryTable(t *testing.T) {
 	scheme := newScheme(t)
 	tables := 0
@@ -126,7 +127,7 @@ func TestEveryTable(t *testing.T) {
 			}
 		}
 		if names != 1 {
-			t.Errorf("%s: %d columns carry the name, want 1", gvk.Kind, names)
+			t.Errorf("%s: %d columns have the format name, want 1", gvk.Kind, names)
 		}
 	}
 	if tables != 45 {
@@ -134,6 +135,7 @@ func TestEveryTable(t *testing.T) {
 	}
 }
 
+// TestNoTable checks that lists and types without a table are not accepted.
 func TestNoTable(t *testing.T) {
 	for _, obj := range []runtime.Object{&corev1.PodList{}, &corev1.Binding{}, &runtime.Unknown{}} {
 		if _, ok := columns.For(obj); ok {

@@ -17,13 +17,13 @@ var nodes = table(name,
 	nodeAddress("Internal-IP", corev1.NodeInternalIP).wide(),
 	nodeAddress("External-IP", corev1.NodeExternalIP).wide(),
 	text("OS-Image", nodeInfo["osImage"], func(n *corev1.Node) string {
-		return orEmpty(n.Status.NodeInfo.OSImage, unknown)
+		return stringOr(n.Status.NodeInfo.OSImage, unknown)
 	}).wide(),
 	text("Kernel-Version", nodeInfo["kernelVersion"], func(n *corev1.Node) string {
-		return orEmpty(n.Status.NodeInfo.KernelVersion, unknown)
+		return stringOr(n.Status.NodeInfo.KernelVersion, unknown)
 	}).wide(),
 	text("Container-Runtime", nodeInfo["containerRuntimeVersion"], func(n *corev1.Node) string {
-		return orEmpty(n.Status.NodeInfo.ContainerRuntimeVersion, unknown)
+		return stringOr(n.Status.NodeInfo.ContainerRuntimeVersion, unknown)
 	}).wide())
 
 func nodeStatus(n *corev1.Node) string {
@@ -43,7 +43,8 @@ func nodeStatus(n *corev1.Node) string {
 	return status
 }
 
-// nodeRoles are in labels, the role being the end of the label's name or, in an older form, its value.
+// nodeRoles returns the roles of a node. They are in labels node-role.kubernetes.io/ROLE, or in the older form
+// kubernetes.io/role=ROLE.
 func nodeRoles(n *corev1.Node) string {
 	var roles []string
 	for label, value := range n.Labels {
@@ -56,7 +57,7 @@ func nodeRoles(n *corev1.Node) string {
 		}
 	}
 	slices.Sort(roles)
-	return orEmpty(strings.Join(slices.Compact(roles), ","), none)
+	return stringOr(strings.Join(slices.Compact(roles), ","), none)
 }
 
 func nodeAddress(header string, kind corev1.NodeAddressType) column {

@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestNode(t *testing.T) {
-	shown{
+	rows{
 		"ready": {
 			object: `
 apiVersion: v1
@@ -11,11 +11,25 @@ kind: Node
 metadata:
   name: a
   creationTimestamp: "2026-01-02T00:00:00Z"
-  labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: worker, node-role.kubernetes.io/: ""}
+  labels:
+    node-role.kubernetes.io/worker: ""
+    node-role.kubernetes.io/control-plane: ""
+    kubernetes.io/role: worker
+    node-role.kubernetes.io/: ""
 status:
   conditions: [{type: MemoryPressure, status: "False"}, {type: Ready, status: "True"}]
   addresses: [{type: Hostname, address: a}, {type: InternalIP, address: 10.0.0.1}, {type: ExternalIP, address: 1.2.3.4}]
-  nodeInfo: {kubeletVersion: v1.37.2, osImage: Debian, kernelVersion: "6.1", containerRuntimeVersion: containerd://2, machineID: "", systemUUID: "", bootID: "", kubeProxyVersion: "", operatingSystem: "", architecture: ""}
+  nodeInfo:
+    kubeletVersion: v1.37.2
+    osImage: Debian
+    kernelVersion: "6.1"
+    containerRuntimeVersion: containerd://2
+    machineID: ""
+    systemUUID: ""
+    bootID: ""
+    kubeProxyVersion: ""
+    operatingSystem: ""
+    architecture: ""
 `,
 			want: `
 Name: a
@@ -29,7 +43,7 @@ OS-Image*: Debian
 Kernel-Version*: 6.1
 Container-Runtime*: containerd://2`,
 		},
-		"not ready, drained": {
+		"not ready and unschedulable": {
 			object: `
 apiVersion: v1
 kind: Node
@@ -49,7 +63,7 @@ OS-Image*: <unknown>
 Kernel-Version*: <unknown>
 Container-Runtime*: <unknown>`,
 		},
-		"unheard of": {
+		"without status": {
 			object: `{apiVersion: v1, kind: Node, metadata: {name: a}}`,
 			want: `
 Name: a

@@ -10,17 +10,17 @@ import (
 
 var pods = table(name,
 	text("Ready", "Containers that are ready, of all", func(p *corev1.Pod) string {
-		s := stateOf(p)
+		s := podStateOf(p)
 		return fmt.Sprintf("%d/%d", s.ready, s.containers)
 	}),
 	text("Status", "What the pod is doing, or what holds it up", func(p *corev1.Pod) string {
-		return stateOf(p).reason
+		return podStateOf(p).reason
 	}),
 	timed("Restarts", "How often containers were restarted, and when last",
 		func(p *corev1.Pod, now time.Time) string {
-			r := stateOf(p).restarts
+			r := podStateOf(p).restarts
 			if r.count != 0 && !r.last.IsZero() {
-				return fmt.Sprintf("%d (%s ago)", r.count, since(r.last.Time, now))
+				return fmt.Sprintf("%d (%s ago)", r.count, ageOf(r.last.Time, now))
 			}
 			return fmt.Sprint(r.count)
 		}),
@@ -29,13 +29,13 @@ var pods = table(name,
 		if len(p.Status.PodIPs) == 0 {
 			return none
 		}
-		return orEmpty(p.Status.PodIPs[0].IP, none)
+		return stringOr(p.Status.PodIPs[0].IP, none)
 	}).wide(),
 	text("Node", corev1.PodSpec{}.SwaggerDoc()["nodeName"], func(p *corev1.Pod) string {
-		return orEmpty(p.Spec.NodeName, none)
+		return stringOr(p.Spec.NodeName, none)
 	}).wide(),
 	text("Nominated Node", corev1.PodStatus{}.SwaggerDoc()["nominatedNodeName"], func(p *corev1.Pod) string {
-		return orEmpty(p.Status.NominatedNodeName, none)
+		return stringOr(p.Status.NominatedNodeName, none)
 	}).wide(),
 	text("Readiness Gates", corev1.PodSpec{}.SwaggerDoc()["readinessGates"], readinessGates).wide())
 
@@ -45,14 +45,14 @@ func readinessGates(p *corev1.Pod) string {
 	}
 	open := 0
 	for _, gate := range p.Spec.ReadinessGates {
-		if holds(p, gate.ConditionType) {
+		if conditionIsTrue(p, gate.ConditionType) {
 			open++
 		}
 	}
 	return fmt.Sprintf("%d/%d", open, len(p.Spec.ReadinessGates))
 }
 
-// podState is a pod and its containers in one word and three numbers.
+// podState is the content of the columns Ready, Status and Restarts.
 type podState struct {
 	reason            string
 	ready, containers int
@@ -71,18 +71,18 @@ func (r *restarts) add(c corev1.ContainerStatus) {
 	}
 }
 
-// stateOf tells of the first init container that holds the pod up; once there is none, of its containers, where the
-// first in the list has the last word; and above all that the pod is going away. Init containers that keep running
-// beside the others (sidecars) count as containers.
-func stateOf(p *corev1.Pod) podState {
-	s := podState{reason: orEmpty(p.Status.Reason, string(p.Status.Phase)), containers: len(p.Spec.Containers)}
+// podStateOf computes the state of a pod like kubectl. The reason is, in this order: that the pod is being deleted, why the
+// first unfinished init container is not finished, the state of the first container that waits or has ended, and otherwise
+// the reason or phase in its status. Sidecars, init containers with restartPolicy Always, count as containers.
+func podStateOf(p *corev1.Pod) podState {
+	s := podState{reason: stringOr(p.Status.Reason, string(p.Status.Phase)), containers: len(p.Spec.Containers)}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated {
 			s.reason = corev1.PodReasonSchedulingGated
 		}
 	}
-	if initialized := s.initialize(p); initialized || holds(p, corev1.PodInitialized) {
-		s.run(p)
+	if initialized := s.countInitContainers(p); initialized || conditionIsTrue(p, corev1.PodInitialized) {
+		s.countContainers(p)
 	}
 	terminal := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	switch {
@@ -95,9 +95,9 @@ func stateOf(p *corev1.Pod) podState {
 	return s
 }
 
-// initialize counts the init containers up to the first that is not done and reports whether all are. The restarts it
-// leaves are those of all of them while there is one to wait for, else of sidecars only.
-func (s *podState) initialize(p *corev1.Pod) bool {
+// countInitContainers sets the reason from the first unfinished init container. It returns true if there is none. It counts
+// the restarts of all init containers while one is unfinished, and those of sidecars only afterwards.
+func (s *podState) countInitContainers(p *corev1.Pod) bool {
 	sidecars := map[string]bool{}
 	for _, c := range p.Spec.InitContainers {
 		if deref(c.RestartPolicy) == corev1.ContainerRestartPolicyAlways {
@@ -121,14 +121,14 @@ func (s *podState) initialize(p *corev1.Pod) bool {
 			}
 			continue
 		case ended != nil:
-			s.reason = "Init:" + endOf(ended)
+			s.reason = "Init:" + terminationReason(ended)
 		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
 			s.reason = "Init:" + waiting.Reason
 		default:
 			s.reason = fmt.Sprintf("Init:%d/%d", i, len(p.Spec.InitContainers))
 		}
 		s.restarts = all
-		if holds(p, corev1.PodInitialized) {
+		if conditionIsTrue(p, corev1.PodInitialized) {
 			s.restarts = ofSidecars
 		}
 		return false
@@ -137,8 +137,9 @@ func (s *podState) initialize(p *corev1.Pod) bool {
 	return true
 }
 
-// run counts the containers. A pod of which one container is done while another still works is not done.
-func (s *podState) run(p *corev1.Pod) {
+// countContainers counts the containers and sets the reason from them. The reason of a pod is not Completed while another
+// container is running.
+func (s *podState) countContainers(p *corev1.Pod) {
 	running := false
 	for i := len(p.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := p.Status.ContainerStatuses[i]
@@ -147,7 +148,7 @@ func (s *podState) run(p *corev1.Pod) {
 		case waiting != nil && waiting.Reason != "":
 			s.reason = waiting.Reason
 		case ended != nil:
-			s.reason = endOf(ended)
+			s.reason = terminationReason(ended)
 		case c.Ready && c.State.Running != nil:
 			running = true
 			s.ready++
@@ -155,14 +156,14 @@ func (s *podState) run(p *corev1.Pod) {
 	}
 	if s.reason == "Completed" && running {
 		s.reason = "NotReady"
-		if holds(p, corev1.PodReady) {
+		if conditionIsTrue(p, corev1.PodReady) {
 			s.reason = "Running"
 		}
 	}
 }
 
-// endOf says why a container ended.
-func endOf(t *corev1.ContainerStateTerminated) string {
+// terminationReason returns why a container ended.
+func terminationReason(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
 		return t.Reason
@@ -172,8 +173,8 @@ func endOf(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// holds reports whether the pod's condition is true.
-func holds(p *corev1.Pod, condition corev1.PodConditionType) bool {
+// conditionIsTrue reports whether a condition of the pod is true.
+func conditionIsTrue(p *corev1.Pod, condition corev1.PodConditionType) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == condition {
 			return c.Status == corev1.ConditionTrue

@@ -23,7 +23,7 @@ var services = table(name,
 	}),
 	text("External-IP", serviceSpec["externalIPs"], externalIP),
 	text("Port(s)", serviceSpec["ports"], func(s *corev1.Service) string {
-		return orEmpty(join(s.Spec.Ports, servicePort), none)
+		return stringOr(join(s.Spec.Ports, servicePort), none)
 	}),
 	age,
 	text("Selector", serviceSpec["selector"], func(s *corev1.Service) string {
@@ -33,21 +33,21 @@ var services = table(name,
 func externalIP(s *corev1.Service) string {
 	switch s.Spec.Type {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:
-		return orEmpty(strings.Join(s.Spec.ExternalIPs, ","), none)
+		return stringOr(strings.Join(s.Spec.ExternalIPs, ","), none)
 	case corev1.ServiceTypeLoadBalancer:
 		var balancers []string
 		for _, i := range s.Status.LoadBalancer.Ingress {
-			balancers = append(balancers, orEmpty(i.IP, i.Hostname))
+			balancers = append(balancers, stringOr(i.IP, i.Hostname))
 		}
-		return orEmpty(strings.Join(append(addresses(balancers), s.Spec.ExternalIPs...), ","), "<pending>")
+		return stringOr(strings.Join(append(sortedAddresses(balancers), s.Spec.ExternalIPs...), ","), "<pending>")
 	case corev1.ServiceTypeExternalName:
 		return s.Spec.ExternalName
 	}
 	return unknown
 }
 
-// addresses sorts list and drops what is empty or double.
-func addresses(list []string) []string {
+// sortedAddresses sorts a list and removes duplicates and empty strings.
+func sortedAddresses(list []string) []string {
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" })
 }
@@ -72,7 +72,7 @@ var endpoints = table(name,
 	}),
 	age)
 
-// subsetAddresses are an address for each port, or the bare addresses of a headless service without ports.
+// subsetAddresses returns each address with each port, or the addresses alone if there are no ports.
 func subsetAddresses(subset corev1.EndpointSubset) []string {
 	var list []string
 	for _, port := range subset.Ports {

@@ -3,13 +3,18 @@ package columns_test
 import "testing"
 
 func TestService(t *testing.T) {
-	shown{
-		"usual": {
+	rows{
+		"ClusterIP": {
 			object: `
 apiVersion: v1
 kind: Service
 metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {type: ClusterIP, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], selector: {app: web}, ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}
+spec:
+  type: ClusterIP
+  clusterIP: 10.0.0.1
+  clusterIPs: [10.0.0.1]
+  selector: {app: web}
+  ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}]
 `,
 			want: `
 Name: a
@@ -20,7 +25,7 @@ Port(s): 80/TCP,53/UDP
 Age: 10m
 Selector*: app=web`,
 		},
-		"headless with external addresses": {
+		"headless with external IPs": {
 			object: `
 apiVersion: v1
 kind: Service
@@ -36,7 +41,7 @@ Port(s): <none>
 Age: <unknown>
 Selector*: <none>`,
 		},
-		"with ports on nodes": {
+		"NodePort": {
 			object: `
 apiVersion: v1
 kind: Service
@@ -52,7 +57,7 @@ Port(s): 80:30000/TCP
 Age: <unknown>
 Selector*: <none>`,
 		},
-		"with a load balancer to come": {
+		"LoadBalancer without address": {
 			object: `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer}}`,
 			want: `
 Name: a
@@ -63,7 +68,7 @@ Port(s): <none>
 Age: <unknown>
 Selector*: <none>`,
 		},
-		"with load balancers": {
+		"LoadBalancer": {
 			object: `
 apiVersion: v1
 kind: Service
@@ -80,7 +85,7 @@ Port(s): <none>
 Age: <unknown>
 Selector*: <none>`,
 		},
-		"of an external name": {
+		"ExternalName": {
 			object: `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ExternalName, externalName: x.example.com}}`,
 			want: `
 Name: a
@@ -91,7 +96,7 @@ Port(s): <none>
 Age: <unknown>
 Selector*: <none>`,
 		},
-		"of no known type": {
+		"unknown type": {
 			object: `{apiVersion: v1, kind: Service, metadata: {name: a}}`,
 			want: `
 Name: a
@@ -106,7 +111,7 @@ Selector*: <none>`,
 }
 
 func TestEndpoints(t *testing.T) {
-	shown{
+	rows{
 		"none": {
 			object: `{apiVersion: v1, kind: Endpoints, metadata: {name: a}}`,
 			want: `
@@ -159,7 +164,7 @@ Ports: 80,http,* + 1 more...
 Endpoints: 10.0.0.1,10.0.0.2
 Age: 10m`,
 		},
-		"EndpointSlice of nothing": {
+		"EndpointSlice without endpoints": {
 			object: `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a}, addressType: FQDN, endpoints: null}`,
 			want: `
 Name: a

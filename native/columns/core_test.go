@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestCore(t *testing.T) {
-	shown{
+	rows{
 		"Namespace": {
 			object: `{apiVersion: v1, kind: Namespace, metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}, status: {phase: Active}}`,
 			want: `
@@ -19,7 +19,8 @@ Status:
 Age: <unknown>`,
 		},
 		"ConfigMap": {
-			object: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, creationTimestamp: "2026-01-01T00:10:00Z"}, data: {a: "1", b: "2"}, binaryData: {c: eA==}}`,
+			object: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, creationTimestamp: "2026-01-01T00:10:00Z"}, ` +
+				`data: {a: "1", b: "2"}, binaryData: {c: eA==}}`,
 			want: `
 Name: a
 Data: 3

@@ -36,15 +36,15 @@ var persistentVolumes = table(name,
 		return storageClassOf(pv.ObjectMeta, pv.Spec.StorageClassName)
 	}),
 	text("VolumeAttributesClass", "The class of attributes that the volume has", func(pv *corev1.PersistentVolume) string {
-		return or(pv.Spec.VolumeAttributesClassName, unset)
+		return valueOr(pv.Spec.VolumeAttributesClassName, unset)
 	}),
 	text("Reason", volumeStatus["reason"], func(pv *corev1.PersistentVolume) string { return pv.Status.Reason }),
 	age,
 	text("VolumeMode", volumeSpec["volumeMode"], func(pv *corev1.PersistentVolume) string {
-		return or(pv.Spec.VolumeMode, unset)
+		return valueOr(pv.Spec.VolumeMode, unset)
 	}).wide())
 
-// persistentVolumeClaims tells the capacity and access modes that a claim got, so nothing before it is bound.
+// persistentVolumeClaims prints the capacity and access modes in the status of a claim, which are empty until it is bound.
 var persistentVolumeClaims = table(name,
 	text("Status", claimStatus["phase"], func(pvc *corev1.PersistentVolumeClaim) string {
 		return phase(pvc.ObjectMeta, string(pvc.Status.Phase))
@@ -66,11 +66,11 @@ var persistentVolumeClaims = table(name,
 		return storageClassOf(pvc.ObjectMeta, deref(pvc.Spec.StorageClassName))
 	}),
 	text("VolumeAttributesClass", "The class of attributes that is claimed", func(pvc *corev1.PersistentVolumeClaim) string {
-		return or(pvc.Spec.VolumeAttributesClassName, unset)
+		return valueOr(pvc.Spec.VolumeAttributesClassName, unset)
 	}),
 	age,
 	text("VolumeMode", claimSpec["volumeMode"], func(pvc *corev1.PersistentVolumeClaim) string {
-		return or(pvc.Spec.VolumeMode, unset)
+		return valueOr(pvc.Spec.VolumeMode, unset)
 	}).wide())
 
 func phase(m metav1.ObjectMeta, current string) string {
@@ -85,7 +85,7 @@ func storage(list corev1.ResourceList) string {
 	return amount.String()
 }
 
-// accessModes is the modes' short names in a fixed order.
+// accessModes returns the short names of access modes in a fixed order.
 func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 	var short []string
 	for _, m := range []struct {
@@ -104,7 +104,7 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 	return strings.Join(short, ",")
 }
 
-// storageClassOf prefers the annotation that named the class before the field did.
+// storageClassOf returns the storage class. The old beta annotation takes precedence over the field.
 func storageClassOf(m metav1.ObjectMeta, class string) string {
 	if old, ok := m.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return old

@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestVolumes(t *testing.T) {
-	shown{
+	rows{
 		"PersistentVolume": {
 			object: `
 apiVersion: v1
@@ -32,7 +32,7 @@ Reason: because
 Age: 10m
 VolumeMode*: Filesystem`,
 		},
-		"PersistentVolume that goes away": {
+		"PersistentVolume being deleted": {
 			object: `
 apiVersion: v1
 kind: PersistentVolume
@@ -56,7 +56,7 @@ Reason:
 Age: <unknown>
 VolumeMode*: <unset>`,
 		},
-		"PersistentVolumeClaim that waits": {
+		"PersistentVolumeClaim that is pending": {
 			object: `
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -13,7 +13,7 @@ var eventDoc = corev1.Event{}.SwaggerDoc()
 
 var events = table(
 	timed("Last Seen", eventDoc["lastTimestamp"], func(e *corev1.Event, now time.Time) string {
-		return since(lastSeen(e), now)
+		return ageOf(lastSeen(e), now)
 	}),
 	text("Type", eventDoc["type"], func(e *corev1.Event) string { return e.Type }),
 	text("Reason", eventDoc["reason"], func(e *corev1.Event) string { return e.Reason }),
@@ -28,21 +28,21 @@ var events = table(
 		return e.InvolvedObject.FieldPath
 	}).wide(),
 	text("Source", eventDoc["source"], func(e *corev1.Event) string {
-		source := orEmpty(e.Source.Component, e.ReportingController)
-		if instance := orEmpty(e.Source.Host, e.ReportingInstance); instance != "" {
+		source := stringOr(e.Source.Component, e.ReportingController)
+		if instance := stringOr(e.Source.Host, e.ReportingInstance); instance != "" {
 			source += ", " + instance
 		}
 		return source
 	}).wide(),
 	text("Message", eventDoc["message"], func(e *corev1.Event) string { return strings.TrimSpace(e.Message) }),
 	timed("First Seen", eventDoc["firstTimestamp"], func(e *corev1.Event, now time.Time) string {
-		return since(firstSeen(e), now)
+		return ageOf(firstSeen(e), now)
 	}).wide(),
 	number("Count", eventDoc["count"], func(e *corev1.Event) int32 {
 		if e.Series != nil {
 			return e.Series.Count
 		}
-		// An event that happened once has no count when it comes from events.k8s.io.
+		// Events of events.k8s.io without a series have no count; they happened once.
 		return max(e.Count, 1)
 	}).wide(),
 	name.wide())
@@ -64,8 +64,8 @@ func lastSeen(e *corev1.Event) time.Time {
 	return e.LastTimestamp.Time
 }
 
-// eventsOfEventsGroup shows the events of events.k8s.io, which are the same objects under other names, as those of core.
-var eventsOfEventsGroup = Table{
+// eventsV1 prints the Events of events.k8s.io like core Events: both have the same content with different field names.
+var eventsV1 = Table{
 	Columns: events.Columns,
 	row: func(obj runtime.Object, now time.Time) []any {
 		e := obj.(*eventsv1.Event)

@@ -3,8 +3,8 @@ package columns_test
 import "testing"
 
 func TestEvents(t *testing.T) {
-	shown{
-		"of core": {
+	rows{
+		"core group": {
 			object: `
 apiVersion: v1
 kind: Event
@@ -30,7 +30,7 @@ First Seen*: 10m
 Count*: 4
 Name*: a.1`,
 		},
-		"once, told with a time alone": {
+		"with eventTime only": {
 			object: `
 apiVersion: v1
 kind: Event
@@ -51,7 +51,7 @@ First Seen*: 10m
 Count*: 1
 Name*: a.1`,
 		},
-		"of events.k8s.io, a series": {
+		"events.k8s.io with a series": {
 			object: `
 apiVersion: events.k8s.io/v1
 kind: Event
@@ -77,7 +77,7 @@ First Seen*: 10m
 Count*: 7
 Name*: a.1`,
 		},
-		"of events.k8s.io, by an old client": {
+		"events.k8s.io with deprecated fields": {
 			object: `
 apiVersion: events.k8s.io/v1
 kind: Event

@@ -45,15 +45,15 @@ var priorityLevels = table(name,
 		}
 		return strconv.Itoa(int(*l.Spec.Limited.NominalConcurrencyShares))
 	}),
-	ofQueues("Queues", queuingOfLevel["queues"], func(q *flowcontrolv1.QueuingConfiguration) int32 { return q.Queues }),
-	ofQueues("HandSize", queuingOfLevel["handSize"], func(q *flowcontrolv1.QueuingConfiguration) int32 { return q.HandSize }),
-	ofQueues("QueueLengthLimit", queuingOfLevel["queueLengthLimit"], func(q *flowcontrolv1.QueuingConfiguration) int32 {
+	queueColumn("Queues", queuingOfLevel["queues"], func(q *flowcontrolv1.QueuingConfiguration) int32 { return q.Queues }),
+	queueColumn("HandSize", queuingOfLevel["handSize"], func(q *flowcontrolv1.QueuingConfiguration) int32 { return q.HandSize }),
+	queueColumn("QueueLengthLimit", queuingOfLevel["queueLengthLimit"], func(q *flowcontrolv1.QueuingConfiguration) int32 {
 		return q.QueueLengthLimit
 	}),
 	age)
 
-// ofQueues is a column about the queues of a priority level; levels without queues show none.
-func ofQueues(name, doc string, cell func(*flowcontrolv1.QueuingConfiguration) int32) column {
+// queueColumn returns a column about the queues of a priority level. The cell of a level without queues is <none>.
+func queueColumn(name, doc string, cell func(*flowcontrolv1.QueuingConfiguration) int32) column {
 	return text(name, doc, func(l *flowcontrolv1.PriorityLevelConfiguration) string {
 		if l.Spec.Limited == nil || l.Spec.Limited.LimitResponse.Queuing == nil {
 			return none

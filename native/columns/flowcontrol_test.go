@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestFlowControl(t *testing.T) {
-	shown{
+	rows{
 		"FlowSchema": {
 			object: `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
@@ -19,8 +19,9 @@ DistinguisherMethod: ByUser
 Age: 10m
 MissingPL: False`,
 		},
-		"FlowSchema that nothing looked at": {
-			object: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: a}, spec: {priorityLevelConfiguration: {name: b}, matchingPrecedence: 7}}`,
+		"FlowSchema without status": {
+			object: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: a}, ` +
+				`spec: {priorityLevelConfiguration: {name: b}, matchingPrecedence: 7}}`,
 			want: `
 Name: a
 PriorityLevel: b
@@ -47,7 +48,8 @@ QueueLengthLimit: 50
 Age: <unknown>`,
 		},
 		"exempt level": {
-			object: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, metadata: {name: exempt}, spec: {type: Exempt, exempt: {}}}`,
+			object: `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, ` +
+				`metadata: {name: exempt}, spec: {type: Exempt, exempt: {}}}`,
 			want: `
 Name: exempt
 Type: Exempt

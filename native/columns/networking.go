@@ -11,15 +11,15 @@ import (
 
 var ingresses = table(name,
 	text("Class", "The IngressClass that serves the ingress", func(i *networkingv1.Ingress) string {
-		return or(i.Spec.IngressClassName, none)
+		return valueOr(i.Spec.IngressClassName, none)
 	}),
 	text("Hosts", "Hosts that the rules are for", ingressHosts),
 	text("Address", "Where the load balancer is reached", func(i *networkingv1.Ingress) string {
 		var balancers []string
 		for _, b := range i.Status.LoadBalancer.Ingress {
-			balancers = append(balancers, orEmpty(b.IP, b.Hostname))
+			balancers = append(balancers, stringOr(b.IP, b.Hostname))
 		}
-		return strings.Join(addresses(balancers), ",")
+		return strings.Join(sortedAddresses(balancers), ",")
 	}),
 	text("Ports", "Ports that are open, the second with TLS", func(i *networkingv1.Ingress) string {
 		if len(i.Spec.TLS) > 0 {
@@ -29,7 +29,8 @@ var ingresses = table(name,
 	}),
 	age)
 
-// ingressHosts is up to three hosts and the number of rules, with a host or not, beyond three.
+// ingressHosts returns up to three hosts. As in Kubernetes, the number behind them counts all rules beyond the third, also
+// those without a host.
 func ingressHosts(i *networkingv1.Ingress) string {
 	var hosts []string
 	for _, rule := range i.Spec.Rules {
@@ -40,7 +41,7 @@ func ingressHosts(i *networkingv1.Ingress) string {
 			hosts = append(hosts, rule.Host)
 		}
 	}
-	return orEmpty(strings.Join(hosts, ","), "*")
+	return stringOr(strings.Join(hosts, ","), "*")
 }
 
 var ingressClasses = table(name,
@@ -75,16 +76,16 @@ var endpointSlices = table(name,
 			if p.Port != nil {
 				ports = append(ports, fmt.Sprint(*p.Port))
 			} else {
-				ports = append(ports, or(p.Name, "*"))
+				ports = append(ports, valueOr(p.Name, "*"))
 			}
 		}
-		return orEmpty(firstThree(ports), unset)
+		return stringOr(firstThree(ports), unset)
 	}),
 	text("Endpoints", endpointSliceDoc["endpoints"], func(s *discoveryv1.EndpointSlice) string {
 		var all []string
 		for _, e := range s.Endpoints {
 			all = append(all, e.Addresses...)
 		}
-		return orEmpty(firstThree(all), unset)
+		return stringOr(firstThree(all), unset)
 	}),
 	age)

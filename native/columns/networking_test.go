@@ -3,7 +3,7 @@ package columns_test
 import "testing"
 
 func TestNetworking(t *testing.T) {
-	shown{
+	rows{
 		"Ingress": {
 			object: `
 apiVersion: networking.k8s.io/v1
@@ -23,7 +23,7 @@ Address: 1.1.1.1,z.com
 Ports: 80, 443
 Age: 10m`,
 		},
-		"Ingress for all": {
+		"Ingress without hosts": {
 			object: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}}`,
 			want: `
 Name: a
@@ -47,7 +47,8 @@ Parameters: Params.a.com/p
 Age: 10m`,
 		},
 		"IngressClass with core parameters": {
-			object: `{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: a}, spec: {controller: a.com/b, parameters: {kind: ConfigMap, name: p}}}`,
+			object: `{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: a}, ` +
+				`spec: {controller: a.com/b, parameters: {kind: ConfigMap, name: p}}}`,
 			want: `
 Name: a
 Controller: a.com/b
@@ -74,7 +75,7 @@ Name: a
 Pod-Selector: app=web
 Age: 10m`,
 		},
-		"NetworkPolicy for all": {
+		"NetworkPolicy for all pods": {
 			object: `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}}`,
 			want: `
 Name: a

@@ -29,7 +29,7 @@ func roleSubjects(b *rbacv1.RoleBinding) []rbacv1.Subject { return b.Subjects }
 
 func clusterRoleSubjects(b *rbacv1.ClusterRoleBinding) []rbacv1.Subject { return b.Subjects }
 
-// subjects lists those of one kind that a binding binds.
+// subjects returns a column with the subjects of one kind of a binding.
 func subjects[T runtime.Object](header, kind string, of func(T) []rbacv1.Subject) column {
 	return text(header, header+" that the binding binds", func(obj T) string {
 		var names []string

@@ -3,15 +3,17 @@ package columns_test
 import "testing"
 
 func TestRBAC(t *testing.T) {
-	shown{
+	rows{
 		"Role": {
-			object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, creationTimestamp: "2026-01-02T01:00:00+01:00"}, rules: []}`,
+			object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, ` +
+				`creationTimestamp: "2026-01-02T01:00:00+01:00"}, rules: []}`,
 			want: `
 Name: a
 Created At: 2026-01-02T00:00:00Z`,
 		},
 		"ClusterRole": {
-			object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}, rules: []}`,
+			object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, ` +
+				`creationTimestamp: "2026-01-02T00:00:00Z"}, rules: []}`,
 			want: `
 Name: a
 Created At: 2026-01-02T00:00:00Z`,
