@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
 	"holdfast.dev/holdfast/apiserver/fairness"
+	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
 const readyPoll = 10 * time.Millisecond
@@ -38,7 +39,7 @@ func addHooks(b base, who identity, owned ownershipStage, served resourcesStage)
 	if err := bootstrap(b, who, h, bootstrapped); err != nil {
 		return err
 	}
-	if err := rememberCommands(h, owned, loopback); err != nil {
+	if err := rememberCommands(h, owned, fieldownership.LookupAt(who.clients.http, loopback.Host)); err != nil {
 		return err
 	}
 	// Controllers of operator packages, if this server runs them.

@@ -2,15 +2,19 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 // clients read and write the API of the server, for its own parts.
 type clients struct {
+	http      *http.Client
 	kube      kubernetes.Interface
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
@@ -18,16 +22,13 @@ type clients struct {
 }
 
 func newClients(loopback *restclient.Config) (*clients, error) {
-	kube, err := kubernetes.NewForConfig(loopback)
-	if err != nil {
-		return nil, fmt.Errorf("loopback client: %w", err)
-	}
-	dynamicClient, err := dynamic.NewForConfig(loopback)
+	server, err := connection.Open(loopback, connection.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("loopback client: %w", err)
 	}
 	return &clients{
-		kube: kube, dynamic: dynamicClient, informers: informers.NewSharedInformerFactory(kube, 0),
-		documents: newOpenAPIDocuments(kube.Discovery().RESTClient()),
+		http: server.HTTP, kube: server.Typed, dynamic: server.Dynamic,
+		informers: informers.NewSharedInformerFactory(server.Typed, 0),
+		documents: newOpenAPIDocuments(server.Discovery.RESTClient()),
 	}, nil
 }

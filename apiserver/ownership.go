@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	restclient "k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
@@ -56,17 +55,13 @@ func applyOwnership(b base) (ownershipStage, error) {
 }
 
 // rememberCommands records which commands wrote which fields, while the server runs.
-func rememberCommands(h *hooks, owned ownershipStage, loopback *restclient.Config) error {
+func rememberCommands(h *hooks, owned ownershipStage, lookup fieldownership.Lookup) error {
 	if owned.memory == nil {
 		return nil
 	}
 	h.server.RegisterDestroyFunc(owned.closeMemory)
-	client, err := restclient.HTTPClientFor(loopback)
-	if err != nil {
-		return err
-	}
 	return h.whileServing("remember-commands", func(ctx context.Context) {
-		go owned.memory.SweepUntil(ctx, fieldownership.LookupAt(client, loopback.Host))
+		go owned.memory.SweepUntil(ctx, lookup)
 		owned.memory.Run(ctx)
 	})
 }
