@@ -40,13 +40,7 @@ spec:
 `); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.client.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := s.cluster
 	eve.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
 	servertest.Eventually(t, "eve may write instances", func() bool {
@@ -91,13 +85,7 @@ func testAccountInstalls(t *testing.T, s *stock) {
 	if err := s.create(t, tokVersions); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.client.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "account"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "default"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.bindEdit(t, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "default"})
 	var token *authenticationv1.TokenRequest
 	servertest.Eventually(t, "a token of the account", func() bool {
 		var err error

@@ -123,14 +123,7 @@ func testRequestLost(t *testing.T, c cluster) {
 // OperatorVersions, can install one that exists. For any other the install fails, and nothing
 // stays on the server.
 func testEditorInstalls(t *testing.T, c cluster) {
-	_, err := c.client.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := c.behind(t, c.server.As(t, "eve"), nil)
 	servertest.Eventually(t, "eve may read", func() bool {
 		_, err := eve.kudo(t.Context(), "get")
