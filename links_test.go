@@ -71,23 +71,6 @@ func TestLinkRules(t *testing.T) {
 	}
 }
 
-// TestRootDoc checks that the page of the root package names every package of
-// the order.
-func TestRootDoc(t *testing.T) {
-	page, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range order {
-		if _, err := os.Stat(part); err != nil || part == "cmd" {
-			continue
-		}
-		if !regexp.MustCompile(regexp.QuoteMeta(module+"/"+part) + `\b`).Match(page) {
-			t.Errorf("doc.go does not name package %s/%s", module, part)
-		}
-	}
-}
-
 // brokenLinks names every relative link in the Markdown files of a tree that
 // leads to no file, no folder or no heading, in the order of the files.
 func brokenLinks(tree fs.FS) ([]string, error) {
