@@ -1,7 +1,6 @@
-// Package test holds what shows that stock clients can live on the server:
-// kubectl, controller-runtime and Helm, each against a real server in the
-// process of its test.
+// Package test holds the end-to-end tests: kubectl, controller-runtime and Helm
+// against a real server in the process of the test.
 //
-// It is a module of its own, so that what only these tests need stays out of
-// the product's go.mod.
+// It is a module of its own, so that the product's go.mod does not have the
+// dependencies of these tests.
 package test

@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// TestLeaderElection hands the work from one manager to another.
+// TestLeaderElection: when the leader stops, another manager becomes the leader.
 func TestLeaderElection(t *testing.T) {
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	direct := directClient(t, config)
@@ -56,7 +56,7 @@ func TestLeaderElection(t *testing.T) {
 	start(t, second)
 	firstHolder := holder(t.Context())
 	if firstHolder == "" {
-		t.Fatal("the lease has no holder though there is a leader")
+		t.Fatal("the lease has no holder, although there is a leader")
 	}
 	isPublished("while-the-first-leads")
 	select {
@@ -68,7 +68,7 @@ func TestLeaderElection(t *testing.T) {
 	stopFirst()
 	<-second.Elected()
 	if now := holder(t.Context()); now == firstHolder || now == "" {
-		t.Errorf("the lease is held by %q, the manager that gave it back was %q", now, firstHolder)
+		t.Errorf("the lease is held by %q, the manager that released it was %q", now, firstHolder)
 	}
 	if *lease.Spec.LeaseTransitions == 0 {
 		t.Error("the lease counts no transitions")

@@ -27,8 +27,8 @@ import (
 	"holdfast.dev/holdfast/test/controller/berth"
 )
 
-// harbourClient installs the definition that controller-gen made, adds the
-// markers, and gives a client that knows the types.
+// harbourClient installs the definition that controller-gen generated, adds the
+// markers, and returns a client with the types.
 func harbourClient(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -76,9 +76,8 @@ func newBerth(name string) *berth.Berth {
 	}
 }
 
-// TestHarbour follows an object of generated types from its creation, with
-// defaults and a null where Go has a nil slice, over updates of spec and status,
-// to its end by finalizer.
+// TestHarbour creates an object of a generated Go type, with defaults and a null
+// for a nil slice, updates its spec and status, and deletes it with a finalizer.
 func TestHarbour(t *testing.T) {
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	c := harbourClient(t, config)
@@ -106,7 +105,8 @@ func TestHarbour(t *testing.T) {
 				return false
 			}
 			condition := meta.FindStatusCondition(b.Status.Conditions, "Ready")
-			return condition != nil && condition.Message == text && condition.ObservedGeneration == b.Generation && b.Status.ObservedGeneration == b.Generation
+			return condition != nil && condition.Message == text &&
+				condition.ObservedGeneration == b.Generation && b.Status.ObservedGeneration == b.Generation
 		})
 		sign := &corev1.ConfigMap{}
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sign-b1"}, sign); err != nil || sign.Data["sign"] != text {
@@ -135,7 +135,8 @@ func TestHarbour(t *testing.T) {
 	})
 }
 
-// TestHarbourRefusals are the answers that a controller's author has to read.
+// TestHarbourRefusals tests the error messages that the author of a controller
+// reads.
 func TestHarbourRefusals(t *testing.T) {
 	c := harbourClient(t, servertest.Start(t, apiserver.Config{}).Config(t))
 	cases := map[string]struct {
@@ -150,7 +151,7 @@ func TestHarbourRefusals(t *testing.T) {
 		"an immutable field, by the status": {
 			change: func(b *berth.Berth) { b.Spec.Dock = "south" },
 			write:  func(ctx context.Context, b *berth.Berth) error { return c.Status().Update(ctx, b) },
-			want:   nil, // the status is all that is written
+			want:   nil, // a write of the status changes nothing else
 		},
 		"a key that goes from a list that only grows": {
 			change: func(b *berth.Berth) { b.Spec.Bollards = nil },
@@ -201,7 +202,7 @@ func TestHarbourRefusals(t *testing.T) {
 	}
 }
 
-// told is what a client reads in an error: reason, message, causes.
+// told returns what a client reads in an error: reason, message and causes.
 func told(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

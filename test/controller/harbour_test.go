@@ -17,10 +17,10 @@ import (
 
 const berthFinalizer = "harbour.example.com/cleared"
 
-// harbour keeps a ConfigMap with the sign of each Berth.
+// harbour is a controller that keeps a ConfigMap, the sign, for each Berth.
 type harbour struct{ client client.Client }
 
-// addHarbour makes a harbour part of a manager.
+// addHarbour adds the controller to a manager.
 func addHarbour(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).For(&berth.Berth{}).Owns(&corev1.ConfigMap{}).Complete(&harbour{client: manager.GetClient()})
 }
@@ -54,7 +54,7 @@ func (h *harbour) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	return ctrl.Result{}, h.report(ctx, request.NamespacedName)
 }
 
-// report says in the status which generation the sign is of.
+// report writes the generation of the sign to the status.
 func (h *harbour) report(ctx context.Context, name client.ObjectKey) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		b := &berth.Berth{}

@@ -14,8 +14,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// newManager makes a manager for tests: no ports, no log, and as many
-// controllers of one name as a test likes.
+// newManager returns a manager for tests: without ports and log, and with any
+// number of controllers of one name.
 func newManager(t *testing.T, server *rest.Config, options ctrl.Options) ctrl.Manager {
 	t.Helper()
 	skip := true
@@ -50,7 +50,7 @@ func start(t *testing.T, manager ctrl.Manager) (stop func()) {
 	return stop
 }
 
-// directClient reads from the server, not from a cache.
+// directClient returns a client that reads from the server, not from a cache.
 func directClient(t *testing.T, server *rest.Config) client.Client {
 	t.Helper()
 	c, err := client.New(server, client.Options{})
@@ -60,8 +60,8 @@ func directClient(t *testing.T, server *rest.Config) client.Client {
 	return c
 }
 
-// eventually fails the test if holds does not become true. What it reads may
-// not be there yet, so it gets no error to return: a failed read does not hold.
+// eventually fails the test if holds does not become true. holds returns no
+// error: if an object does not exist yet, it returns false.
 func eventually(t *testing.T, what string, holds func(ctx context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,

@@ -18,13 +18,13 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// TestReconcile follows one Deployment from its creation to its end.
+// TestReconcile creates, updates and deletes a Deployment.
 func TestReconcile(t *testing.T) {
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	direct := directClient(t, config)
 	manager := newManager(t, config, ctrl.Options{})
 
-	// Somebody else writes between the publisher's read and its write, once.
+	// Once, another client writes between the read and the write of the publisher.
 	var disturbed atomic.Bool
 	disturb := func(ctx context.Context, name client.ObjectKey) error {
 		if disturbed.Swap(true) {
@@ -63,7 +63,7 @@ func TestReconcile(t *testing.T) {
 		return err == nil && web.Status.ObservedGeneration == web.Generation && len(web.Status.Conditions) == 1
 	})
 	if !disturbed.Load() || web.Labels["touched"] != "true" {
-		t.Error("nobody wrote between the read and the update of the status")
+		t.Error("no write happened between the read and the update of the status")
 	}
 	if diff := cmp.Diff([]string{finalizer}, web.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
@@ -74,10 +74,10 @@ func TestReconcile(t *testing.T) {
 		{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: web.UID, Controller: &yes, BlockOwnerDeletion: &yes},
 	}
 	if diff := cmp.Diff(wantOwners, published(t.Context()).OwnerReferences); diff != "" {
-		t.Errorf("owners of what is published (-want +got):\n%s", diff)
+		t.Errorf("owners of the ConfigMap (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"publisher Apply"}, owners(published(t.Context()))); diff != "" {
-		t.Errorf("field owners of what is published (-want +got):\n%s", diff)
+		t.Errorf("field owners of the ConfigMap (-want +got):\n%s", diff)
 	}
 
 	eventually(t, "an event tells of it", func(ctx context.Context) bool {
@@ -96,7 +96,7 @@ func TestReconcile(t *testing.T) {
 		change(t, direct, published(t.Context()), `{"data": {"image": "tampered", "more": "kept"}}`)
 		eventually(t, "the image is back", imageIs("nginx:1.28"))
 		if got := published(t.Context()).Data["more"]; got != "kept" {
-			t.Errorf("a field of others is %q, want it kept", got)
+			t.Errorf("a field of another owner is %q, want it kept", got)
 		}
 		if err := direct.Delete(t.Context(), published(t.Context())); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestReconcile(t *testing.T) {
 			return apierrors.IsNotFound(direct.Get(ctx, name, &appsv1.Deployment{}))
 		})
 		if left := published(t.Context()); left != nil {
-			t.Errorf("what was published is left behind: %s", left.Name)
+			t.Errorf("a ConfigMap is left: %s", left.Name)
 		}
 	})
 }
@@ -137,7 +137,7 @@ func newDeployment(name, image string) *appsv1.Deployment {
 	return deployment
 }
 
-// change writes to an object as somebody who does not care what it is now.
+// change patches an object without reading it first.
 func change(t *testing.T, c client.Client, obj client.Object, patch string) {
 	t.Helper()
 	if err := c.Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -145,7 +145,7 @@ func change(t *testing.T, c client.Client, obj client.Object, patch string) {
 	}
 }
 
-// owners lists who owns fields of an object, and by which operation.
+// owners lists the field managers of an object and their operations.
 func owners(obj client.Object) []string {
 	var found []string
 	for _, entry := range obj.GetManagedFields() {

@@ -21,16 +21,17 @@ const (
 	imageIndex = "image"
 )
 
-// publisher keeps a ConfigMap with the image of each Deployment.
+// publisher is a controller that keeps a ConfigMap with the image of each
+// Deployment.
 type publisher struct {
 	client   client.Client
 	recorder events.EventRecorder
-	// beforeStatus is called between the read of a Deployment and the write of
-	// its status.
+	// beforeStatus is called after the read of a Deployment and before the write
+	// of its status.
 	beforeStatus func(ctx context.Context, name client.ObjectKey) error
 }
 
-// addPublisher makes a publisher part of a manager.
+// addPublisher adds the controller to a manager.
 func addPublisher(manager ctrl.Manager, beforeStatus func(context.Context, client.ObjectKey) error) error {
 	p := &publisher{
 		client:       manager.GetClient(),
@@ -56,7 +57,7 @@ func (p *publisher) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		return ctrl.Result{}, p.withdraw(ctx, deployment)
 	}
 	if controllerutil.AddFinalizer(deployment, finalizer) {
-		// The update comes back as an event of the watch and is reconciled then.
+		// The watch reports the update, and the controller reconciles again.
 		return ctrl.Result{}, p.client.Update(ctx, deployment)
 	}
 	if err := p.publish(ctx, deployment); err != nil {
@@ -80,7 +81,7 @@ func (p *publisher) publish(ctx context.Context, deployment *appsv1.Deployment) 
 	return nil
 }
 
-// report says in the status which generation is published.
+// report writes the published generation to the status.
 func (p *publisher) report(ctx context.Context, name client.ObjectKey) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		deployment := &appsv1.Deployment{}
@@ -105,7 +106,7 @@ func (p *publisher) report(ctx context.Context, name client.ObjectKey) error {
 	})
 }
 
-// withdraw deletes what was published and lets the Deployment go.
+// withdraw deletes the ConfigMap and removes the finalizer of the Deployment.
 func (p *publisher) withdraw(ctx context.Context, deployment *appsv1.Deployment) error {
 	published := &corev1.ConfigMap{}
 	published.Name, published.Namespace = deployment.Name, deployment.Namespace

@@ -27,18 +27,18 @@ var (
 
 // client installs definitions and stores objects.
 type client struct {
-	dynamic dynamic.Interface
-	said    *warnings
-	served  map[schema.GroupVersionKind]served
+	dynamic   dynamic.Interface
+	said      *warnings
+	resources map[schema.GroupVersionKind]resource
 }
 
-// served is where objects of a kind go.
-type served struct {
+// resource is the resource of a kind.
+type resource struct {
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
 
-// warnings keeps what the server warns of.
+// warnings records the warnings of the server.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -60,7 +60,7 @@ func (w *warnings) take() []string {
 
 func newClient(t *testing.T, config *rest.Config) *client {
 	t.Helper()
-	c := &client{said: &warnings{}, served: map[schema.GroupVersionKind]served{}}
+	c := &client{said: &warnings{}, resources: map[schema.GroupVersionKind]resource{}}
 	config.WarningHandler = c.said
 	var err error
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
@@ -70,15 +70,16 @@ func newClient(t *testing.T, config *rest.Config) *client {
 }
 
 func (c *client) serves(gvk schema.GroupVersionKind) bool {
-	_, ok := c.served[gvk]
+	_, ok := c.resources[gvk]
 	return ok
 }
 
-// install creates a definition and waits until it is served. It is stored as it
-// was sent, and nothing is said against it.
+// install creates a definition and waits until it is established. It asserts that
+// the server stores it unchanged and without a warning.
 func (c *client) install(t *testing.T, m manifest) {
 	t.Helper()
-	if _, err := c.dynamic.Resource(definitions).Create(t.Context(), m.Unstructured, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+	strict := metav1.CreateOptions{FieldValidation: "Strict"}
+	if _, err := c.dynamic.Resource(definitions).Create(t.Context(), m.Unstructured, strict); err != nil {
 		t.Fatalf("%s: %v", m.file, err)
 	}
 	var got *unstructured.Unstructured
@@ -99,7 +100,7 @@ func (c *client) install(t *testing.T, m manifest) {
 	c.note(m)
 }
 
-// note remembers what a definition defines.
+// note records the resource that a definition defines.
 func (c *client) note(m manifest) {
 	field := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(m.Object, path...)
@@ -112,22 +113,22 @@ func (c *client) note(m manifest) {
 			continue
 		}
 		gv := schema.GroupVersion{Group: field("spec", "group"), Version: version["name"].(string)}
-		c.served[gv.WithKind(field("spec", "names", "kind"))] = served{
+		c.resources[gv.WithKind(field("spec", "names", "kind"))] = resource{
 			resource: gv.WithResource(field("spec", "names", "plural")), namespaced: field("spec", "scope") == "Namespaced",
 		}
 	}
 }
 
-// store creates an object, refusing what the schema does not know, and reads it
-// back: all that was sent is there. Then it is written as it was read and applied
-// as it was sent, which changes nothing.
+// store creates an object with strict field validation and reads it back. It
+// asserts that no field was lost, and that an update with the object as read and
+// an apply of the object as sent change nothing.
 func (c *client) store(t *testing.T, m manifest) {
 	t.Helper()
 	what := fmt.Sprintf("%s: %s %s", m.file, m.GroupVersionKind(), m.GetName())
 	objects := c.objects(t, m)
 	created, err := objects.Create(t.Context(), m.Unstructured, metav1.CreateOptions{FieldValidation: "Strict"})
 	if apierrors.IsAlreadyExists(err) {
-		// Examples share names; each is stored by itself.
+		// Samples share names, so each is stored in its own namespace.
 		if err = objects.Delete(t.Context(), m.GetName(), metav1.DeleteOptions{}); err == nil {
 			created, err = objects.Create(t.Context(), m.Unstructured, metav1.CreateOptions{FieldValidation: "Strict"})
 		}
@@ -142,14 +143,14 @@ func (c *client) store(t *testing.T, m manifest) {
 		return
 	}
 	if diff := cmp.Diff(created.Object, read.Object); diff != "" {
-		t.Errorf("%s is read otherwise than it was created (-created +read):\n%s", what, diff)
+		t.Errorf("%s differs between create and read (-created +read):\n%s", what, diff)
 	}
 	for _, field := range []string{"spec", "metadata"} {
 		if lost := missing(field, m.Object[field], read.Object[field]); len(lost) > 0 {
 			t.Errorf("%s is not stored as it was sent:\n%s", what, strings.Join(lost, "\n"))
 		}
 	}
-	// The status is defaulted when it is read, so the first write stores it.
+	// The server sets defaults of the status on read, so the first update stores them.
 	written := read
 	for range 2 {
 		read = written
@@ -193,10 +194,10 @@ func (c *client) apply(t *testing.T, what string, m manifest, read *unstructured
 	}
 }
 
-// objects is where an object goes; its namespace is made if need be.
+// objects returns the client for an object. It creates the namespace if needed.
 func (c *client) objects(t *testing.T, m manifest) dynamic.ResourceInterface {
 	t.Helper()
-	where := c.served[m.GroupVersionKind()]
+	where := c.resources[m.GroupVersionKind()]
 	if !where.namespaced {
 		return c.dynamic.Resource(where.resource)
 	}
@@ -204,14 +205,18 @@ func (c *client) objects(t *testing.T, m manifest) dynamic.ResourceInterface {
 	if namespace == "" {
 		namespace = "default"
 	}
-	made := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}}
-	if _, err := c.dynamic.Resource(namespaces).Create(t.Context(), made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	made := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
+	}}
+	_, err := c.dynamic.Resource(namespaces).Create(t.Context(), made, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	return c.dynamic.Resource(where.resource).Namespace(namespace)
 }
 
-// missing lists what was sent and is not there; what the server adds is its own.
+// missing lists the fields that were sent and are not stored. The server may add
+// fields.
 func missing(path string, sent, got any) []string {
 	var out []string
 	switch sent := sent.(type) {

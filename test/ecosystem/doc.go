@@ -1,7 +1,8 @@
-// Package ecosystem installs the definitions of projects that many clusters run,
-// as they are published, and stores objects of theirs.
+// Package ecosystem installs the published definitions of projects that many
+// clusters run, and stores their sample objects.
 //
-// The definitions come from the projects' Go modules, whose versions and sums are
-// in testdata/modules.txt. They are read from the module cache and never
-// imported, so that no version of anything that is tested follows from them.
+// The definitions come from the projects' Go modules, with the versions and
+// checksums in testdata/modules.txt. The tests read them from the module cache
+// and import no package, so that the modules do not change the versions of our
+// dependencies.
 package ecosystem

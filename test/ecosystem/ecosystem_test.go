@@ -8,15 +8,14 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// projects are what is installed: every definition below crds, and the objects of
-// the kinds so defined below samples, which are the project's own, and in
-// testdata/objects.
+// projects are the projects to install: every definition below crds, and the
+// objects of these kinds in the project's samples and in testdata/objects.
 var projects = map[string]struct {
 	module  string
 	crds    []string
 	samples []string
 	objects string
-	// definitions and stored are how many there are, so that none gets lost.
+	// definitions and stored are the expected numbers.
 	definitions, stored int
 }{
 	"gateway-api, standard": {
@@ -28,12 +27,16 @@ var projects = map[string]struct {
 		definitions: 13, stored: 11,
 	},
 	"cert-manager": {
-		module: "github.com/cert-manager/cert-manager", crds: []string{"deploy/crds"}, samples: []string{"test/fixtures/cert-manager-resources.yaml"},
+		module: "github.com/cert-manager/cert-manager", crds: []string{"deploy/crds"},
+		samples: []string{"test/fixtures/cert-manager-resources.yaml"},
 		objects: "cert-manager.yaml", definitions: 6, stored: 8,
 	},
 	"cluster-api": {
-		module:  "sigs.k8s.io/cluster-api",
-		crds:    []string{"core/config/crd/bases", "bootstrap/kubeadm/config/crd/bases", "controlplane/kubeadm/config/crd/bases", "cmd/clusterctl/config/crd/bases"},
+		module: "sigs.k8s.io/cluster-api",
+		crds: []string{
+			"core/config/crd/bases", "bootstrap/kubeadm/config/crd/bases",
+			"controlplane/kubeadm/config/crd/bases", "cmd/clusterctl/config/crd/bases",
+		},
 		objects: "cluster-api.yaml", definitions: 19, stored: 9,
 	},
 }

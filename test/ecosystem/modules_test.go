@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// moduleDir is where the files of a module are, at the version and with the sum
-// of testdata/modules.txt. They are downloaded once for the machine.
+// moduleDir returns the directory of a module in the module cache, with the
+// version and the checksum of testdata/modules.txt. Go downloads it if needed.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
 	pins, err := os.ReadFile("testdata/modules.txt")
@@ -30,7 +30,7 @@ func moduleDir(t *testing.T, module string) string {
 		if len(pin) != 3 || pin[0] != module {
 			continue
 		}
-		// Outside of any module; the sum is compared here.
+		// Outside of any module, go does not verify the checksum. The test does.
 		cmd := exec.Command("go", "mod", "download", "-json", pin[0]+"@"+pin[1])
 		cmd.Dir = t.TempDir()
 		cmd.Env = append(os.Environ(), "GOSUMDB=off", "GOFLAGS=", "GOWORK=off")
@@ -51,7 +51,7 @@ func moduleDir(t *testing.T, module string) string {
 	return ""
 }
 
-// manifest is an object and the file that it is from.
+// manifest is an object and its file.
 type manifest struct {
 	*unstructured.Unstructured
 	file string

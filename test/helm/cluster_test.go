@@ -12,24 +12,24 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// always are the objects that every version of the release has.
+// always are the objects of every revision of the release.
 var always = []string{
 	"ConfigMap/shop", "CronJob/shop", "Deployment/shop", "Ingress/shop", "NetworkPolicy/shop", "PodDisruptionBudget/shop",
 	"Role/shop", "RoleBinding/shop", "Secret/shop", "Service/shop", "ServiceAccount/shop", "StatefulSet/shop-db",
 }
 
-// state is what a release has made of a namespace.
+// state is the state of a namespace with a release.
 type state struct {
-	// Objects are all with the label of the release, of whatever kind.
+	// Objects are the objects of all kinds with the label of the release.
 	Objects      []string
 	Color, Image string
 	Replicas     int32
 	Port         int32
-	// Hook is the revision that the hook before the last operation saw.
+	// Hook is the revision in the object that the hook of the last operation made.
 	Hook string
 }
 
-// cluster reads a namespace.
+// cluster reads the objects of a namespace.
 type cluster struct {
 	client    kubernetes.Interface
 	metadata  metadata.Interface
@@ -77,7 +77,7 @@ func (c cluster) state(t *testing.T) state {
 	return found
 }
 
-// objects lists those of the release, of every kind that can be listed.
+// objects lists the objects of the release, of every kind that can be listed.
 func (c cluster) objects(t *testing.T) []string {
 	t.Helper()
 	lists, err := c.client.Discovery().ServerPreferredNamespacedResources()
@@ -90,7 +90,8 @@ func (c cluster) objects(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for kind := range kinds {
-		list, err := c.metadata.Resource(kind).Namespace(c.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=shop"})
+		ofRelease := metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=shop"}
+		list, err := c.metadata.Resource(kind).Namespace(c.namespace).List(t.Context(), ofRelease)
 		if err != nil {
 			t.Fatalf("list %s: %v", kind.Resource, err)
 		}
@@ -105,7 +106,7 @@ func (c cluster) objects(t *testing.T) []string {
 	return found
 }
 
-// releases lists the Secrets in which Helm keeps its releases.
+// releases lists the Secrets in which Helm stores releases.
 func (c cluster) releases(t *testing.T) []string {
 	t.Helper()
 	secrets, err := c.client.CoreV1().Secrets(c.namespace).List(t.Context(), metav1.ListOptions{
@@ -132,7 +133,8 @@ func kindOf(lists []*metav1.APIResourceList, resource string) string {
 	return resource
 }
 
-// there reports whether a read found its object; other errors fail the test.
+// there reports whether a read found the object. Errors other than NotFound fail
+// the test.
 func there(t *testing.T, err error) bool {
 	t.Helper()
 	if err != nil && !apierrors.IsNotFound(err) {

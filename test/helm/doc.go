@@ -1,6 +1,6 @@
-// Package helm has Helm, as a library, install, upgrade, roll back and
-// uninstall the chart in testdata/shop, which has more than ten kinds, with
+// Package helm uses Helm as a library. It installs, upgrades, rolls back and
+// uninstalls the chart in testdata/shop, which has more than ten kinds, with
 // client-side and with server-side apply.
 //
-// No pods are run, so nothing waits for them to be ready.
+// No node runs the pods, so no test waits until they are ready.
 package helm

@@ -20,10 +20,10 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// timeout is what Helm may take for one operation.
+// timeout is the time limit of one Helm operation.
 const timeout = time.Minute
 
-// shop is one release of the chart, and the way it is applied.
+// shop is one release of the chart, with client-side or server-side apply.
 type shop struct {
 	config     *action.Configuration
 	namespace  string
@@ -54,7 +54,8 @@ func (s shop) install(t *testing.T, values map[string]any) error {
 	return err
 }
 
-// upgrade leaves the way of applying to Helm, which keeps that of the release.
+// upgrade does not choose between client-side and server-side apply. Helm keeps
+// the choice of the release.
 func (s shop) upgrade(t *testing.T, values map[string]any) error {
 	t.Helper()
 	upgrade := action.NewUpgrade(s.config)
@@ -76,7 +77,7 @@ func (s shop) uninstall() error {
 	return err
 }
 
-// history is the state of each revision, as `helm history` lists them.
+// history returns the state of each revision, as `helm history` lists them.
 func (s shop) history(t *testing.T) []string {
 	t.Helper()
 	revisions, err := action.NewHistory(s.config).Run("shop")
@@ -122,7 +123,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// follow takes a release through its life.
+// follow installs, upgrades, rolls back and uninstalls a release.
 func follow(t *testing.T, s shop, cluster cluster, method string) {
 	expectHistory := func(want ...string) {
 		t.Helper()
@@ -147,7 +148,8 @@ func follow(t *testing.T, s shop, cluster cluster, method string) {
 	expect(installed)
 	expectHistory("1 deployed METHOD")
 
-	if err := s.upgrade(t, map[string]any{"color": "red", "image": "nginx:1.28", "replicas": 3, "port": 8080, "autoscaling": false}); err != nil {
+	changed := map[string]any{"color": "red", "image": "nginx:1.28", "replicas": 3, "port": 8080, "autoscaling": false}
+	if err := s.upgrade(t, changed); err != nil {
 		t.Fatalf("upgrade: %v", err)
 	}
 	upgraded := state{Objects: always, Color: "red", Image: "nginx:1.28", Replicas: 3, Port: 8080, Hook: "2"}
@@ -156,7 +158,7 @@ func follow(t *testing.T, s shop, cluster cluster, method string) {
 
 	err := s.upgrade(t, map[string]any{"color": "green", "schedule": "whenever"})
 	if err == nil || !strings.Contains(err.Error(), `spec.schedule: Invalid value: "whenever"`) {
-		t.Errorf("an upgrade to an object that is not valid: %v", err)
+		t.Errorf("an upgrade to an invalid object: %v", err)
 	}
 	expectHistory("1 superseded METHOD", "2 deployed METHOD", "3 failed METHOD")
 
@@ -172,6 +174,6 @@ func follow(t *testing.T, s shop, cluster cluster, method string) {
 	}
 	expect(state{Hook: "1"})
 	if releases := cluster.releases(t); len(releases) > 0 {
-		t.Errorf("releases are left behind: %v", releases)
+		t.Errorf("releases are left: %v", releases)
 	}
 }

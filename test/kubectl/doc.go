@@ -1,22 +1,24 @@
 // Package kubectl runs scripts of stock kubectl commands against a server.
 //
-// Each testdata/*.txtar is one area of what clients expect, told as commands
-// and what they print. A script has a namespace named after its file, which is
-// the default of its kubeconfig, and an empty home directory. All scripts share
-// one server and run side by side, so objects without a namespace carry the
-// name of the script that makes them.
+// Each testdata/*.txtar is a script for one area, with commands and their
+// expected output. The scripts in testdata/guarded use our own commands against
+// a server that does not check ownership. A script has a namespace with the name
+// of its file, which is the default namespace of its kubeconfig, and an empty
+// home directory. All scripts of a directory share one server and run in
+// parallel, so objects without a namespace have the name of their script.
 //
-// The kubectl is the one on PATH. Where there is none, the test binary itself
-// acts as kubectl, from k8s.io/kubectl. holdfast is the test binary as well, for
-// scripts that need a server of their own.
+// The tests use the kubectl on PATH. If there is none, the test binary itself
+// acts as kubectl, from k8s.io/kubectl. The command holdfast is the test binary
+// too.
 //
-// Beside testscript's own, scripts have these commands:
+// In addition to testscript's commands, scripts have these:
 //
 //	[!] kubectl ARGS...              run kubectl in the foreground (exec kubectl ARGS... & in the background)
-//	eventually PATTERN kubectl ARGS  run it until it succeeds and its output matches
-//	table FILE                       compare the last output with a table; ages may differ, and the width of columns
-//	includes FILE                    every line of FILE is in the last output; the width of columns may differ
-//	server DIR [FEATURE=BOOL...]     start another server, with features switched, and have kubectl speak to it
+//	[!] holdfast ARGS...             run holdfast in the foreground
+//	eventually PATTERN COMMAND ARGS  run the command until its output, or the error of a failure, matches
+//	table FILE                       compare the last output with a table, except for ages and the width of columns
+//	includes FILE                    every line of FILE is in the last output, except for the width of columns
+//	server DIR [FEATURE=BOOL...]     start another server with these feature gates, and use it from now on
 //	typed-put NAME                   read a CustomResourceDefinition with upstream's Go client and write it back
-//	webhook                          start a webhook, found in WEBHOOK_URL and WEBHOOK_CA
+//	webhook                          start a webhook, with its address in WEBHOOK_URL and its CA in WEBHOOK_CA
 package kubectl

@@ -17,18 +17,18 @@ import (
 
 func TestMain(m *testing.M) {
 	holdfast := func() { os.Exit(cli.Main()) }
-	// By its other names it is a plugin of kubectl.
+	// With the other two names it is a kubectl plugin.
 	commands := map[string]func(){"holdfast": holdfast, "kubectl-holdfast": holdfast, "kubectl-kudo": holdfast}
-	// Called as kubectl this is the program that the tests put on PATH.
+	// Without a kubectl on PATH, testscript puts this binary there under that name.
 	if _, err := exec.LookPath("kubectl"); err != nil || filepath.Base(os.Args[0]) == "kubectl" {
 		commands["kubectl"] = kubectlMain
 	}
 	testscript.Main(m, commands)
 }
 
-// kubectlMain is the main function of kubectl, as its release has it.
+// kubectlMain is the main function of a kubectl release.
 func kubectlMain() {
-	// The version that a release is linked with; the one of a plain build cannot be parsed by `kubectl version`.
+	// `kubectl version` cannot parse the version of a plain build. A release has another one.
 	if err := version.SetDynamicVersion("v0.0.0-master"); err != nil {
 		kubectlutil.CheckErr(err)
 	}

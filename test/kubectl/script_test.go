@@ -20,16 +20,17 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// Stock kubectl against the server as it is.
+// TestScripts runs stock kubectl against a server with the default configuration.
 func TestScripts(t *testing.T) { runScripts(t, "testdata", apiserver.Config{}) }
 
-// Our own commands against a server that does not judge writes, as any other.
+// TestGuarded runs our own commands against a server that does not check
+// ownership, like any other Kubernetes server.
 func TestGuarded(t *testing.T) {
 	runScripts(t, filepath.Join("testdata", "guarded"), apiserver.Config{Ownership: "off"})
 }
 
-// runScripts runs the scripts of a directory against one server, each in a
-// namespace of its own.
+// runScripts runs the scripts of a directory against one server. Each has its own
+// namespace.
 func runScripts(t *testing.T, dir string, config apiserver.Config) {
 	kubeconfig := servertest.Start(t, config).Kubeconfig()
 	testscript.Run(t, testscript.Params{
@@ -60,7 +61,7 @@ func runScripts(t *testing.T, dir string, config apiserver.Config) {
 	})
 }
 
-// enter creates a namespace and writes a kubeconfig that has it as its default.
+// enter creates a namespace and writes a kubeconfig in which it is the default.
 func enter(t *testing.T, admin, own, namespace string) error {
 	config, err := clientcmd.LoadFromFile(admin)
 	if err != nil {
@@ -86,8 +87,8 @@ func enter(t *testing.T, admin, own, namespace string) error {
 	return waitForAccount(t.Context(), client, namespace)
 }
 
-// waitForAccount waits until a namespace has the account that its pods run as
-// unless they say otherwise.
+// waitForAccount waits until a namespace has the ServiceAccount default, which
+// pods need.
 func waitForAccount(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return wait.PollUntilContextTimeout(ctx, pause, patience, true, func(ctx context.Context) (bool, error) {
 		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -98,7 +99,7 @@ func waitForAccount(ctx context.Context, client kubernetes.Interface, namespace 
 	})
 }
 
-// run is the script command of a program.
+// run returns the script command that runs a program.
 func run(program string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		err := ts.Exec(program, args...)
@@ -111,13 +112,14 @@ func run(program string) func(ts *testscript.TestScript, neg bool, args []string
 	}
 }
 
-// patience is how long eventually tries.
+// patience is the time after which eventually fails.
 const patience = 2 * time.Minute
 
-// pause is how long eventually leaves the machine to others between tries.
+// pause is the time between two tries of eventually.
 const pause = 20 * time.Millisecond
 
-// eventually is the script command that repeats another until its output is as expected.
+// eventually is the script command that repeats another command until its output
+// matches.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually PATTERN COMMAND [ARGS...]")
@@ -126,12 +128,12 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for deadline := time.Now().Add(patience); ; {
 		err := ts.Exec(args[1], args[2:]...)
-		// A refusal is waited for like any other answer.
-		said := ts.ReadFile("stdout")
+		// A script can wait for an error too.
+		output := ts.ReadFile("stdout")
 		if err != nil {
-			said = ts.ReadFile("stderr")
+			output = ts.ReadFile("stderr")
 		}
-		if pattern.MatchString(said) {
+		if pattern.MatchString(output) {
 			return
 		}
 		time.Sleep(pause)

@@ -10,13 +10,13 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// ownServer is what a script has under its type: the server that it started.
+// ownServer is the server that a script has started. Its type is the key under
+// which the script finds it.
 type ownServer struct{ *servertest.Server }
 
-// startServer is the script command server: it stops the server that the script
-// started before, if it did, starts one in a directory of the script, with
-// features switched and perhaps without operator packages, and has kubectl speak
-// to it.
+// startServer is the script command server. It stops the server that the script
+// started before, if any, starts another one with the given data directory and
+// feature gates, and makes it the server of the following commands.
 func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: server DIRECTORY [--operators=false] [FEATURE=BOOL...]")

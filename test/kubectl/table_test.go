@@ -6,15 +6,14 @@ import (
 	"testing"
 )
 
-// ages are the headings of columns that tell a time.
+// ages are the headings of columns with a time.
 var ages = map[string]bool{"AGE": true, "LAST SEEN": true, "FIRST SEEN": true, "CREATED AT": true}
 
 var heading = regexp.MustCompile(`\S+( \S+)*`)
 
-// normalizeTables rewrites kubectl's tables, with blank lines between them, so
-// that those with the same cells are equal: one cell after the other with a bar
-// between, and a mark where there is an age. The cells of a row begin where the
-// headings do.
+// normalizeTables rewrites kubectl's tables so that tables with the same cells
+// are equal: it separates the cells with bars and replaces ages. Blank lines
+// separate tables. A cell begins at the column of its heading.
 func normalizeTables(text string) string {
 	var out strings.Builder
 	var headings [][]int
@@ -74,7 +73,7 @@ configmap/cm   0
 	}
 	for old, changed := range map[string]string{"Failed": "Ready ", "3s": "  ", "worker-1": "worker-2", "READY": "RUNS "} {
 		if normalizeTables(kubectl) == normalizeTables(strings.Replace(kubectl, old, changed, 1)) {
-			t.Errorf("%q instead of %q goes unseen", changed, old)
+			t.Errorf("%q instead of %q makes no difference", changed, old)
 		}
 	}
 }

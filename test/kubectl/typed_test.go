@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// typedPut is the script command typed-put: it reads a CustomResourceDefinition
-// with the client of upstream's Go types, which know nothing of our markers,
-// and writes it back, as controllers do.
+// typedPut is the script command typed-put. It reads a CustomResourceDefinition
+// with upstream's Go types, which have no fields for our markers, and writes it
+// back, as controllers do.
 func typedPut(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: typed-put NAME")
@@ -34,11 +34,11 @@ func typedPut(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// warnings writes warnings as kubectl does.
+// warnings prints warnings as kubectl does.
 type warnings struct{ io.Writer }
 
 // HandleWarningHeader implements rest.WarningHandler.
 func (w warnings) HandleWarningHeader(_ int, _, text string) {
-	// A test that does not see a warning fails.
+	// If the write fails, the script does not find the warning and fails.
 	_, _ = fmt.Fprintln(w, "Warning:", text)
 }

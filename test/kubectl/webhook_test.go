@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,12 +18,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// startWebhook is the script command webhook: it starts an admission webhook
-// and tells the script in WEBHOOK_URL and WEBHOOK_CA where it is and which
-// certificate it has. /deny refuses everything, /label adds a label, /warn lets
-// pass with a warning, /serial and /unknown set spec.serial and spec.unknown,
-// /known refuses what has spec.unknown, and /convert converts custom resources:
-// what is spec.name in version v1 is spec.title in others.
+// startWebhook is the script command webhook. It starts an admission webhook and
+// sets WEBHOOK_URL to its address and WEBHOOK_CA to its certificate. The paths:
+//
+//	/deny      refuses every request
+//	/label     adds a label
+//	/warn      accepts with a warning
+//	/serial    sets spec.serial
+//	/unknown   sets spec.unknown
+//	/known     refuses an object with spec.unknown
+//	/convert   converts custom resources: spec.name in v1 is spec.title in other versions
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: webhook")
@@ -47,7 +52,8 @@ func review(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/deny":
 		answer.Allowed = false
-		answer.Result = &metav1.Status{Message: string(review.Request.Operation) + " of " + review.Request.Name + " is not for " + review.Request.UserInfo.Username}
+		answer.Result = &metav1.Status{Message: fmt.Sprintf("%s of %s is not for %s",
+			review.Request.Operation, review.Request.Name, review.Request.UserInfo.Username)}
 	case "/label":
 		patch(answer, `[{"op": "add", "path": "/metadata/labels", "value": {"from": "webhook"}}]`)
 	case "/serial":
@@ -101,6 +107,6 @@ func convert(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, review any) {
 	w.Header().Set("Content-Type", "application/json")
-	// A client that has gone needs no answer.
+	// An error means that the client has gone.
 	_ = json.NewEncoder(w).Encode(review)
 }

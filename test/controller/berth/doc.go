@@ -1,6 +1,6 @@
-// Package berth is an API as controllers have it: Go types with markers for
-// controller-gen, which makes the definition in ../testdata and the copies in
-// zz_generated.deepcopy.go from them.
+// Package berth is the API of a controller: Go types with markers for
+// controller-gen. It generates the definition in ../testdata and the DeepCopy
+// methods in zz_generated.deepcopy.go from them.
 //
 // +kubebuilder:object:generate=true
 // +groupName=harbour.example.com

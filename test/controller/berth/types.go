@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// GroupVersion is what the types belong to.
+// GroupVersion is the API group and version of the types.
 var GroupVersion = schema.GroupVersion{Group: "harbour.example.com", Version: "v1"}
 
-// AddToScheme makes the types known to clients.
+// AddToScheme registers the types in a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Berth{}, &BerthList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
@@ -41,17 +41,17 @@ type BerthList struct {
 	Items           []Berth `json:"items"`
 }
 
-// BerthSpec is what is wanted.
+// BerthSpec is the desired state.
 //
 // +kubebuilder:validation:XValidation:rule="self.minDepth <= self.maxDepth",message="minDepth must not exceed maxDepth"
 type BerthSpec struct {
-	// Dock is where the berth is. It never changes: testdata/markers.json adds the
-	// marker, which controller-gen has no words for.
+	// Dock is the location of the berth. It is immutable: testdata/markers.json adds
+	// the marker, because controller-gen has none for it.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^[a-z0-9-]+$`
 	Dock string `json:"dock"`
-	// Cranes are how many there are.
+	// Cranes is the number of cranes.
 	//
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -63,27 +63,27 @@ type BerthSpec struct {
 	// +kubebuilder:default=20
 	// +optional
 	MaxDepth int64 `json:"maxDepth,omitempty"`
-	// Side is the one that ships turn to the quay.
+	// Side is the side of a ship that faces the quay.
 	//
 	// +kubebuilder:validation:Enum=port;starboard
 	// +kubebuilder:default=port
 	// +optional
 	Side string `json:"side,omitempty"`
-	// Power is a number of amperes, or a plug by name.
+	// Power is a number of amperes, or the name of a plug.
 	//
 	// +optional
 	Power *intstr.IntOrString `json:"power,omitempty"`
-	// Stay is how long a ship may lie here.
+	// Stay is the time that a ship may stay.
 	//
 	// +optional
 	Stay *metav1.Duration `json:"stay,omitempty"`
-	// Bollards are told apart by name.
+	// Bollards are identified by name.
 	//
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Bollards []Bollard `json:"bollards,omitempty"`
-	// Settings are for the cranes and are none of our business.
+	// Settings are passed to the cranes. Their fields are not specified.
 	//
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
@@ -91,18 +91,18 @@ type BerthSpec struct {
 	Settings *runtime.RawExtension `json:"settings,omitempty"`
 }
 
-// Bollard is what ships are moored to.
+// Bollard is a post to which ships are moored.
 type Bollard struct {
 	Name string `json:"name"`
 	// +kubebuilder:validation:Maximum=500
 	Tons int64 `json:"tons"`
 }
 
-// BerthStatus is what was seen.
+// BerthStatus is the observed state.
 type BerthStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions are sent as null by clients that have none.
+	// Conditions has no omitempty: a client without conditions sends null.
 	//
 	// +listType=map
 	// +listMapKey=type
