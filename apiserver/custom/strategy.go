@@ -114,7 +114,7 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	return append(errs, s.version.validator.Validate(ctx, u.Object, nil)...)
 }
 
-// validateKind says whether a new object is of the kind that its URL names.
+// validateKind reports an object whose kind or apiVersion is not that of its URL.
 func (v *version) validateKind(u *object) field.ErrorList {
 	var errs field.ErrorList
 	if want := v.resource.kind.Kind; u.GetKind() != want {

@@ -52,3 +52,25 @@ func TestRefusedUpdates(t *testing.T) {
 		})
 	}
 }
+
+// Without markers too, the kind and the apiVersion of an object cannot change.
+func TestKindCannotChange(t *testing.T) {
+	const group = "unmarked.example.com"
+	shared.must(t, http.StatusCreated, "POST", definitions, things(group, `
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`))
+	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
+	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", "{}"))
+	for body, want := range map[string]string{
+		`{kind: Other}`:          `kind: Invalid value: "Other": must be Thing`,
+		`{apiVersion: other/v1}`: `apiVersion: Invalid value: "other/v1": must be unmarked.example.com/v1`,
+	} {
+		got, err := shared.do(merge, objectPath(group), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `422 Thing.unmarked.example.com "o" is invalid: ` + want; got.text() != want {
+			t.Errorf("%s: got  %s\nwant %s", body, got.text(), want)
+		}
+	}
+}

@@ -45,14 +45,22 @@ func (v *version) compareStatusUpdate(
 func doNothing(context.Context, bool) {}
 
 // compare refuses an update of another object, and one that changes immutable fields.
-// The kind and the apiVersion of every object are immutable.
+// The kind and the apiVersion are immutable too: a policy compares them together with
+// the fields that have markers. Without markers there is no policy, so validateKind
+// compares them.
 func (v *version) compare(ctx context.Context, updated, old *object) error {
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
 		// The store compares the UID of a PUT only; a patch may name one too.
 		return apierrors.NewConflict(v.resource.groupResource(), old.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
 	}
-	return v.checkImmutable(ctx, updated, old)
+	if err := v.checkImmutable(ctx, updated, old); err != nil {
+		return err
+	}
+	if errs := v.validateKind(updated); len(errs) > 0 {
+		return apierrors.NewInvalid(v.resource.kind, old.GetName(), errs)
+	}
+	return nil
 }
 
 // validateUpdate and validateStatus are rules: the objects must fit the schema.
