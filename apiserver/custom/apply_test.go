@@ -11,6 +11,7 @@ import (
 // TestAppliedText applies configurations as YAML and as JSON, with and without duplicate
 // keys.
 func TestAppliedText(t *testing.T) {
+	t.Parallel()
 	const group = "text.example.com"
 	define(t, group, `{type: object, properties: {num: {type: integer, format: int64}, text: {type: string}}}`)
 	const head = "apiVersion: text.example.com/v1\nkind: Thing\nmetadata:\n  name: o\n"

@@ -31,6 +31,7 @@ func soakTime(t *testing.T) time.Duration {
 // TestSoakChanges changes a definition every 100 ms while clients write. Every write is
 // validated against exactly one of the schemas.
 func TestSoakChanges(t *testing.T) {
+	t.Parallel()
 	const group = "load.example.com"
 	schemas := []string{
 		`{type: object, properties: {a: {type: string}, num: {type: integer, maximum: 5}}}`,

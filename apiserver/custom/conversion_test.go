@@ -137,6 +137,7 @@ func versionPath(group, version string) string {
 }
 
 func TestConversionWebhook(t *testing.T) {
+	t.Parallel()
 	const group = "convert.example.com"
 	hook := startConverter(t, group)
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{name: x, size: 1}`))
@@ -179,6 +180,7 @@ func TestConversionWebhook(t *testing.T) {
 // TestConversionIsPruned checks that fields which a conversion adds are pruned, in
 // answers and in storage.
 func TestConversionIsPruned(t *testing.T) {
+	t.Parallel()
 	const group = "junk.example.com"
 	hook := startConverter(t, group)
 	hook.set("unknown field")
@@ -198,6 +200,7 @@ func TestConversionIsPruned(t *testing.T) {
 // TestConversionFails checks that a fault of the conversion webhook is reported to the
 // client and that no data is lost.
 func TestConversionFails(t *testing.T) {
+	t.Parallel()
 	const group = "lost.example.com"
 	hook := startConverter(t, group)
 	before := shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{name: x, size: 1}`))

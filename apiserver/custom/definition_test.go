@@ -17,6 +17,7 @@ const text = `{type: object, properties: {a: {type: string}}}`
 // TestServedAtOnce creates an object right after its definition, without waiting for a
 // condition.
 func TestServedAtOnce(t *testing.T) {
+	t.Parallel()
 	define(t, "soon.example.com", text)
 	shared.must(t, http.StatusCreated, "POST", objectsPath("soon.example.com"), object("soon.example.com", "v1", `{a: x}`))
 	crd := shared.must(t, 200, "GET", definitions+"/things.soon.example.com", "")
@@ -34,6 +35,7 @@ func object(group, version, spec string) string {
 }
 
 func TestNamesConflict(t *testing.T) {
+	t.Parallel()
 	define(t, "names.example.com", text)
 	rename := strings.NewReplacer("name: things.names", "name: others.names", "plural: things", "plural: others")
 	other := rename.Replace(thing("names.example.com", text))
@@ -59,6 +61,7 @@ func TestNamesConflict(t *testing.T) {
 // TestCreatedInTheCollection checks that a create request is rejected at a path with an
 // object name. A user who may only create that name could otherwise create another one.
 func TestCreatedInTheCollection(t *testing.T) {
+	t.Parallel()
 	group := "place.example.com"
 	define(t, group, text)
 	got, err := shared.do("POST", objectPath(group), object(group, "v1", `{a: x}`))
@@ -68,6 +71,7 @@ func TestCreatedInTheCollection(t *testing.T) {
 }
 
 func TestDeletedWithItsObjects(t *testing.T) {
+	t.Parallel()
 	group := "gone.example.com"
 	define(t, group, text)
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), object(group, "v1", `{a: x}`))
@@ -100,6 +104,7 @@ func TestDeletedWithItsObjects(t *testing.T) {
 }
 
 func TestV1beta1(t *testing.T) {
+	t.Parallel()
 	const beta = "/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions"
 	for name, test := range map[string]struct{ prune, keeps, after string }{
 		"off unless it is asked for": {"", "1", "true"},
@@ -133,6 +138,7 @@ spec:
 }
 
 func TestMarkersInOpenAPI(t *testing.T) {
+	t.Parallel()
 	group := "open.example.com"
 	define(t, group, `{type: object, properties: {a: {type: string, description: The disk., x-kubernetes-immutable: true}}}`)
 	for path, prefix := range map[string][]string{
@@ -152,6 +158,7 @@ func TestMarkersInOpenAPI(t *testing.T) {
 }
 
 func TestTwoVersions(t *testing.T) {
+	t.Parallel()
 	group := "two.example.com"
 	shared.must(t, http.StatusCreated, "POST", definitions, things(group, `
   versions:
@@ -202,6 +209,7 @@ func TestTwoVersions(t *testing.T) {
 // TestCausesOfTwoVersions checks that an error lists the immutable fields of all versions,
 // and a field that several versions mark only once.
 func TestCausesOfTwoVersions(t *testing.T) {
+	t.Parallel()
 	const group = "both.example.com"
 	const schema = `schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s}}}}}`
 	shared.must(t, http.StatusCreated, "POST", definitions, things(group, fmt.Sprintf(`

@@ -32,6 +32,7 @@ func changeSchema(t *testing.T, group, schema string) {
 // TestOwnersArePrunedWithTheSchema checks that a manager loses a field that is removed
 // from the schema, although a client writes back the object as it was before.
 func TestOwnersArePrunedWithTheSchema(t *testing.T) {
+	t.Parallel()
 	const group = "owners.example.com"
 	wide := `{type: object, properties: {a: {type: string}, b: {type: string}, ` +
 		`l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], ` +
@@ -68,6 +69,7 @@ func TestOwnersArePrunedWithTheSchema(t *testing.T) {
 // TestOwnersBesideAWrongType checks that a stored value of a wrong type does not affect
 // the owners of other fields.
 func TestOwnersBesideAWrongType(t *testing.T) {
+	t.Parallel()
 	const group = "unfit.example.com"
 	define(t, group, `{type: object, properties: {a: {type: integer}, b: {type: string}, l: {type: array, items: {type: integer}}}}`)
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group)+"?fieldManager=first", object(group, "v1", `{a: 1, b: x, l: [1]}`))

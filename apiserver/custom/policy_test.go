@@ -13,6 +13,7 @@ import (
 // TestPolicyMutatesCustomResources checks that a policy can set a field of a custom
 // resource, also one that is added to the schema later.
 func TestPolicyMutatesCustomResources(t *testing.T) {
+	t.Parallel()
 	const group = "policy.example.com"
 	define(t, group, `{type: object, properties: {a: {type: string}}}`)
 	policy := func(field string) {

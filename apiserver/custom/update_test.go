@@ -9,6 +9,7 @@ import (
 // An update that is refused names the fields that are wrong, all of them and no
 // others.
 func TestRefusedUpdates(t *testing.T) {
+	t.Parallel()
 	const (
 		group = "refused.example.com"
 		path  = "/apis/" + group + "/v1/namespaces/default/things"
@@ -55,6 +56,7 @@ func TestRefusedUpdates(t *testing.T) {
 
 // Without markers too, the kind and the apiVersion of an object cannot change.
 func TestKindCannotChange(t *testing.T) {
+	t.Parallel()
 	const group = "unmarked.example.com"
 	shared.must(t, http.StatusCreated, "POST", definitions, things(group, `
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]

@@ -14,6 +14,7 @@ import (
 // client: types and markers are checked, unknown fields are pruned, defaults are set.
 // Validating webhooks see the object that would be stored.
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	const group = "hooks.example.com"
 	define(t, group, `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 9}, `+
 		`replicas: {type: integer, x-kubernetes-immutable: true}, d: {type: string, default: z}, l: {type: array, `+

@@ -24,6 +24,7 @@ import (
 type step struct{ do, body, want, spec string }
 
 func TestWrites(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		schema string
 		steps  []step
@@ -201,6 +202,7 @@ func TestWrites(t *testing.T) {
 		n++
 		group := fmt.Sprintf("w%d.example.com", n)
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			define(t, group, test.schema)
 			for i, s := range test.steps {
 				got := s.run(t, group)
