@@ -153,7 +153,8 @@ func TestInvalidConfig(t *testing.T) {
 			openid.Config{}, head + "anonymous: {enabled: true}\n", "anonymous: not supported in the file, say it with --anonymous-auth",
 		},
 		"file with the same provider twice": {
-			openid.Config{}, head + "jwt:\n" + strings.Repeat(
+			openid.Config{},
+			head + "jwt:\n" + strings.Repeat(
 				"- {issuer: {url: https://a.example, audiences: [c]}, claimMappings: {username: {claim: sub, prefix: ''}}}\n", 2),
 			`jwt[1].issuer.url: Duplicate value: "https://a.example"`,
 		},
