@@ -92,8 +92,8 @@ func New[K comparable](config Config[K]) *Loop[K] {
 // Add enqueues a key. After ShutDown it does nothing.
 func (l *Loop[K]) Add(key K) { l.queue.Add(key) }
 
-// Retries returns the number of errors that Reconcile returned for a key since its
-// last success.
+// Retries returns the number of errors that Reconcile returned for a key since its last
+// success or progress.
 func (l *Loop[K]) Retries(key K) int { return l.queue.NumRequeues(key) }
 
 // ShutDown makes the loop drop further keys and ends its workers once the queue is

@@ -22,7 +22,7 @@ func (v *version) applyHandler(subresource string) http.HandlerFunc {
 }
 
 // applyStorage is the storage for server-side apply. The merge of an applied
-// configuration fails for values whose type is not that of the schema. An object that
+// configuration fails for values that do not have the type of the schema. An object that
 // was stored under an earlier schema may have such values. They are left out of the
 // merge and put back after it.
 type applyStorage struct {

@@ -141,8 +141,8 @@ func (c *controller) serve(old, crd *definition.CustomResourceDefinition) {
 	c.setObserved(crd.Name, crd)
 }
 
-// serveBeforeWrite serves a definition whose status is about to be written as
-// established. A client that reads this status can then use the resource at once.
+// serveBeforeWrite serves a definition before its status is written as established. A
+// client that reads this status can then use the resource at once.
 func (c *controller) serveBeforeWrite(crd *definition.CustomResourceDefinition) {
 	c.serving.Lock()
 	defer c.serving.Unlock()

@@ -59,7 +59,7 @@ func TestNamesConflict(t *testing.T) {
 }
 
 // TestCreatedInTheCollection checks that a create request is rejected at a path with an
-// object name. A user who may only create that name could otherwise create another one.
+// object name. With the right to create that name, a user could otherwise create another one.
 func TestCreatedInTheCollection(t *testing.T) {
 	t.Parallel()
 	group := "place.example.com"

@@ -16,7 +16,7 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// versionsToCheck returns the other versions whose markers may forbid an update that
+// versionsToCheck returns the other versions with markers that may forbid an update that
 // the markers of v allow. The storage version comes first.
 func versionsToCheck(v *version) []*version {
 	var others []*version

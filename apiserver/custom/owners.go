@@ -88,5 +88,5 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	return value, err
 }
 
-// errWrongShape replaces errors whose message contains values of the object.
+// errWrongShape replaces an error if its message contains values of the object.
 var errWrongShape = errors.New("the object does not have the shape that its schema demands")

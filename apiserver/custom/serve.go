@@ -27,7 +27,7 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	var handler http.HandlerFunc
 	switch {
 	case info.Subresource == "" && info.Verb == "create" && info.Name != "":
-		// A create request whose path has an object name is not supported. The client was
+		// A create request with an object name in its path is not supported. The client was
 		// authorized for that name, but the object would get the name in the body.
 	case info.Subresource == "":
 		handler = v.resourceHandler(info.Verb)

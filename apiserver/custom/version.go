@@ -40,7 +40,7 @@ type version struct {
 	embeds bool
 	// validator checks values after the types were checked.
 	validator validator
-	// alsoMarked are the other versions whose markers an update has to obey.
+	// alsoMarked are other versions. An update has to obey their markers as well.
 	alsoMarked []*version
 
 	mu      sync.Mutex

@@ -69,7 +69,7 @@ type Pair struct {
 	Value []byte
 }
 
-// Page returns up to limit pairs whose keys have a prefix, sorted by key. It starts after
+// Page returns up to limit pairs with keys that have a prefix, sorted by key. It starts after
 // the key after; an empty one starts at the beginning. A page with fewer than limit pairs
 // is the last one.
 func (c *Client) Page(ctx context.Context, prefix, after string, limit int) ([]Pair, error) {

@@ -28,6 +28,6 @@
 //
 // A watch needs a buffer for the objects of its node, and no goroutine. An event needs one
 // look-up, and one send for each watch of a node that uses the object. Sending never waits for
-// a client: a watch whose client reads too slowly is closed, and the client can resume it.
+// a client: if a client reads too slowly, its watch is closed, and the client can resume it.
 // Objects are shared with storage and never changed. All types are safe for concurrent use.
 package selection
