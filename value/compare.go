@@ -32,7 +32,7 @@ func (m Mode) Compare(a, b any) int {
 	return 0
 }
 
-// kind is the order of the kinds of values.
+// kind is the kind of a value. The constants are in the order of Compare.
 type kind uint8
 
 const (
@@ -72,7 +72,7 @@ func (m Mode) kindOf(v any) kind {
 	return otherKind
 }
 
-// compareObjects compares the first keys, in their order, then the values of
+// compareObjects compares the smallest keys of both objects, then the values of
 // that key, then the next keys.
 func (m Mode) compareObjects(a, b map[string]any) int {
 	namesA, namesB := m.presentNames(a), m.presentNames(b)

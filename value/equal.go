@@ -22,9 +22,8 @@ func (c Comparison) Mode() Mode { return c.mode }
 // Equal reports whether two values are equal. Lists are compared in order.
 func (m Mode) Equal(a, b any) bool { return Comparison{mode: m}.Equal(nil, a, b) }
 
-// Equal reports whether two values are equal, as the shape says that the values
-// there are compared. Maps and lists that both sides share in memory are equal
-// without a look inside.
+// Equal reports whether two values at a place with the shape s are equal. Maps and
+// lists that both sides share in memory are equal; they are not read.
 func (c Comparison) Equal(s Shape, a, b any) bool {
 	if x, isString := a.(string); isString && s == nil {
 		y, ok := b.(string)
@@ -126,8 +125,8 @@ func equalScalars(a, b any) bool {
 	return equalNumbers(a, b)
 }
 
-// equalNumbers compares numbers, and values that JSON cannot hold. Two of the
-// latter are equal if Go finds them so; comparing them by == could panic.
+// equalNumbers compares numbers, and values that JSON cannot hold. The latter are
+// compared by reflection, because == could panic for them.
 func equalNumbers(a, b any) bool {
 	x, isNumber := numberOf(a)
 	y, areNumbers := numberOf(b)

@@ -19,9 +19,8 @@ func (c Comparison) HashKeys(keys []string, item any) uint64 {
 	return h
 }
 
-// MapKey returns a form of a scalar that a Go map can have as a key: it is the
-// same by == for equal scalars. It returns false for null and for everything that
-// is no scalar.
+// MapKey returns a key for a Go map: equal scalars have the same key. It returns
+// false for null, objects and lists.
 func MapKey(scalar any) (any, bool) {
 	switch scalar.(type) {
 	case string, bool:
@@ -41,14 +40,14 @@ type Hasher struct {
 	known      map[knownList][]uint64
 }
 
-// knownList is a list by its first item in memory, and the shape it was hashed
-// by.
+// knownList identifies a list by the address of its first item, and by the shape
+// with which it was hashed.
 type knownList struct {
 	first *any
 	shape Shape
 }
 
-// NewHasher returns a hasher that remembers.
+// NewHasher returns a hasher that has hashed nothing yet.
 func (c Comparison) NewHasher() Hasher {
 	return Hasher{comparison: c, known: map[knownList][]uint64{}}
 }
@@ -94,9 +93,8 @@ func (h Hasher) below(s Shape, v any) uint64 {
 	return h.hash(s, v)
 }
 
-// object adds up the hashes of its keys, since their order does not count. Keys
-// with an absent value do not count either: where null is a value, it has a hash
-// of its own.
+// object adds the hashes of the keys, because their order does not count. Keys with
+// an absent value do not count either.
 func (h Hasher) object(s Shape, v map[string]any) uint64 {
 	sum, counted := uint64(0), 0
 	for name, child := range v {
@@ -135,8 +133,8 @@ func combine(asSet bool, hash, item uint64) uint64 {
 	return mix(hash+listHash, item)
 }
 
-// The hashes of values without content, and numbers that tell kinds of content
-// apart.
+// The hashes of single values, and numbers that make the hashes of objects, lists
+// and sets different.
 const (
 	absentHash uint64 = 0x9e3779b97f4a7c15 + iota
 	nullHash

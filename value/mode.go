@@ -7,15 +7,15 @@ import "reflect"
 type Mode uint8
 
 const (
-	// Strict tells absent, null, {} and [] apart. Custom resources are compared
-	// so, and so is everything else without a reason for another mode.
+	// Strict means that absent, null, {} and [] are four different values. It is
+	// for custom resources, and for all values without a reason for another mode.
 	Strict Mode = iota
-	// BuiltIn takes absent, null, {} and [] for one value, and with them an
-	// object that holds nothing else. The built-in kinds are compared so: their
-	// Go types omit empty fields.
+	// BuiltIn means that null, {} and [] count as absent, and so does an object
+	// that has only such values. It is for built-in kinds: their Go types omit
+	// empty fields.
 	BuiltIn
-	// Applied takes null for absent; {} and [] are values. Configurations of
-	// apply are compared so: null in them means that the field is not set.
+	// Applied means that null counts as absent; {} and [] are values. It is for
+	// configurations of apply, in which null means that a field is not set.
 	Applied
 )
 
@@ -50,9 +50,9 @@ func (m Mode) Field(object map[string]any, name string) any {
 	return Absent{}
 }
 
-// Reduce returns Absent for a value that counts as absent, else the value. It
-// does not look into objects: those that hold only absent values are found when
-// their keys are compared.
+// Reduce returns Absent for a value that counts as absent, else the value. It does
+// not read the keys of objects: an object with only absent values is returned as
+// it is.
 func (m Mode) Reduce(v any) any {
 	if m == Strict {
 		return v

@@ -17,9 +17,9 @@ import (
 type Notation struct {
 	// LeadingDot puts a dot before a name at the beginning: .spec.replicas.
 	LeadingDot bool
-	// Kubernetes writes names as they are, as Kubernetes does in warnings and
-	// errors, and cuts nothing. The text cannot be read back: a name may hold a
-	// dot.
+	// Kubernetes writes names without quotes, as Kubernetes does in warnings and
+	// errors, and cuts nothing. The text cannot be read back, because a name may
+	// have a dot in it.
 	Kubernetes bool
 	// Values prints the values of keys and members.
 	Values Printer

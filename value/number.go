@@ -23,8 +23,9 @@ type number struct {
 	exponent int64
 }
 
-// numberKind is the order of the kinds of numbers, but for integer, which lies
-// between negative and positive.
+// numberKind is the kind of a number. The constants are in ascending order, except
+// that an integer may also be less than a negative number that is no integer, or
+// greater than a positive one.
 type numberKind uint8
 
 const (
@@ -99,7 +100,7 @@ func floatNumber(f float64) number {
 	return n
 }
 
-// parseNumber reads a number in the grammar of JSON; leading zeros do no harm.
+// parseNumber reads a number as JSON writes it. It also accepts leading zeros.
 func parseNumber(text string) (number, bool) {
 	kind := positive
 	if rest, found := strings.CutPrefix(text, "-"); found {

@@ -1,12 +1,13 @@
 package value
 
-// Pairs tells which items of two lists belong together. The first items of both
-// lists, as long as they agree in order, are paired by their index; for the old
-// items after them, to has the index of the new item counted from there, or -1.
+// Pairs says which item of a new list belongs to which item of an old list.
 type Pairs struct {
+	// inOrder is how many items at the beginning of both lists are paired by
+	// their index. The indexes of to and paired begin after these items.
 	inOrder int
-	to      []int32
-	// paired tells, of the new items after those in order, which have a partner.
+	// to has the index of the partner of each old item, -1 if it has none.
+	to []int32
+	// paired says whether each new item has a partner.
 	paired         []bool
 	oldLen, newLen int
 }
@@ -47,9 +48,9 @@ func (p Pairs) IsNew(j int) bool { return j >= p.inOrder && !p.paired[j-p.inOrde
 // partners. s is the shape of the lists.
 func (c Comparison) PairValues(s Shape, oldList, newList []any) Pairs {
 	p := Pairs{oldLen: len(oldList), newLen: len(newList)}
-	// Most updates leave a set as it was. The first loop compares without the
-	// shape: comparing by the shape would compare a set inside of a set again
-	// for every set around it.
+	// Most updates do not change a set. This loop compares without the shape,
+	// because with it a set inside of sets would be compared once for each set
+	// around it.
 	for p.inOrder < min(p.oldLen, p.newLen) && c.Equal(nil, oldList[p.inOrder], newList[p.inOrder]) {
 		p.inOrder++
 	}

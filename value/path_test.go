@@ -42,7 +42,8 @@ func TestPathText(t *testing.T) {
 		},
 		"pattern": {
 			value.Notation{},
-			value.NewPath(value.Step{Name: "spec"}, value.Step{Kind: value.AnyItem}, value.Step{Kind: value.AnyName}, value.Step{Name: "*"}),
+			value.NewPath(value.Step{Name: "spec"}, value.Step{Kind: value.AnyItem},
+				value.Step{Kind: value.AnyName}, value.Step{Name: "*"}),
 			`spec[*].*["*"]`,
 		},
 		"name at the beginning that is no identifier": {value.Notation{LeadingDot: true}, value.NewPath(value.Step{Name: "0"}), `["0"]`},
@@ -51,7 +52,9 @@ func TestPathText(t *testing.T) {
 			`a.b[0]`,
 		},
 		"the object itself": {value.Notation{LeadingDot: true}, nil, ""},
-		"long name":         {value.Notation{}, value.NewPath(value.Step{Name: strings.Repeat("k", 1000)}), `["` + strings.Repeat("k", 320) + `…"]`},
+		"long name": {
+			value.Notation{}, value.NewPath(value.Step{Name: strings.Repeat("k", 1000)}), `["` + strings.Repeat("k", 320) + `…"]`,
+		},
 		"long value": {
 			value.Notation{Values: value.Printer{Limit: 5}}, value.NewPath(value.Step{Kind: value.Member, Value: "abcdef"}),
 			`[="abcd…]`,
@@ -81,10 +84,12 @@ func TestTextOfLongPathIsCut(t *testing.T) {
 
 func TestParsePath(t *testing.T) {
 	for name, test := range map[string]struct{ text, want, wantErr string }{
-		"plain":                    {text: `spec.ports[name="http"].port`},
-		"leading dot":              {text: ".spec.replicas", want: "spec.replicas"},
-		"without quotes":           {text: "containers[name=web].image", want: `containers[name="web"].image`},
-		"numbers":                  {text: `a[port=80,ratio=1.50][=9007199254740993][=1e400]`, want: `a[port=80,ratio=1.5][=9007199254740993][=1e400]`},
+		"plain":          {text: `spec.ports[name="http"].port`},
+		"leading dot":    {text: ".spec.replicas", want: "spec.replicas"},
+		"without quotes": {text: "containers[name=web].image", want: `containers[name="web"].image`},
+		"numbers": {
+			text: `a[port=80,ratio=1.50][=9007199254740993][=1e400]`, want: `a[port=80,ratio=1.5][=9007199254740993][=1e400]`,
+		},
 		"true, false and null":     {text: `[a=true,b=false][=null]`},
 		"object and list":          {text: `[a={"b": [1]},c=[]]`, want: `[a={"b":[1]},c=[]]`},
 		"index":                    {text: `a[3]`},
@@ -151,18 +156,23 @@ func TestPathEqual(t *testing.T) {
 		a, b *value.Path
 		want bool
 	}{
-		"nil":                 {nil, nil, true},
-		"nil and not":         {nil, value.NewPath(value.Step{}), false},
-		"names":               {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "a"}), true},
-		"other names":         {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "b"}), false},
-		"longer":              {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "b"}, value.Step{Name: "a"}), false},
-		"other kinds":         {value.NewPath(value.Step{Kind: value.Index}), value.NewPath(value.Step{Kind: value.AnyItem}), false},
-		"indexes":             {(*value.Path)(nil).Index(1), (*value.Path)(nil).Index(2), false},
-		"keys by value":       {item([]string{"k"}, object{"k": int64(1), "x": "a"}, 0), item([]string{"k"}, object{"k": 1.0}, 0), true},
-		"keys in other order": {item([]string{"k", "l"}, object{"k": "a", "l": "b"}, 0), item([]string{"l", "k"}, object{"k": "a", "l": "b"}, 0), true},
-		"more keys":           {item([]string{"k", "l"}, object{"k": "a", "l": "b"}, 0), item([]string{"k"}, object{"k": "a"}, 0), false},
-		"the second":          {item([]string{"k"}, object{"k": "a"}, 0), item([]string{"k"}, object{"k": "a"}, 1), false},
-		"members":             {value.NewPath(value.Step{Kind: value.Member, Value: 1.0}), value.NewPath(value.Step{Kind: value.Member, Value: int64(1)}), true},
+		"nil":           {nil, nil, true},
+		"nil and not":   {nil, value.NewPath(value.Step{}), false},
+		"names":         {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "a"}), true},
+		"other names":   {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "b"}), false},
+		"longer":        {value.NewPath(value.Step{Name: "a"}), value.NewPath(value.Step{Name: "b"}, value.Step{Name: "a"}), false},
+		"other kinds":   {value.NewPath(value.Step{Kind: value.Index}), value.NewPath(value.Step{Kind: value.AnyItem}), false},
+		"indexes":       {(*value.Path)(nil).Index(1), (*value.Path)(nil).Index(2), false},
+		"keys by value": {item([]string{"k"}, object{"k": int64(1), "x": "a"}, 0), item([]string{"k"}, object{"k": 1.0}, 0), true},
+		"keys in other order": {
+			item([]string{"k", "l"}, object{"k": "a", "l": "b"}, 0), item([]string{"l", "k"}, object{"k": "a", "l": "b"}, 0), true,
+		},
+		"more keys":  {item([]string{"k", "l"}, object{"k": "a", "l": "b"}, 0), item([]string{"k"}, object{"k": "a"}, 0), false},
+		"the second": {item([]string{"k"}, object{"k": "a"}, 0), item([]string{"k"}, object{"k": "a"}, 1), false},
+		"members": {
+			value.NewPath(value.Step{Kind: value.Member, Value: 1.0}),
+			value.NewPath(value.Step{Kind: value.Member, Value: int64(1)}), true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.a.Equal(test.b) != test.want || test.b.Equal(test.a) != test.want {

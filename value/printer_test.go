@@ -44,7 +44,9 @@ func TestPrint(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc…", "äöü": "äöü", "äöüß": "äöü…", "ab\xffd": "ab…"} {
+	for text, want := range map[string]string{
+		"": "", "abc": "abc", "abcd": "abc…", "äöü": "äöü", "äöüß": "äöü…", "ab\xffd": "ab…",
+	} {
 		if got := value.Cut(text, 3); got != want {
 			t.Errorf("Cut(%q) is %q, want %q", text, got, want)
 		}

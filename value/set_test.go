@@ -90,8 +90,13 @@ func TestEqualDoesNotReadSharedValues(t *testing.T) {
 
 func TestPairKeys(t *testing.T) {
 	c := value.NewComparison(value.Strict)
-	oldList := list{object{"k": int64(1), "n": "a"}, object{"k": "1"}, object{"k": int64(2), "n": "b"}, object{"k": int64(2), "n": "c"}, object{}, "scalar"}
-	newList := list{object{"k": 2.0, "n": "d"}, object{"k": 1.0}, object{"k": int64(2), "n": "e"}, object{"other": "x"}, object{"k": int64(3)}}
+	oldList := list{
+		object{"k": int64(1), "n": "a"}, object{"k": "1"}, object{"k": int64(2), "n": "b"}, object{"k": int64(2), "n": "c"},
+		object{}, "scalar",
+	}
+	newList := list{
+		object{"k": 2.0, "n": "d"}, object{"k": 1.0}, object{"k": int64(2), "n": "e"}, object{"other": "x"}, object{"k": int64(3)},
+	}
 	pairs := c.PairKeys([]string{"k"}, oldList, newList)
 	for i, want := range []int{1, -1, 0, 2, 3, -1} {
 		if got := pairs.Partner(i); got != want {
