@@ -56,11 +56,11 @@ not have it; a field given to imperative commands is left alone by that.`,
 
 // transfer rewrites the last-applied configuration of an object.
 func transfer(cmd *cobra.Command, o owned, fields []string, to string) error {
-	change := ownership.Give
+	change := ownership.AddApplied
 	switch to {
 	case toApply:
 	case toImperative:
-		change = ownership.Release
+		change = ownership.RemoveApplied
 	default:
 		return fmt.Errorf("--to %q: must be %s or %s", to, toApply, toImperative)
 	}

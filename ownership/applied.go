@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	// LastApplied is the annotation in which client-side apply keeps what it
-	// applied.
+	// LastApplied is the annotation in which client-side apply stores the
+	// configuration that it applied last.
 	LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-	// Ignore is the annotation that, with the value Ignored on the stored object,
-	// keeps its writes from being judged.
+	// Ignore is the annotation that turns off the judgement of writes to an object,
+	// if the stored object has it with the value Ignored.
 	Ignore = "holdfast.dev/ownership"
-	// Ignored is that value.
+	// Ignored is the value of the annotation Ignore.
 	Ignored = "ignore"
 )
 
-// Type is what there is to know of the objects of a kind.
+// Type describes the objects of a kind.
 type Type struct {
 	// Applied and Managed are the views of client-side and server-side apply.
 	Applied, Managed *View
-	// Canonical decodes a configuration into the form in which objects of the
-	// kind are stored, without filling in defaults, and names the fields that
-	// the kind does not have. Nil takes configurations as they are.
+	// Canonical decodes a configuration into the form in which the server stores
+	// objects of the kind, without setting defaults. It also returns the names of
+	// fields that the kind does not have. Nil means that configurations are used as
+	// they are.
 	Canonical func(config []byte) (canonical map[string]any, unknown []string, err error)
-	// Redacted says that values of the kind are never shown.
+	// Redacted means that values of the kind are not shown.
 	Redacted bool
 }
 
-// configuration is a last-applied configuration in canonical form: what is in it
-// is owned.
+// configuration is a last-applied configuration in canonical form. Apply owns the
+// fields in it.
 type configuration struct {
 	values map[string]any
-	// note says what of it is not checked.
+	// note says which part of it cannot be checked.
 	note string
 	plan func() *plan
 }
 
-// serverSet are the fields of metadata that are the server's, or that name the
-// object and cannot change.
+// serverSet are the fields of metadata that the server sets, or that cannot change.
 var serverSet = []string{
 	"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "managedFields", "selfLink",
@@ -66,7 +66,7 @@ func (t *Type) parse(text string) configuration {
 	if values == nil || strings.TrimSpace(text) == "null" {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
-	config := configuration{values: judged(values)}
+	config := configuration{values: judgedPart(values)}
 	config.plan = sync.OnceValue(func() *plan {
 		p := newPlan(t.Applied.root, value.Step{}, config.values)
 		return &p
@@ -77,7 +77,7 @@ func (t *Type) parse(text string) configuration {
 	return config
 }
 
-// decode is how a configuration is read if nothing is known of its kind.
+// decode decodes a configuration of an unknown kind.
 func decode(text []byte) (values map[string]any, _ []string, err error) {
 	err = utiljson.Unmarshal(text, &values)
 	return values, nil, err
@@ -91,9 +91,10 @@ func unknownNote(unknown []string) string {
 	return printable("the last-applied configuration has unknown fields: " + strings.Join(unknown, ", ") + more)
 }
 
-// judged is what of an object is judged at all, without nulls. It shares what it
-// need not change.
-func judged(obj map[string]any) map[string]any {
+// judgedPart returns an object without the fields that are never judged: its type,
+// the status, and metadata that the server sets. The result shares the rest with
+// the object.
+func judgedPart(obj map[string]any) map[string]any {
 	out := maps.Clone(obj)
 	delete(out, "apiVersion")
 	delete(out, "kind")
@@ -113,13 +114,14 @@ func judged(obj map[string]any) map[string]any {
 				delete(meta, "annotations")
 			}
 		}
-		// Kept when it is empty: an object has metadata, and what changes is in it.
+		// An empty metadata stays: every object has it, so only its fields can change.
 		out["metadata"] = meta
 	}
 	return out
 }
 
-// lastApplied is the annotation of an object, "" if it has none.
+// lastApplied returns the last-applied configuration of an object, "" if it has
+// none.
 func lastApplied(obj map[string]any) string { return annotation(obj, LastApplied) }
 
 func annotation(obj map[string]any, name string) string {

@@ -6,8 +6,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// judgeApply looks at what the write applies: fields that somebody changed since
-// the last apply, and fields that were never apply's.
+// judgeApply finds fields in the applied configuration that another client changed
+// since the last apply, or that apply did not own before.
 func (j *judgement) judgeApply() {
 	text := lastApplied(j.New)
 	if text == "" {
@@ -24,27 +24,27 @@ func (j *judgement) judgeApply() {
 	if applied.values == nil {
 		return
 	}
-	a := applying{judgement: j}
+	a := applyJudgement{judgement: j}
 	var before any = value.Absent{}
 	if j.config != nil && j.config.values != nil {
 		before, a.owns = j.config.values, true
 	}
-	a.follow(j.Type.Applied.root, applied.values, trio{before, j.Live, j.New})
+	a.follow(j.Type.Applied.root, applied.values, triple{before, j.Live, j.New})
 }
 
-// applying is an apply being judged.
-type applying struct {
+// applyJudgement is the judgement of one apply.
+type applyJudgement struct {
 	*judgement
 	path []value.Step
-	// owns says that the object was applied before.
+	// owns means that the object was applied before.
 	owns bool
 }
 
-// follow goes through the configuration that is being applied; the trio has what
-// was applied before.
-func (a *applying) follow(n *node, wanted any, t trio) {
+// follow walks through the configuration that is being applied. In the triple,
+// applied is the value that was applied before.
+func (a *applyJudgement) follow(n *node, wanted any, t triple) {
 	if isAbsent(t.live) {
-		// Nobody has it: it is new, or was taken away from apply.
+		// The live object does not have it: it is new, or another client removed it.
 		if !isAbsent(t.updated) && touches(n, t.applied, t.updated) {
 			a.report(Reverts, t)
 		}
@@ -64,7 +64,7 @@ func (a *applying) follow(n *node, wanted any, t trio) {
 			a.followItems(n, wanted, t)
 			return
 		}
-	case members:
+	case set:
 		list, ok := wanted.([]any)
 		if _, okLive := t.live.([]any); ok && okLive {
 			a.followMembers(list, t)
@@ -74,7 +74,7 @@ func (a *applying) follow(n *node, wanted any, t trio) {
 	a.compare(t)
 }
 
-func (a *applying) followObject(n *node, wanted, live map[string]any, t trio) {
+func (a *applyJudgement) followObject(n *node, wanted, live map[string]any, t triple) {
 	before, _ := t.applied.(map[string]any)
 	updated, _ := t.updated.(map[string]any)
 	for name, v := range wanted {
@@ -82,15 +82,15 @@ func (a *applying) followObject(n *node, wanted, live map[string]any, t trio) {
 			continue
 		}
 		a.path = append(a.path, nameStep(name))
-		a.follow(n.child(name), v, trio{field(before, name), field(live, name), field(updated, name)})
+		a.follow(n.child(name), v, triple{field(before, name), field(live, name), field(updated, name)})
 		a.path = a.path[:len(a.path)-1]
 	}
 }
 
-func (a *applying) followItems(n *node, wanted any, t trio) {
+func (a *applyJudgement) followItems(n *node, wanted any, t triple) {
 	before, live, updated := newItems(t.applied, n.keys), newItems(t.live, n.keys), newItems(t.updated, n.keys)
 	newItems(wanted, n.keys).each(func(item map[string]any, earlier int) {
-		place := trio{before.find(item, earlier), live.find(item, earlier), updated.find(item, earlier)}
+		place := triple{before.find(item, earlier), live.find(item, earlier), updated.find(item, earlier)}
 		known := len(a.Findings)
 		a.path = append(a.path, itemStep(n.keys, item))
 		a.follow(n.elem, item, place)
@@ -101,10 +101,10 @@ func (a *applying) followItems(n *node, wanted any, t trio) {
 	})
 }
 
-func (a *applying) followMembers(wanted []any, t trio) {
+func (a *applyJudgement) followMembers(wanted []any, t triple) {
 	before, live, updated := newMembership(t.applied), newMembership(t.live), newMembership(t.updated)
 	for _, member := range wanted {
-		place := trio{before.find(member), live.find(member), updated.find(member)}
+		place := triple{before.find(member), live.find(member), updated.find(member)}
 		a.path = append(a.path, memberStep(member))
 		switch {
 		case isAbsent(place.live) && !isAbsent(place.applied) && !isAbsent(place.updated):
@@ -116,23 +116,23 @@ func (a *applying) followMembers(wanted []any, t trio) {
 	}
 }
 
-// compare judges one field that is applied.
-func (a *applying) compare(t trio) {
+// compare judges one applied field.
+func (a *applyJudgement) compare(t triple) {
 	switch {
 	case equal(t.live, t.updated):
 	case isAbsent(t.applied):
-		a.report(Seizes, t)
+		a.report(ChangesForeign, t)
 	case equal(t.live, t.applied):
 	case contains(t.live, t.applied) && a.isOwn(a.path):
-		// The server added defaults inside of one value.
+		// The server added defaults inside of the value.
 	default:
 		a.report(Reverts, t)
 	}
 }
 
-func (a *applying) report(kind Kind, t trio) {
-	// What the apply manager itself wrote, defaults included, was not set by
-	// another source.
+func (a *applyJudgement) report(kind Kind, t triple) {
+	// A value that the apply manager wrote itself, or that the server defaulted in
+	// its write, was not set by another source.
 	if kind != Reverts && a.isOwn(a.path) {
 		return
 	}
@@ -141,9 +141,9 @@ func (a *applying) report(kind Kind, t trio) {
 	a.Findings = append(a.Findings, f)
 }
 
-func (a *applying) isOwn(path []value.Step) bool { return a.managers.owns(path, a.isApply) }
+func (a *applyJudgement) isOwn(path []value.Step) bool { return a.managers.owns(path, a.isApply) }
 
-// isApply says whether an entry is the apply manager's own.
-func (a *applying) isApply(entry *metav1.ManagedFieldsEntry) bool {
+// isApply reports whether an entry is of the manager that applies.
+func (a *applyJudgement) isApply(entry *metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == applyManager || entry.Manager == a.Write.Writer.Manager
 }

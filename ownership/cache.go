@@ -2,8 +2,8 @@ package ownership
 
 import "sync"
 
-// Cache keeps the last-applied configurations of live objects in canonical form,
-// by UID and text, so that most writes need not decode them. The nil Cache keeps
+// Cache stores the last-applied configurations of live objects in canonical form,
+// by UID and text, so that most writes need not decode them. The nil Cache stores
 // nothing.
 type Cache struct {
 	mu    sync.Mutex
@@ -18,11 +18,11 @@ type cached struct {
 	config *configuration
 }
 
-// NewCache returns a cache that keeps configurations of up to limit bytes of text
-// in all; in memory they take about ten times that.
+// NewCache returns a cache for configurations with at most limit bytes of text in
+// total. In memory they take about ten times that.
 func NewCache(limit int) *Cache { return &Cache{limit: limit, known: map[string]cached{}} }
 
-// of is the configuration with a text, for the object with a UID.
+// of returns the configuration with a text, for the object with a UID.
 func (c *Cache) of(t *Type, uid, text string) *configuration {
 	if c == nil || uid == "" {
 		config := t.parse(text)
@@ -49,7 +49,7 @@ func (c *Cache) put(uid string, entry cached) {
 		c.size -= len(old.text)
 		delete(c.known, uid)
 	}
-	// Which ones go does not matter: one that is missed is decoded again.
+	// Any entries may be evicted: a missing one is decoded again.
 	for other, old := range c.known {
 		if c.size+len(entry.text) <= c.limit {
 			break

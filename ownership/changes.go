@@ -7,23 +7,23 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Changed are the topmost fields that differ between two objects in the view of
-// client-side apply, at most limit of them, without what is never judged.
+// Changed returns the topmost judged fields that differ between two objects in the
+// view of client-side apply, at most limit of them.
 func (t *Type) Changed(live, updated map[string]any, limit int) []Path {
 	c := changeWalk{limit: limit}
-	c.compare(t.Applied.root, judged(live), judged(updated))
+	c.compare(t.Applied.root, judgedPart(live), judgedPart(updated))
 	slices.SortFunc(c.paths, func(a, b Path) int { return strings.Compare(a.String(), b.String()) })
 	return c.paths
 }
 
-// changes says whether two objects differ.
+// changes reports whether two objects differ.
 func changes(n *node, live, updated any) bool {
 	c := changeWalk{limit: 1}
 	c.compare(n, live, updated)
 	return len(c.paths) > 0
 }
 
-// changeWalk collects what differs.
+// changeWalk collects the fields that differ.
 type changeWalk struct {
 	path  []value.Step
 	paths []Path
@@ -91,7 +91,7 @@ func (c *changeWalk) step(step value.Step, n *node, live, updated any) {
 
 func (c *changeWalk) report() { c.paths = append(c.paths, newPath(c.path)) }
 
-// sortFindings puts findings in the order of their paths.
+// sortFindings sorts findings by their paths.
 func sortFindings(findings []Finding) {
 	if len(findings) < 2 {
 		return

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Commands remember which command wrote which field of one object, the newest
-// first. The zero value remembers nothing.
+// Commands has the commands that wrote the fields of one object, newest first.
 type Commands struct {
 	Entries []Command `json:"entries,omitempty"`
 }
@@ -16,22 +15,23 @@ type Commands struct {
 type Command struct {
 	// Command is the command line without arguments: "kubectl set image".
 	Command string `json:"command"`
-	// Manager is what managed fields call the writer.
+	// Manager is the field manager of the write.
 	Manager string    `json:"manager"`
 	Time    time.Time `json:"time"`
-	// Fields are the paths that it changed, as Path.String has them.
+	// Fields are the paths that it changed, as Path.String writes them.
 	Fields []string `json:"fields"`
 }
 
-// What is remembered of one object is bounded: the oldest goes first.
+// The limits of what is stored for one object. The oldest commands are dropped
+// first.
 const (
-	// MaxFields is how many changed fields of one write are remembered.
+	// MaxFields is how many changed fields of one write are stored.
 	MaxFields   = 32
 	maxCommands = 32
 	maxBytes    = 8 << 10
 )
 
-// Add remembers a write; a field is remembered with its last command only.
+// Add adds a write. For each field only the last command is kept.
 func (c *Commands) Add(command Command) {
 	if len(command.Fields) > MaxFields {
 		command.Fields = command.Fields[:MaxFields]
@@ -68,8 +68,8 @@ func (c *Command) size() int {
 	return size
 }
 
-// Find is the last command that wrote a field, a part of it, or a whole that it is
-// a part of.
+// Find returns the last command that wrote a field, a part of it, or a field that
+// it is a part of.
 func (c *Commands) Find(field string) (Command, bool) {
 	for _, command := range c.Entries {
 		for _, written := range command.Fields {
@@ -88,8 +88,8 @@ func isTextWithin(path, other string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Explain names, in findings about what others set, the exact command where it is
-// remembered and still the last that wrote.
+// Explain adds the command to findings about fields that another client set, if it
+// is known and was the last write.
 func (v *Verdict) Explain(commands Commands) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
@@ -104,7 +104,7 @@ func (v *Verdict) Explain(commands Commands) {
 	}
 }
 
-// NeedsCommands says whether Explain could add anything.
+// NeedsCommands reports whether Explain could add a command.
 func (v *Verdict) NeedsCommands() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind != Overwrites })
 }

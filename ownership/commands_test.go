@@ -84,7 +84,8 @@ status: {x: y}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"annotations":{"mine":"1"},"name":"a","namespace":"b"}}` + "\n"
+	want := `{"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap",` +
+		`"metadata":{"annotations":{"mine":"1"},"name":"a","namespace":"b"}}` + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("annotation (-want +got):\n%s", diff)
 	}

@@ -2,8 +2,8 @@ package ownership
 
 import "slices"
 
-// contains says whether all that part says, v says too: servers add defaults
-// inside of what is otherwise one value.
+// contains reports whether v has every value of part. The server adds defaults
+// inside of values that apply takes as one field.
 func contains(v, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -24,8 +24,8 @@ func contains(v, part any) bool {
 	return equal(v, part)
 }
 
-// contains says whether all that part says, v says too, in a view: what others put
-// beside it, into a map or a list that merges, does not count.
+// contains reports whether v has every value of part in a view. Other keys and items
+// in maps and lists that merge do not count.
 func (n *node) contains(v, part any) bool {
 	switch n.shape {
 	case record, mapping:
@@ -47,7 +47,7 @@ func (n *node) contains(v, part any) bool {
 			})
 			return all
 		}
-	case members:
+	case set:
 		if areLists(v, part) {
 			there, list := newMembership(v), part.([]any)
 			return !slices.ContainsFunc(list, func(member any) bool { return member != nil && isAbsent(there.find(member)) })

@@ -10,37 +10,39 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Kind says what a write does to a field of somebody else.
+// Kind says what a write does to a field of another owner.
 type Kind int
 
 const (
-	// Overwrites is an imperative write that changes what apply owns.
+	// Overwrites means that an imperative write changes a field that apply owns.
 	Overwrites Kind = iota
-	// Reverts is an apply that changes what somebody changed since the last
-	// apply.
+	// Reverts means that an apply changes a field that another client changed since
+	// the last apply.
 	Reverts
-	// Seizes is an apply that changes what it never set and somebody else did.
-	Seizes
-	// TakesOver is an apply that comes to own an item of a list that somebody
-	// else made.
+	// ChangesForeign means that an apply changes a field that another client set and
+	// apply never did.
+	ChangesForeign
+	// TakesOver means that an apply becomes the owner of a list item that another
+	// client created.
 	TakesOver
 )
 
-// Finding is one field of somebody else that a write changes, the topmost one.
+// Finding is one field of another owner that a write changes. If a value changes as
+// a whole, the finding is about the topmost field.
 type Finding struct {
 	Kind Kind
 	Path Path
-	// Live, New and Applied are the field before and after the write, and as it
-	// was applied last; use Show to print them.
+	// Live and New are the values before and after the write, Applied is the value
+	// applied last. Verdict.Show prints them.
 	Live, New, Applied any
-	// Manager is who applies the field on the server's side; "" is client-side
-	// apply.
+	// Manager is the manager that owns the field by server-side apply, "" for
+	// client-side apply.
 	Manager string
-	// LastSet is who set the live value; its name is empty if that is not known.
+	// LastSet is the source of the live value. Its name is empty if it is not known.
 	LastSet Source
 }
 
-// Show is a value of a finding as people read it.
+// Show returns the text of a value of a finding.
 func (v *Verdict) Show(shown any) string {
 	if v.redacted && !isAbsent(shown) {
 		return "<redacted>"
@@ -48,7 +50,7 @@ func (v *Verdict) Show(shown any) string {
 	return printer().Print(shown)
 }
 
-// text is a finding in the words of the specification.
+// text returns the warning about a finding.
 func (v *Verdict) text(f *Finding) string {
 	field, x, y := f.Path.String(), v.Show(f.Live), v.Show(f.New)
 	switch f.Kind {
@@ -56,7 +58,7 @@ func (v *Verdict) text(f *Finding) string {
 		return fmt.Sprintf("`kubectl apply` is changing the resource %s field %s value from %s to %s.  "+
 			"This field's value does not match the last value set by `apply` (%s), and another source may have updated this field.%s",
 			v.Resource, field, x, y, v.Show(f.Applied), f.lastSet())
-	case Seizes:
+	case ChangesForeign:
 		return fmt.Sprintf("WARNING: `kubectl apply` is changing the resource %s field %s value from %s to %s.  %s%s",
 			v.Resource, field, x, y, foreign, f.lastSet())
 	case TakesOver:
@@ -89,11 +91,11 @@ func (f *Finding) lastSet() string {
 	return "  Last set by " + name(f.LastSet.Name) + at + "."
 }
 
-// maxWarnings is how many runes all warnings of a write have together: beyond
-// 4,096 the API server cuts each of them at 256.
+// maxWarnings is how many runes all warnings of a write have together. If there are
+// more than 4,096, the API server cuts each warning at 256.
 const maxWarnings = 4000
 
-// Warnings are the lines to say about a write that was stored, in a fixed order.
+// Warnings returns the warnings about a write that was stored, in a fixed order.
 func (v *Verdict) Warnings() []string {
 	var lines []string
 	if v.Note != "" {
@@ -118,9 +120,9 @@ func (v *Verdict) Warnings() []string {
 	return lines
 }
 
-// Refusal is why an edit is refused: one field.
+// Refusal is one field for which an edit is refused.
 type Refusal struct {
-	// Field is the path without its first dot, as causes of a refusal have it.
+	// Field is the path without its leading dot, as in a StatusCause.
 	Field   string
 	Message string
 }
@@ -128,8 +130,8 @@ type Refusal struct {
 // maxRefusals is how many fields a refusal names.
 const maxRefusals = 50
 
-// Refusals are why the write is to be refused if it is an edit; none if it is
-// forced or touches nothing of apply's.
+// Refusals returns the fields for which an edit must be refused. It is empty if the
+// write is no edit, is forced, or changes no field that apply owns.
 func (v *Verdict) Refusals() []Refusal {
 	if v.Writer.Act != Edit || v.Writer.Force {
 		return nil
@@ -151,10 +153,11 @@ func (v *Verdict) Refusals() []Refusal {
 	return out
 }
 
-// maxName is how many runes of what others wrote are repeated in a line.
+// maxText is how many runes of a text from a client are repeated in a line.
 const maxText = 256
 
-// printable is a text of others made fit for one line of a header.
+// printable returns a text from a client so that it fits into one line of a header:
+// without control characters, and cut.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

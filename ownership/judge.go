@@ -6,35 +6,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Write is one write, as it is about to be stored.
+// Write is one write that the server is about to store.
 type Write struct {
-	// Type is the kind's; nil is a kind about which nothing is known.
+	// Type is the type of the kind, nil if the kind is not known.
 	Type *Type
-	// Live is the object as stored, New as it will be. Managed fields may be
-	// left out of them.
+	// Live is the stored object, New the object after the write. Both may be without
+	// managed fields.
 	Live, New map[string]any
-	// LiveManagers and NewManagers are their managed fields.
+	// LiveManagers and NewManagers are the managed fields of Live and New.
 	LiveManagers, NewManagers []metav1.ManagedFieldsEntry
 	Writer                    Writer
 }
 
-// Verdict is what there is to say about a write. The zero Verdict says nothing.
+// Verdict is the result of judging a write. The zero Verdict has no findings.
 type Verdict struct {
 	// Resource names the object: apps/Deployment/web.
 	Resource string
 	Writer   Writer
 	Findings []Finding
-	// Note says what could not be checked, and why.
+	// Note says what could not be checked, and why. It is empty if all was checked.
 	Note string
-	// Replaced says that the last-applied configuration follows the
-	// replacement; it is set by whoever did that.
+	// Replaced means that the last-applied configuration was set to the
+	// replacement. The caller that did that sets it.
 	Replaced bool
 
 	redacted bool
 	managers *managers
 }
 
-// Judge finds what a write does to fields of others. The cache may be nil.
+// Judge finds the fields of other owners that a write changes. The cache may be
+// nil.
 func Judge(w Write, cache *Cache) Verdict {
 	v := Verdict{Resource: resource(w.Live), Writer: w.Writer}
 	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == Ignored {
@@ -57,15 +58,15 @@ func Judge(w Write, cache *Cache) Verdict {
 		v.Note = j.config.note
 	}
 	j.run()
-	if v.Note != "" && !changes(w.Type.Applied.root, judged(w.Live), judged(w.New)) {
-		// Such as the write that mends the annotation.
+	if v.Note != "" && !changes(w.Type.Applied.root, judgedPart(w.Live), judgedPart(w.New)) {
+		// The write changes no field, so nothing was left unchecked.
 		v.Note = ""
 	}
 	sortFindings(v.Findings)
 	return v
 }
 
-// judgement is one write being judged.
+// judgement is the judgement of one write.
 type judgement struct {
 	Write
 	*Verdict
@@ -94,8 +95,8 @@ func (j *judgement) run() {
 	}
 }
 
-// act is what the write counts as: without a command, one that keeps
-// last-applied in step with what it writes is an apply.
+// act returns the kind of the write. A write without a known command counts as an
+// apply if it sets the last-applied configuration to values that it writes.
 func (j *judgement) act() Act {
 	w := j.Write.Writer
 	if w.Act != Imperative || w.Exact {
@@ -112,7 +113,7 @@ func (j *judgement) act() Act {
 	return Apply
 }
 
-// judgeImperative looks at what apply owns.
+// judgeImperative finds changed fields that apply owns.
 func (j *judgement) judgeImperative() {
 	if j.config != nil && j.config.values != nil {
 		w := walk{found: func(f Finding) { j.Findings = append(j.Findings, f) }}
@@ -123,7 +124,7 @@ func (j *judgement) judgeImperative() {
 	}
 }
 
-// resource names an object as findings do.
+// resource returns the name of an object in messages.
 func resource(obj map[string]any) string {
 	version, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)

@@ -30,7 +30,7 @@ func parse(t testing.TB, text string) map[string]any {
 	return out
 }
 
-// object is a live or new Widget with a last-applied configuration.
+// object returns a Widget with a last-applied configuration.
 func object(t testing.TB, applied, content string) map[string]any {
 	t.Helper()
 	obj := parse(t, content)
@@ -50,11 +50,11 @@ func object(t testing.TB, applied, content string) map[string]any {
 	return obj
 }
 
-var loose = &ownership.Type{Applied: ownership.Loose(), Managed: ownership.Loose()}
+var loose = &ownership.Type{Applied: ownership.Untyped(), Managed: ownership.Untyped()}
 
 var person = ownership.ParseWriter(ownership.Request{Command: "kubectl patch", FieldManager: "kubectl-patch", User: "jane"})
 
-// judge gives the lines about a patch, or what is wrong with them.
+// judge returns the warnings about a patch, and asserts that they fit into headers.
 func judge(t testing.TB, typ *ownership.Type, live, updated map[string]any) []string {
 	t.Helper()
 	verdict := ownership.Judge(ownership.Write{Type: typ, Live: live, New: updated, Writer: person}, nil)
@@ -76,9 +76,11 @@ func TestNeverJudged(t *testing.T) {
 	applied := `{"metadata":{"name":"w","labels":{},"annotations":{}},"spec":{"a":1},"status":{"s":1}}`
 	live := object(t, applied, `{metadata: {resourceVersion: "1", generation: 1, labels: {x: y}}, spec: {a: 1, b: {}}, status: {s: 1}}`)
 	for name, content := range map[string]string{
-		"status and what the server sets": `{metadata: {resourceVersion: "2", generation: 2, managedFields: [], creationTimestamp: x, labels: {x: y}}, spec: {a: 1, b: {}}, status: {s: 2}}`,
-		"members of a map applied empty":  `{metadata: {resourceVersion: "1", annotations: {free: "1"}}, spec: {a: 1, b: {}}, status: {s: 1}}`,
-		"free fields":                     `{metadata: {resourceVersion: "1", labels: {x: z}}, spec: {a: 1.0, b: {c: 2}, d: []}}`,
+		"status and what the server sets": `{metadata: {resourceVersion: "2", generation: 2, managedFields: [],
+			creationTimestamp: x, labels: {x: y}}, spec: {a: 1, b: {}}, status: {s: 2}}`,
+		"members of a map applied empty": `{metadata: {resourceVersion: "1", annotations: {free: "1"}}, spec: {a: 1, b: {}},
+			status: {s: 1}}`,
+		"free fields": `{metadata: {resourceVersion: "1", labels: {x: z}}, spec: {a: 1.0, b: {c: 2}, d: []}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := judge(t, loose, live, object(t, applied, content)); got != nil {
@@ -133,7 +135,9 @@ func TestMalformed(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	line := func(field, x, y, z string) string {
-		return fmt.Sprintf("`kubectl patch` changed the resource example.dev/Widget/w field %s value from %s to %s.  This field is managed by `kubectl apply` (last set the field to %s), and may be overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", field, x, y, z, x)
+		return fmt.Sprintf("`kubectl patch` changed the resource example.dev/Widget/w field %s value from %s to %s.  This "+
+			"field is managed by `kubectl apply` (last set the field to %s), and may be overwritten or cleared the next time "+
+			"`kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", field, x, y, z, x)
 	}
 	tests := map[string]struct {
 		applied, live, updated string
@@ -224,11 +228,12 @@ func TestLimits(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	decoded := 0
-	typ := &ownership.Type{Applied: ownership.Loose(), Managed: ownership.Loose(), Canonical: func(config []byte) (out map[string]any, _ []string, err error) {
+	canonical := func(config []byte) (out map[string]any, _ []string, err error) {
 		decoded++
 		err = utiljson.Unmarshal(config, &out)
 		return out, nil, err
-	}}
+	}
+	typ := &ownership.Type{Applied: ownership.Untyped(), Managed: ownership.Untyped(), Canonical: canonical}
 	cache := ownership.NewCache(100)
 	write := func(uid, applied string) {
 		live := object(t, applied, `{spec: {a: 1}}`)

@@ -11,10 +11,10 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// merging is a type with lists that client-side apply merges.
+// merging returns a type with lists that client-side apply merges.
 func merging(t testing.TB) *ownership.Type {
 	t.Helper()
-	typ := &ownership.Type{Managed: ownership.Loose()}
+	typ := &ownership.Type{Managed: ownership.Untyped()}
 	var model spec.Schema
 	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"ports":{"type":"array",
 		"x-kubernetes-patch-strategy":"merge","x-kubernetes-patch-merge-key":"port","items":{"type":"object"}},
@@ -28,8 +28,8 @@ func merging(t testing.TB) *ownership.Type {
 	return typ
 }
 
-// Without a command, a write is an apply if it writes what it says was applied,
-// whatever others put beside that.
+// A write without a command is an apply if it sets the last-applied configuration to
+// values that it writes. Items of other clients in merged lists do not count.
 func TestApplyWithoutCommand(t *testing.T) {
 	typ := merging(t)
 	live := object(t, `{"ports":[{"port":1,"node":1}],"finalizers":["a"],"args":["x"]}`,
@@ -42,11 +42,15 @@ func TestApplyWithoutCommand(t *testing.T) {
 			`{"ports":[{"port":1,"node":2}],"finalizers":["a","b"],"args":["w"]}`,
 			`{ports: [{port: 9}, {port: 1, node: 2, more: 1}], finalizers: [z, b, a], args: [w]}`, true,
 		},
-		"another value in an item": {`{"ports":[{"port":1,"node":3}]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false},
+		"another value in an item": {
+			`{"ports":[{"port":1,"node":3}]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false,
+		},
 		"an item it does not write": {
 			`{"ports":[{"port":1,"node":2},{"port":2}]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false,
 		},
-		"a member it does not write": {`{"finalizers":["c"]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false},
+		"a member it does not write": {
+			`{"finalizers":["c"]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [x]}`, false,
+		},
 		"more in a list that is one value": {
 			`{"args":["w"]}`, `{ports: [{port: 9}, {port: 1, node: 2}], finalizers: [z, a], args: [w, z]}`, false,
 		},

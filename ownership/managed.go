@@ -9,8 +9,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// judgeManaged looks at what is owned by server-side apply and not by
-// client-side apply, which was looked at before.
+// judgeManaged finds changed fields that server-side apply owns. Fields that
+// client-side apply owns are already found and not reported again.
 func (j *judgement) judgeManaged() {
 	known := len(j.Findings)
 	for i := range j.managers.entries {
@@ -25,13 +25,13 @@ func (j *judgement) judgeManaged() {
 			}
 		}}
 		s.root(j.Type.Managed.root, j.managers.set(i), j.Live, j.New)
-		// A field that several apply is one finding, of the first of them.
+		// A field with several owners is one finding, of the first owner.
 		known = len(j.Findings)
 	}
 }
 
-// isKnown says whether one of the first findings is about the same field, or
-// about a whole that it is a part of.
+// isKnown reports whether one of the first findings is about the same field, a part
+// of it, or a field that it is a part of.
 func (j *judgement) isKnown(path Path, first int) bool {
 	for i := range j.Findings[:first] {
 		if other := j.Findings[i].Path; isWithin(path.Path, other.Path) || isWithin(other.Path, path.Path) {
@@ -41,8 +41,8 @@ func (j *judgement) isKnown(path Path, first int) bool {
 	return false
 }
 
-// judgeForced looks at what a forced server-side apply takes from others: from
-// other managers, and from the last-applied configuration.
+// judgeForced finds the fields that a forced server-side apply takes from other
+// managers and from the last-applied configuration.
 func (j *judgement) judgeForced() {
 	updated := newManagers(j.NewManagers)
 	manager := j.Write.Writer.Manager
@@ -63,13 +63,13 @@ func (j *judgement) judgeForced() {
 		if !taken && !j.isApplied(path) {
 			return
 		}
-		f.Kind, f.LastSet = Seizes, last
+		f.Kind, f.LastSet = ChangesForeign, last
 		j.Findings = append(j.Findings, f)
 	}}
 	s.root(j.Type.Managed.root, updated.set(own), j.Live, j.New)
 }
 
-// isApplied says whether the last-applied configuration has a field.
+// isApplied reports whether the last-applied configuration has a field.
 func (j *judgement) isApplied(path []value.Step) bool {
 	if j.config == nil || j.config.values == nil {
 		return false
@@ -77,8 +77,8 @@ func (j *judgement) isApplied(path []value.Step) bool {
 	return !isAbsent(lookup(j.config.values, path))
 }
 
-// lookup is the value at a path, found by the keys that the path names and the
-// values have.
+// lookup returns the value at a path. If the path goes on inside of a scalar, it
+// returns the scalar.
 func lookup(v any, path []value.Step) any {
 	for _, step := range path {
 		switch at := v.(type) {
@@ -96,6 +96,7 @@ func lookup(v any, path []value.Step) any {
 	return v
 }
 
+// lookupItem returns the item of a list that a step names.
 func lookupItem(list []any, step value.Step) any {
 	for _, item := range list {
 		if isNamed(item, step) {
@@ -124,13 +125,13 @@ func isNamed(item any, step value.Step) bool {
 	return true
 }
 
-// setWalk follows a set of fields through the object before and after a write.
+// setWalk walks a set of fields through the object before and after a write.
 type setWalk struct {
 	path  []value.Step
 	found func(Finding)
 }
 
-// root follows what is judged of an object.
+// root walks the judged fields of an object.
 func (s *setWalk) root(n *node, set *fieldpath.Set, live, updated map[string]any) {
 	for element := range elements(set) {
 		name := element.FieldName
@@ -139,13 +140,13 @@ func (s *setWalk) root(n *node, set *fieldpath.Set, live, updated map[string]any
 		}
 		oldValue, newValue := live, updated
 		if *name == "metadata" {
-			oldValue, newValue = judged(live), judged(updated)
+			oldValue, newValue = judgedPart(live), judgedPart(updated)
 		}
 		s.step(nameStep(*name), n.child(*name), below(set, element), pair{field(oldValue, *name), field(newValue, *name)})
 	}
 }
 
-// pair is one place in both objects.
+// pair is the values of one field in both objects.
 type pair struct{ live, updated any }
 
 func (s *setWalk) step(step value.Step, n *node, set *fieldpath.Set, p pair) {
@@ -154,8 +155,9 @@ func (s *setWalk) step(step value.Step, n *node, set *fieldpath.Set, p pair) {
 	s.path = s.path[:len(s.path)-1]
 }
 
-// follow reports what changes of a set. The nil set is a leaf, and so is what is one
-// value now: a schema may have become coarser since the set was written.
+// follow reports the changed fields of a set. The nil set is a leaf. A field that the
+// schema now takes as one value is a leaf too: it may have had fields of its own when
+// the set was written.
 func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 	if isAbsent(p.live) || isAbsent(p.updated) {
 		if isAbsent(p.live) != isAbsent(p.updated) {
@@ -163,9 +165,10 @@ func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 		}
 		return
 	}
-	if set == nil || n == nil || n.shape == whole {
+	if set == nil || n == nil || n.shape == atomic {
 		if isGranular(n, p.live) && isGranular(n, p.updated) {
-			// An empty object or list: only its presence is owned.
+			// A leaf for an object or list with fields means that only its presence is
+			// owned.
 			return
 		}
 		if !equal(p.live, p.updated) {
@@ -195,7 +198,7 @@ func (s *setWalk) element(n *node, element fieldpath.PathElement, set *fieldpath
 		}
 		elem := n.elem
 		if elem == nil {
-			elem = newLoose()
+			elem = newUntyped()
 		}
 		s.step(itemStep(keys, item), elem, set,
 			pair{newItems(p.live, keys).find(item, 0), newItems(p.updated, keys).find(item, 0)})
@@ -210,8 +213,8 @@ func (s *setWalk) report(p pair) {
 	s.found(Finding{Path: newPath(s.path), Live: p.live, New: p.updated, Applied: value.Absent{}})
 }
 
-// elements are what a set has on its first level, each once. The iterators of the
-// library do not survive a loop that ends early, so this one is gathered first.
+// elements yields the elements on the first level of a set, each once. They are
+// collected first, because the iterators of the library cannot be stopped.
 func elements(set *fieldpath.Set) func(yield func(fieldpath.PathElement) bool) {
 	all := make([]fieldpath.PathElement, 0, set.Members.Size())
 	set.Children.Iterate(func(element fieldpath.PathElement) { all = append(all, element) })
@@ -223,7 +226,7 @@ func elements(set *fieldpath.Set) func(yield func(fieldpath.PathElement) bool) {
 	return slices.Values(all)
 }
 
-// below is what a set has under an element, nil if that is a leaf.
+// below returns the set below an element, nil for a leaf.
 func below(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
 	child, ok := set.Children.Get(element)
 	if !ok || child.Empty() {
@@ -232,13 +235,13 @@ func below(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
 	return child
 }
 
-// isGranular says whether a value is made of fields with owners of their own.
+// isGranular reports whether the parts of a value are fields of their own.
 func isGranular(n *node, v any) bool {
 	switch v.(type) {
 	case map[string]any:
 		return n != nil && (n.shape == record || n.shape == mapping)
 	case []any:
-		return n != nil && (n.shape == keyed || n.shape == members)
+		return n != nil && (n.shape == keyed || n.shape == set)
 	}
 	return false
 }

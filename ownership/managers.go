@@ -10,9 +10,10 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// managers are the managed fields of an object, decoded when they are asked for.
+// managers is the managed fields of an object. Each entry is decoded when it is
+// needed.
 type managers struct {
-	// view is how server-side apply sees the object.
+	// view is the view of server-side apply.
 	view    *node
 	entries []metav1.ManagedFieldsEntry
 	sets    []*fieldpath.Set
@@ -22,7 +23,7 @@ func newManagers(entries []metav1.ManagedFieldsEntry) *managers {
 	return &managers{entries: entries, sets: make([]*fieldpath.Set, len(entries))}
 }
 
-// set is what an entry owns; a malformed one owns nothing.
+// set returns the fields of an entry, none if it is malformed.
 func (m *managers) set(i int) *fieldpath.Set {
 	if m.sets[i] == nil {
 		m.sets[i] = &fieldpath.Set{}
@@ -36,11 +37,11 @@ func (m *managers) set(i int) *fieldpath.Set {
 	return m.sets[i]
 }
 
-// judges says whether an entry owns anything that is judged: those of a status
-// do not.
+// judges reports whether the fields of an entry are judged. Those of the status
+// subresource are not.
 func (m *managers) judges(i int) bool { return m.entries[i].Subresource != "status" }
 
-// hasApply says whether anybody applies the object on the server's side.
+// hasApply reports whether a manager owns fields by server-side apply.
 func (m *managers) hasApply() bool {
 	for i := range m.entries {
 		if m.entries[i].Operation == metav1.ManagedFieldsOperationApply && m.judges(i) {
@@ -50,7 +51,7 @@ func (m *managers) hasApply() bool {
 	return false
 }
 
-// applied is the index of a manager's entry of server-side apply, or -1.
+// applied returns the index of a manager's entry of server-side apply, or -1.
 func (m *managers) applied(name string) int {
 	for i := range m.entries {
 		if m.entries[i].Operation == metav1.ManagedFieldsOperationApply && m.entries[i].Manager == name && m.judges(i) {
@@ -60,7 +61,7 @@ func (m *managers) applied(name string) int {
 	return -1
 }
 
-// owns says whether a manager has a field or a part of it.
+// owns reports whether a manager has a field or a part of it.
 func (m *managers) owns(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
 	for i := range m.entries {
 		if isManager(&m.entries[i]) && covers(m.view, m.set(i), path) {
@@ -70,13 +71,13 @@ func (m *managers) owns(path []value.Step, isManager func(entry *metav1.ManagedF
 	return false
 }
 
-// Source is who set a value, and when.
+// Source is the manager or command that set a value, and the time.
 type Source struct {
 	Name string
 	Time time.Time
 }
 
-// latest is who of the managers that have a field wrote last.
+// latest returns the manager that wrote last, of those that have a field.
 func (m *managers) latest(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) (Source, bool) {
 	var found Source
 	ok := false
@@ -96,9 +97,9 @@ func (m *managers) latest(path []value.Step, isManager func(entry *metav1.Manage
 	return found, ok
 }
 
-// covers says whether a set has a field, the whole that the field is a part of,
-// or a part of it. The path may be of another view than the set: an item is
-// found by the keys that both know.
+// covers reports whether a set has a field, a part of it, or a field that it is a part
+// of. The path may be of another view than the set: an item is found by the keys
+// that both have.
 func covers(n *node, set *fieldpath.Set, path []value.Step) bool {
 	for i, step := range path {
 		child, ok := descend(set, step)
@@ -106,15 +107,15 @@ func covers(n *node, set *fieldpath.Set, path []value.Step) bool {
 			return ok
 		}
 		if n = n.below(step); child == nil {
-			// Of what is made of fields, a leaf is no more than its presence.
-			return n == nil || n.shape == whole
+			// For a value with fields of its own, a leaf means only its presence.
+			return n == nil || n.shape == atomic
 		}
 		set = child
 	}
 	return !set.Empty()
 }
 
-// below is the node at a step, nil if the view sees no further.
+// below returns the node at a step, nil if the view has none.
 func (n *node) below(step value.Step) *node {
 	switch {
 	case n == nil:
@@ -125,7 +126,8 @@ func (n *node) below(step value.Step) *node {
 	return n.elem
 }
 
-// descend finds what a set has at a step: nil if it is a leaf.
+// descend returns the set below a step, nil for a leaf, and whether the set has the
+// step.
 func descend(set *fieldpath.Set, step value.Step) (child *fieldpath.Set, ok bool) {
 	if step.Kind == value.Name {
 		element := fieldpath.PathElement{FieldName: &step.Name}
@@ -142,7 +144,7 @@ func descend(set *fieldpath.Set, step value.Step) (child *fieldpath.Set, ok bool
 	return child, ok
 }
 
-// matches says whether an element of a set is the item that a step names.
+// matches reports whether an element of a set is the item that a step names.
 func matches(element fieldpath.PathElement, step value.Step) bool {
 	switch {
 	case element.Value != nil:

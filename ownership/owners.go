@@ -10,24 +10,24 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Field is one field of an object and who has it.
+// Field is one field of an object and its owners.
 type Field struct {
 	Path  Path
 	Value any
-	// Applied says that client-side apply owns the field; Managers are those who
-	// apply it on the server's side.
+	// Applied means that client-side apply owns the field. Managers are the managers
+	// that own it by server-side apply.
 	Applied  bool
 	Managers []string
-	// Set is who wrote the value last, a command where that is remembered.
+	// Set is the source of the last write, with its command if that is known.
 	Set Source
 }
 
-// Owned says whether apply owns the field, of whichever side.
+// Owned reports whether client-side or server-side apply owns the field.
 func (f *Field) Owned() bool { return f.Applied || len(f.Managers) > 0 }
 
-// Owners tells, for every field of an object in the view of client-side apply, who
-// has it. The note says what could not be read. Fields come in the order of their
-// names, items of lists in theirs.
+// Owners returns every field of an object, in the view of client-side apply, with its
+// owners. The note says what could not be read. Fields are sorted by name, items of
+// lists have the order of the list.
 func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, commands Commands) (fields []Field, note string) {
 	o := owners{managers: newManagers(entries), commands: commands}
 	o.managers.view = t.Managed.root
@@ -35,16 +35,16 @@ func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, co
 		config := t.parse(text)
 		o.config, note = config.values, config.note
 	}
-	shown := judged(obj)
+	shown := judgedPart(obj)
 	if meta, ok := shown["metadata"].(map[string]any); ok && len(meta) == 0 {
-		// All that was in it is the server's.
+		// The server sets all of it.
 		delete(shown, "metadata")
 	}
 	o.follow(t.Applied.root, shown)
 	return o.fields, note
 }
 
-// owners gathers fields.
+// owners collects fields.
 type owners struct {
 	managers *managers
 	commands Commands
@@ -67,7 +67,7 @@ func (o *owners) follow(n *node, v any) {
 				o.step(itemStep(n.keys, object), n.elem, item)
 			}
 		}
-	case isList && len(list) > 0 && n.shape == members:
+	case isList && len(list) > 0 && n.shape == set:
 		for _, member := range list {
 			o.step(memberStep(member), &node{}, member)
 		}

@@ -14,16 +14,22 @@ import (
 func TestOwners(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC))
 	managers := []metav1.ManagedFieldsEntry{
-		{Manager: "kubectl-client-side-apply", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{},"f:list":{}}}`)},
+		{
+			Manager: "kubectl-client-side-apply", Operation: "Update", Time: &at,
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{},"f:list":{}}}`),
+		},
 		{Manager: "kubectl-patch", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:b":{}}}`)},
 		{Manager: "ci", Operation: "Apply", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:c":{}}}`)},
 	}
-	commands := ownership.Commands{Entries: []ownership.Command{{Command: "kubectl patch", Manager: "kubectl-patch", Time: at.Time, Fields: []string{".spec.b"}}}}
+	commands := ownership.Commands{Entries: []ownership.Command{
+		{Command: "kubectl patch", Manager: "kubectl-patch", Time: at.Time, Fields: []string{".spec.b"}},
+	}}
 	obj := object(t, `{"spec":{"a":1,"list":[1]}}`, `{spec: {a: 1, b: {x: 2}, c: 3, d: 4, list: [1]}, status: {x: 1}}`)
 	fields, note := ownership.Owners(loose, obj, managers, commands)
 	var got []string
 	for _, f := range fields {
-		got = append(got, fmt.Sprintf("%s %v applied=%v managers=%v set=%s owned=%v", f.Path, f.Value, f.Applied, f.Managers, f.Set.Name, f.Owned()))
+		got = append(got, fmt.Sprintf("%s %v applied=%v managers=%v set=%s owned=%v",
+			f.Path, f.Value, f.Applied, f.Managers, f.Set.Name, f.Owned()))
 	}
 	want := []string{
 		".spec.a 1 applied=true managers=[] set=kubectl-client-side-apply owned=true",

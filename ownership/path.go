@@ -36,7 +36,8 @@ func ParsePath(written string) (Path, error) {
 	steps := path.Steps()
 	for i, step := range steps {
 		if step.Kind == value.Index || step.Kind == value.Item && (step.Index > 0 || len(step.Keys) == 0) {
-			return Path{}, fmt.Errorf("field %q: at %q: an item is named by its keys, as in [name=\"web\"]", written, notation().Steps(steps[i:]))
+			return Path{}, fmt.Errorf("field %q: at %q: an item is named by its keys, as in [name=\"web\"]",
+				written, notation().Steps(steps[i:]))
 		}
 	}
 	return Path{path}, nil

@@ -9,12 +9,12 @@ import (
 // replaced are the fields of metadata that a replacement does not apply.
 var replaced = []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp"}
 
-// NoteTooLarge is the note about a replacement that annotations cannot hold. The
-// object is replaced nevertheless.
+// NoteTooLarge is the note about a replacement that is too large for an annotation.
+// The object is replaced nevertheless.
 const NoteTooLarge = "the last-applied configuration does not follow the replacement, which is too large for an annotation"
 
-// Replacement is the last-applied configuration of an object that was replaced
-// with config, as kubectl would have written it had it applied that.
+// Replacement returns the last-applied configuration for an object that was replaced
+// with config: the one that kubectl apply of config would write.
 func Replacement(config map[string]any) (string, error) {
 	out := maps.Clone(config)
 	delete(out, "status")
@@ -37,8 +37,8 @@ func Replacement(config map[string]any) (string, error) {
 	return string(text) + "\n", nil
 }
 
-// SameBesides says whether two objects are equal but for what is never judged:
-// the annotation of apply, managed fields, status and what the server sets.
-func SameBesides(t *Type, live, updated map[string]any) bool {
-	return !changes(t.Applied.root, judged(live), judged(updated))
+// EqualJudged reports whether the judged fields of two objects are equal: all but the
+// last-applied annotation, the status, and metadata that the server sets.
+func EqualJudged(t *Type, live, updated map[string]any) bool {
+	return !changes(t.Applied.root, judgedPart(live), judgedPart(updated))
 }

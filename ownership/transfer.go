@@ -12,15 +12,16 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Give is the last-applied configuration of an object with a field that apply did
-// not own, at its live value: the next apply of a file without the field clears it.
-func Give(t *Type, obj map[string]any, path Path) (string, error) {
+// AddApplied returns the last-applied configuration of an object with one more field,
+// at its live value. Apply then owns the field: the next apply of a file without it
+// removes it from the object.
+func AddApplied(t *Type, obj map[string]any, path Path) (string, error) {
 	config, err := configurationOf(t, obj, path)
 	if err != nil {
 		return "", err
 	}
 	steps := path.Steps()
-	live := lookup(judged(obj), steps)
+	live := lookup(judgedPart(obj), steps)
 	if isAbsent(live) {
 		return "", fmt.Errorf("field %s: the object has no such field", path)
 	}
@@ -30,22 +31,22 @@ func Give(t *Type, obj map[string]any, path Path) (string, error) {
 	return write(place(config, steps, live))
 }
 
-// Release is the last-applied configuration of an object without a field that
-// apply owned: the next apply of a file without the field leaves it alone.
-func Release(t *Type, obj map[string]any, path Path) (string, error) {
+// RemoveApplied returns the last-applied configuration of an object without a field
+// that apply owned. The next apply of a file without the field does not change it.
+func RemoveApplied(t *Type, obj map[string]any, path Path) (string, error) {
 	config, err := configurationOf(t, obj, path)
 	if err != nil {
 		return "", err
 	}
 	steps := path.Steps()
-	if isAbsent(lookup(judged(config), steps)) {
+	if isAbsent(lookup(judgedPart(config), steps)) {
 		return "", fmt.Errorf("field %s: kubectl apply does not own it", path)
 	}
 	return write(drop(config, steps))
 }
 
-// WithLastApplied is an object with another last-applied configuration. It shares
-// the rest.
+// WithLastApplied returns a copy of an object with another last-applied
+// configuration. It shares the rest with the object.
 func WithLastApplied(obj map[string]any, text string) map[string]any {
 	out := maps.Clone(obj)
 	meta, _ := out["metadata"].(map[string]any)
@@ -63,8 +64,8 @@ func WithLastApplied(obj map[string]any, text string) map[string]any {
 	return out
 }
 
-// configurationOf is what was applied last, as it was written, for a change at a
-// path that is a field of its own.
+// configurationOf returns the last-applied configuration as it was written. It fails
+// if the path is no field of its own in the view of client-side apply.
 func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, error) {
 	text := lastApplied(obj)
 	if text == "" {
@@ -94,20 +95,21 @@ func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, er
 	return config, nil
 }
 
-// has says whether the parts of a value are fields of their own, and named as the
-// step names one.
+// has reports whether the parts of a value are fields of their own, with steps of the
+// kind of step.
 func (n *node) has(step value.Step) bool {
 	switch n.shape {
 	case record, mapping:
 		return step.Kind == value.Name
 	case keyed:
 		return step.Kind == value.Item
-	case members:
+	case set:
 		return step.Kind == value.Member
 	}
 	return false
 }
 
+// write encodes a configuration as kubectl does.
 func write(config any) (string, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -177,7 +179,7 @@ func drop(in any, path []value.Step) any {
 	return list
 }
 
-// indexOf finds the item of a list that a step names.
+// indexOf returns the index of the item that a step names, or -1.
 func indexOf(list []any, step value.Step) int {
 	return slices.IndexFunc(list, func(item any) bool { return isNamed(item, step) })
 }

@@ -9,35 +9,32 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Side says whose rules a view of a type follows.
+// Side says which apply a view describes.
 type Side int
 
 const (
-	// ClientSide is the view of kubectl's client-side apply of a type that
-	// kubectl knows: lists merge by patchMergeKey, maps by key, all else is
-	// replaced.
+	// ClientSide is the view of client-side apply of a kind that kubectl knows: lists
+	// merge by patchMergeKey, maps by key, all other values are replaced.
 	ClientSide Side = iota
 	// ServerSide is the view of server-side apply.
 	ServerSide
 )
 
-// View is how an owner's apply divides the objects of a type into fields. It never
-// changes.
+// View says how apply divides the objects of a type into fields. It never changes.
 type View struct{ root *node }
 
-// shape is how values at a place are compared and merged.
+// shape says how the values of a field are compared and merged.
 type shape uint8
 
 const (
-	whole   shape = iota // one value
-	record               // named fields
-	mapping              // any keys
-	keyed                // a list whose items are told apart by keys
-	members              // a list of distinct scalars
+	atomic  shape = iota // one value
+	record               // an object with named fields
+	mapping              // an object with any keys
+	keyed                // a list of objects that differ in some keys
+	set                  // a list of distinct scalars
 )
 
-// node is the shape at one place of a type. Nodes are shared and may be
-// recursive.
+// node is one field of a type. Nodes are shared and may be recursive.
 type node struct {
 	shape  shape
 	fields map[string]*node // of record
@@ -45,17 +42,17 @@ type node struct {
 	keys   []string         // of keyed
 }
 
-// Loose is the view of a type about which nothing is known: maps merge by key,
-// lists are one value. Client-side apply treats every custom resource so.
-func Loose() *View { return &View{root: newLoose()} }
+// Untyped returns the view of a type that is not known: maps merge by key, lists are
+// one value. Client-side apply uses it for every custom resource.
+func Untyped() *View { return &View{root: newUntyped()} }
 
-func newLoose() *node {
+func newUntyped() *node {
 	n := &node{shape: mapping}
 	n.elem = n
 	return n
 }
 
-// child is the node of a field or a key.
+// child returns the node of a field or a key.
 func (n *node) child(name string) *node {
 	if f, ok := n.fields[name]; ok {
 		return f
@@ -63,27 +60,27 @@ func (n *node) child(name string) *node {
 	return n.elem
 }
 
-// NewView compiles the view of one model of an OpenAPI document; models are
-// found by the last part of their reference.
+// NewView returns the view of one model of an OpenAPI document. References to other
+// models are resolved by their last part.
 func NewView(models map[string]*spec.Schema, name string, side Side) (*View, error) {
 	return NewViews(models, side).View(name)
 }
 
-// Views compiles models of one OpenAPI document that share what they refer to.
-// It is not safe for concurrent use; the views are.
+// Views makes views of the models of one OpenAPI document. The views share the nodes
+// of common models. Views is not safe for concurrent use; the views are.
 type Views struct {
-	models map[string]*spec.Schema
-	side   Side
-	done   map[string]*node
-	loose  *node
+	models  map[string]*spec.Schema
+	side    Side
+	done    map[string]*node
+	untyped *node
 }
 
-// NewViews prepares the compilation of views.
+// NewViews returns a Views of the models of a document.
 func NewViews(models map[string]*spec.Schema, side Side) *Views {
-	return &Views{models: models, side: side, done: map[string]*node{}, loose: newLoose()}
+	return &Views{models: models, side: side, done: map[string]*node{}, untyped: newUntyped()}
 }
 
-// View compiles one model.
+// View returns the view of one model.
 func (v *Views) View(name string) (*View, error) {
 	root, err := v.model(name)
 	if err != nil {
@@ -102,13 +99,13 @@ func (v *Views) model(name string) (*node, error) {
 	if s == nil {
 		return nil, fmt.Errorf("%w: %s", errNoModel, name)
 	}
-	// The place is taken first: models refer to themselves.
+	// The node is stored before it is filled, because models refer to themselves.
 	n := &node{}
 	v.done[name] = n
 	return n, v.fill(n, s)
 }
 
-// of is the node of a schema that stands inside of another.
+// of returns the node of a schema inside of another.
 func (v *Views) of(s *spec.Schema) (*node, error) {
 	if v.side == ServerSide && isAtomicMap(s) {
 		return &node{}, nil
@@ -129,20 +126,20 @@ func (v *Views) fill(n *node, s *spec.Schema) error {
 	case s.Type.Contains("object"), len(s.Type) == 0 && len(s.Properties) > 0:
 		return v.fillObject(n, s)
 	case len(s.Type) == 0 && len(s.OneOf) == 0 && len(s.AnyOf) == 0:
-		*n = *v.loose
+		*n = *v.untyped
 	}
 	return nil
 }
 
 func (v *Views) fillObject(n *node, s *spec.Schema) (err error) {
 	if len(s.Properties) == 0 {
-		n.shape, n.elem = mapping, v.loose
+		n.shape, n.elem = mapping, v.untyped
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			n.elem, err = v.of(s.AdditionalProperties.Schema)
 		}
 		return err
 	}
-	n.shape, n.elem = record, v.loose
+	n.shape, n.elem = record, v.untyped
 	n.fields = make(map[string]*node, len(s.Properties))
 	for name := range s.Properties {
 		property := s.Properties[name]
@@ -158,7 +155,7 @@ func (v *Views) fillList(n *node, s *spec.Schema) (err error) {
 	if n.shape != keyed {
 		return nil
 	}
-	if n.elem = v.loose; s.Items == nil || s.Items.Schema == nil {
+	if n.elem = v.untyped; s.Items == nil || s.Items.Schema == nil {
 		return nil
 	}
 	n.elem, err = v.of(s.Items.Schema)
@@ -169,12 +166,12 @@ func (v *Views) listShape(s *spec.Schema) (shape, []string) {
 	if v.side == ClientSide {
 		strategy, _ := s.Extensions.GetString("x-kubernetes-patch-strategy")
 		if !slices.Contains(strings.Split(strategy, ","), "merge") {
-			return whole, nil
+			return atomic, nil
 		}
 		if key, ok := s.Extensions.GetString("x-kubernetes-patch-merge-key"); ok && key != "" {
 			return keyed, []string{key}
 		}
-		return members, nil
+		return set, nil
 	}
 	switch kind, _ := s.Extensions.GetString("x-kubernetes-list-type"); kind {
 	case "map":
@@ -182,13 +179,13 @@ func (v *Views) listShape(s *spec.Schema) (shape, []string) {
 			return keyed, keys
 		}
 	case "set":
-		return members, nil
+		return set, nil
 	}
-	return whole, nil
+	return atomic, nil
 }
 
-// listMapKeys are the keys of a list, as JSON has them or as the schema of a custom
-// resource does, which never was JSON.
+// listMapKeys returns the keys of a list: []any if the schema was decoded from JSON,
+// []string if it is the schema of a custom resource, which was not.
 func listMapKeys(s *spec.Schema) []string {
 	const extension = "x-kubernetes-list-map-keys"
 	if keys, ok := s.Extensions[extension].([]string); ok {
@@ -203,8 +200,8 @@ func isAtomicMap(s *spec.Schema) bool {
 	return kind == "atomic"
 }
 
-// reference is the name of the model that a schema stands for; documents of
-// version 3 wrap it in allOf beside a default.
+// reference returns the name of the model that a schema refers to, "" for none. In
+// OpenAPI v3 the reference may be in allOf, beside a default.
 func reference(s *spec.Schema) string {
 	ref := s.Ref.String()
 	if ref == "" && len(s.AllOf) == 1 {

@@ -7,18 +7,18 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// walk follows a last-applied configuration through the object before and after
-// a write.
+// walk walks a last-applied configuration through the object before and after a
+// write.
 type walk struct {
 	path  []value.Step
 	found func(Finding)
 }
 
-// trio is one place in the configuration and in both objects.
-type trio struct{ applied, live, updated any }
+// triple is the values of one field in the configuration and in both objects.
+type triple struct{ applied, live, updated any }
 
-// plan is a configuration prepared for being followed: the values with the nodes
-// of their places, in order. It is made once and followed by every write.
+// plan is a configuration prepared for walk: the values with their nodes, sorted. It
+// is made once and used for every write.
 type plan struct {
 	step  value.Step
 	node  *node
@@ -45,7 +45,7 @@ func newPlan(n *node, step value.Step, v any) plan {
 			below.earlier = earlier
 			p.below = append(p.below, below)
 		})
-	case members:
+	case set:
 		list, _ := v.([]any)
 		for _, member := range list {
 			if member != nil {
@@ -66,7 +66,7 @@ func (w *walk) step(p *plan, live, updated any) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// owned reports what a write changes of the fields that are in the configuration.
+// owned reports the fields in the configuration that a write changes.
 func (w *walk) owned(p *plan, live, updated any) {
 	if isAbsent(live) || isAbsent(updated) {
 		if isAbsent(live) != isAbsent(updated) && (touches(p.node, p.value, live) || touches(p.node, p.value, updated)) {
@@ -96,7 +96,7 @@ func (w *walk) owned(p *plan, live, updated any) {
 			}
 			return
 		}
-	case members:
+	case set:
 		if areLists(p.value, live, updated) {
 			oldMembers, newMembers := newMembership(live), newMembership(updated)
 			for i := range p.below {
@@ -119,8 +119,9 @@ func areLists(values ...any) bool {
 	return true
 }
 
-// touches says whether a value has anything that the configuration owns. An empty
-// map or merged list owns nothing, an empty object of named fields its presence.
+// touches reports whether a value has a field that the configuration owns. An empty
+// map or merged list in the configuration owns nothing. An empty object with named
+// fields owns its own presence.
 func touches(n *node, applied, v any) bool {
 	if isAbsent(applied) || isAbsent(v) {
 		return false
@@ -148,7 +149,7 @@ func touches(n *node, applied, v any) bool {
 			})
 			return found
 		}
-	case members:
+	case set:
 		if list, ok := applied.([]any); ok {
 			there := newMembership(v)
 			for _, member := range list {

@@ -5,27 +5,29 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"holdfast.dev/holdfast/value"
 )
 
-// Act is what a write counts as.
+// Act is the kind of a write.
 type Act int
 
 const (
-	// Imperative is a write that no file will repeat.
+	// Imperative is a write of single fields, such as kubectl scale.
 	Imperative Act = iota
-	// Edit is an imperative write of a person who sits in front of an editor.
+	// Edit is an imperative write of kubectl edit.
 	Edit
-	// Replace puts a file in the place of an object.
+	// Replace replaces an object with a file.
 	Replace
 	// Apply is a client-side apply.
 	Apply
-	// ServerSideApply is an apply that the server merges.
+	// ServerSideApply is a server-side apply.
 	ServerSideApply
-	// Controller is a write of a program that is nobody's hand.
+	// Controller is a write of a controller, which is not judged.
 	Controller
 )
 
-// Request is what a write says about who makes it.
+// Request is what the request of a write says about the writer.
 type Request struct {
 	// Command is the header Kubectl-Command.
 	Command string
@@ -35,32 +37,31 @@ type Request struct {
 	UserAgent string
 	// User is the name of the authenticated user.
 	User string
-	// ServerSide says that the request is a server-side apply, Forced that
-	// it takes fields from others.
+	// ServerSide means that the request is a server-side apply, Forced that it takes
+	// fields from other managers.
 	ServerSide, Forced bool
 	// Force is set by the header Holdfast-Force: true.
 	Force bool
 }
 
-// Writer is who makes a write.
+// Writer is the client that makes a write.
 type Writer struct {
 	Act Act
-	// Command is the name the writer goes by: "kubectl set image", or else its
-	// field manager or program.
+	// Command is the name of the writer in messages: its command line, such as
+	// "kubectl set image", or else its field manager or program.
 	Command string
-	// Exact says that Command is a command line and not a guess.
+	// Exact means that Command is a command line that the client sent.
 	Exact bool
-	// Manager is what managed fields call the writer.
+	// Manager is the name of the writer in managed fields.
 	Manager string
-	// Force says that an edit, or a server-side apply, takes what it wants.
+	// Force means that an edit or a server-side apply is forced.
 	Force bool
 }
 
 const (
-	// ForceManager is the field manager by which stock kubectl says that an edit
-	// is forced.
+	// ForceManager is the field manager with which stock kubectl forces an edit.
 	ForceManager = "force"
-	// EditManager is what a forced edit is stored as.
+	// EditManager is the field manager under which a forced edit is stored.
 	EditManager = "kubectl-edit"
 
 	applyManager   = "kubectl-client-side-apply"
@@ -68,11 +69,11 @@ const (
 	maxManagerName = 128
 )
 
-// commandPattern is what a command line in a header has to look like to be
-// believed and repeated.
+// commandPattern matches the command lines that are accepted from a header and
+// repeated in messages.
 var commandPattern = regexp.MustCompile(`^(kubectl|holdfast)( [a-z-]+){1,4}$`)
 
-// ParseWriter tells who makes a write.
+// ParseWriter returns the writer of a request.
 func ParseWriter(r Request) Writer {
 	w := Writer{Manager: r.FieldManager}
 	agent := program(r.UserAgent)
@@ -111,8 +112,8 @@ func ParseWriter(r Request) Writer {
 	return w
 }
 
-// program is the name in a User-Agent, as the server writes it into managed fields:
-// what prints of it, and no more than a field manager may have.
+// program returns the program name in a User-Agent as the server writes it into
+// managed fields: its printable characters, cut to the length of a field manager.
 func program(userAgent string) string {
 	agent, _, _ := strings.Cut(userAgent, "/")
 	var b strings.Builder
@@ -128,6 +129,7 @@ func program(userAgent string) string {
 	return b.String()
 }
 
+// act returns the kind of a kubectl command.
 func act(words string) Act {
 	switch words {
 	case "apply", "diff":
@@ -140,16 +142,14 @@ func act(words string) Act {
 	return Imperative
 }
 
-// isMachine says whether a user is a service account or a part of Kubernetes.
+// isMachine reports whether a user is a service account or a component of
+// Kubernetes.
 func isMachine(user string) bool { return strings.HasPrefix(user, "system:") }
 
-// name bounds what a client calls itself.
+// name returns the name of a client for messages: cut, and printable.
 func name(text string) string {
 	if text == "" {
 		return "unknown"
 	}
-	if len(text) > maxManagerName {
-		text = strings.ToValidUTF8(text[:maxManagerName], "") + "…"
-	}
-	return printable(text)
+	return printable(value.CutBytes(text, maxManagerName))
 }

@@ -22,7 +22,7 @@ func TestParseWriter(t *testing.T) {
 			ownership.Request{Command: "kubectl scale", UserAgent: "kubectl/v1.32 (linux/amd64)", User: "jane"},
 			ownership.Writer{Command: "kubectl scale", Exact: true, Manager: "kubectl"},
 		},
-		"ours": {
+		"a command of holdfast": {
 			ownership.Request{Command: "holdfast apply", FieldManager: "kubectl-client-side-apply"},
 			ownership.Writer{Act: ownership.Apply, Command: "holdfast apply", Exact: true, Manager: "kubectl-client-side-apply"},
 		},
@@ -46,7 +46,7 @@ func TestParseWriter(t *testing.T) {
 			ownership.Request{Command: "kubectl patch", FieldManager: "force"},
 			ownership.Writer{Command: "kubectl patch", Exact: true, Manager: "force"},
 		},
-		"a header that is not to be believed": {
+		"a header that is no command": {
 			ownership.Request{Command: "kubectl apply; rm -rf /", FieldManager: "kubectl-patch"},
 			ownership.Writer{Command: "kubectl patch", Manager: "kubectl-patch"},
 		},
@@ -66,8 +66,8 @@ func TestParseWriter(t *testing.T) {
 			ownership.Request{UserAgent: "terraform/1.9 (linux)", User: "jane"},
 			ownership.Writer{Command: "terraform", Manager: "terraform"},
 		},
-		"nobody": {ownership.Request{}, ownership.Writer{Command: "unknown"}},
-		"what does not print": {
+		"empty request": {ownership.Request{}, ownership.Writer{Command: "unknown"}},
+		"characters that do not print": {
 			ownership.Request{FieldManager: "a\nb\x00"},
 			ownership.Writer{Command: "a b ", Manager: "a\nb\x00"},
 		},
@@ -75,7 +75,7 @@ func TestParseWriter(t *testing.T) {
 			ownership.Request{UserAgent: "operator/v1", User: "system:serviceaccount:a:b"},
 			ownership.Writer{Act: ownership.Controller, Command: "operator", Manager: "operator"},
 		},
-		"a part of Kubernetes": {
+		"a component of Kubernetes": {
 			ownership.Request{FieldManager: "kube-controller-manager", User: "system:kube-controller-manager"},
 			ownership.Writer{Act: ownership.Controller, Command: "kube-controller-manager", Manager: "kube-controller-manager"},
 		},
@@ -104,7 +104,8 @@ func TestParseWriter(t *testing.T) {
 		})
 	}
 	for _, agent := range []string{strings.Repeat("x", 900<<10), strings.Repeat("é", 65), "\x00" + strings.Repeat("x", 128) + "/1"} {
-		if got := ownership.ParseWriter(ownership.Request{Command: "kubectl scale", UserAgent: agent}).Manager; len(got) != 128 || strings.ContainsRune(got, 0) {
+		got := ownership.ParseWriter(ownership.Request{Command: "kubectl scale", UserAgent: agent}).Manager
+		if len(got) != 128 || strings.ContainsRune(got, 0) {
 			t.Errorf("a manager of %d bytes", len(got))
 		}
 	}

@@ -17,7 +17,7 @@ func newOwnershipType(v *version, models map[string]*spec.Schema) (*ownership.Ty
 	if err != nil {
 		return nil, err
 	}
-	return &ownership.Type{Applied: ownership.Loose(), Managed: managed, Canonical: v.canonical}, nil
+	return &ownership.Type{Applied: ownership.Untyped(), Managed: managed, Canonical: v.canonical}, nil
 }
 
 // canonical decodes a last-applied configuration, converts it to this version, prunes

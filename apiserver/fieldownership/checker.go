@@ -53,7 +53,7 @@ func New(mode Mode, memory *Memory) *Checker {
 	}
 	return &Checker{
 		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory,
-		definitions: &ownership.Type{Applied: ownership.Loose(), Managed: ownership.Loose(), Canonical: CanonicalDefinition},
+		definitions: &ownership.Type{Applied: ownership.Untyped(), Managed: ownership.Untyped(), Canonical: CanonicalDefinition},
 	}
 }
 

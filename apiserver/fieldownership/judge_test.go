@@ -14,7 +14,7 @@ import (
 func TestBrokenJudgement(t *testing.T) {
 	servertest.Quiet()
 	broken := &ownership.Type{
-		Applied: ownership.Loose(), Managed: ownership.Loose(),
+		Applied: ownership.Untyped(), Managed: ownership.Untyped(),
 		Canonical: func([]byte) (map[string]any, []string, error) { panic("broken") },
 	}
 	obj := map[string]any{"metadata": map[string]any{"annotations": map[string]any{ownership.LastApplied: "{}"}}}

@@ -34,7 +34,7 @@ func (r *request) replaceLastApplied(u Update) replacement {
 	if err != nil {
 		return notReplaced
 	}
-	if ownership.SameBesides(u.Type, write.Live, write.New) {
+	if ownership.EqualJudged(u.Type, write.Live, write.New) {
 		updated.SetAnnotations(withAnnotation(updated.GetAnnotations(), applied))
 		return notReplaced
 	}

@@ -15,7 +15,7 @@ func withLastApplied(judged ownership.Write, body []byte, verdict *ownership.Ver
 	if err != nil || judged.Type == nil || !isObject(obj) {
 		return body
 	}
-	text, same := lastApplied(judged.Live), ownership.SameBesides(judged.Type, judged.Live, judged.New)
+	text, same := lastApplied(judged.Live), ownership.EqualJudged(judged.Type, judged.Live, judged.New)
 	if !same {
 		replacement, err := ownership.Replacement(obj)
 		if err != nil {

@@ -45,7 +45,7 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.custom[key] == nil {
-		t.custom[key] = &ownership.Type{Applied: ownership.Loose(), Managed: managedView(gvk, from)}
+		t.custom[key] = &ownership.Type{Applied: ownership.Untyped(), Managed: managedView(gvk, from)}
 		if gvk == definition.Kind {
 			t.custom[key].Canonical = server.CanonicalDefinition
 		}
@@ -63,11 +63,11 @@ func (t *Types) isNative(gvk schema.GroupVersionKind) bool {
 func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 	data, err := from.Get("/openapi/v3/apis/" + gvk.GroupVersion().String())
 	if err != nil {
-		return ownership.Loose()
+		return ownership.Untyped()
 	}
 	var document spec3.OpenAPI
 	if json.Unmarshal(data, &document) != nil || document.Components == nil {
-		return ownership.Loose()
+		return ownership.Untyped()
 	}
 	for name, model := range document.Components.Schemas {
 		if !isModelOf(model, gvk) {
@@ -77,7 +77,7 @@ func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 			return view
 		}
 	}
-	return ownership.Loose()
+	return ownership.Untyped()
 }
 
 // isModelOf reports whether a schema is the one of a kind.

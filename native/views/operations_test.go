@@ -117,7 +117,7 @@ func replace(file string) operation {
 		config := parse(w.t, file)
 		updated, live := config, w.live()
 		text, replaced := live.GetAnnotations()[ownership.LastApplied], false
-		if text != "" && !ownership.SameBesides(w.typ, live.Object, w.normalize(runtime.DeepCopyJSON(config))) {
+		if text != "" && !ownership.EqualJudged(w.typ, live.Object, w.normalize(runtime.DeepCopyJSON(config))) {
 			var err error
 			text, err = ownership.Replacement(config)
 			w.check(err)

@@ -107,7 +107,7 @@ func newFixtures(t testing.TB) *fixtures {
 	}
 	return &fixtures{
 		types: views.New(), converter: converter, scheme: native.NewScheme(),
-		widget: &ownership.Type{Applied: ownership.Loose(), Managed: managed},
+		widget: &ownership.Type{Applied: ownership.Untyped(), Managed: managed},
 	}
 }
 

@@ -11,14 +11,16 @@ import (
 
 func TestParsePath(t *testing.T) {
 	tests := map[string]struct{ text, want, wantErr string }{
-		"as it is written":          {text: `.spec.template.spec.containers[name="web"].image`},
-		"without the first dot":     {text: "spec.replicas", want: ".spec.replicas"},
-		"without quotes":            {text: "spec.containers[name=web].image", want: `.spec.containers[name="web"].image`},
-		"two keys":                  {text: `.spec.ports[port=80,protocol="TCP"].name`},
-		"a key that needs quotes":   {text: `.metadata.annotations["example.com/a.b"]`},
-		"a member":                  {text: `.metadata.finalizers[="a/b"]`},
-		"nothing":                   {wantErr: "field: required"},
-		"two dots":                  {text: ".spec..replicas", wantErr: `field ".spec..replicas": at "..replicas": a name must follow the dot`},
+		"as it is written":        {text: `.spec.template.spec.containers[name="web"].image`},
+		"without the first dot":   {text: "spec.replicas", want: ".spec.replicas"},
+		"without quotes":          {text: "spec.containers[name=web].image", want: `.spec.containers[name="web"].image`},
+		"two keys":                {text: `.spec.ports[port=80,protocol="TCP"].name`},
+		"a key that needs quotes": {text: `.metadata.annotations["example.com/a.b"]`},
+		"a member":                {text: `.metadata.finalizers[="a/b"]`},
+		"nothing":                 {wantErr: "field: required"},
+		"two dots": {
+			text: ".spec..replicas", wantErr: `field ".spec..replicas": at "..replicas": a name must follow the dot`,
+		},
 		"an index":                  {text: ".a[0]", wantErr: `field ".a[0]": at "[0]": an item is named by its keys`},
 		"an open bracket":           {text: `.a["b"`, wantErr: "the bracket is not closed"},
 		"an open quote":             {text: `.a["b`, wantErr: "the quote is not closed"},
@@ -47,7 +49,7 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// A path that can be read is written so that it is read as the same again.
+// The text of a path that was read is read as the same path.
 func FuzzParsePath(f *testing.F) {
 	for _, text := range []string{`.a.b[c="d",e=1].f["g h"][=true]`, "a", "[", `.a["\x00"]`, "[=1]"} {
 		f.Add(text)
