@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// as is a client of the administrator who speaks for somebody else.
+// as returns a client of the administrator who impersonates a user.
 func as(t *testing.T, server *servertest.Server, user string) kubernetes.Interface {
 	t.Helper()
 	return kubernetes.NewForConfigOrDie(server.As(t, user))
@@ -52,7 +52,7 @@ func TestRolesDecide(t *testing.T) {
 			return err
 		},
 		"bind view": func(c kubernetes.Interface) error { return bind(t, c, "view") },
-		// Nobody grants what they do not hold.
+		// A user cannot grant rights that the user does not hold.
 		"bind cluster-admin": func(c kubernetes.Interface) error { return bind(t, c, "cluster-admin") },
 		"discover": func(c kubernetes.Interface) error {
 			_, err := c.Discovery().ServerVersion()
@@ -67,8 +67,8 @@ func TestRolesDecide(t *testing.T) {
 			"discover": true, "list pods": true, "list secrets": true, "create a config map": true, "bind view": true,
 		},
 	}
-	// The server decides from a watch, as Kubernetes does: a binding counts a moment after it is stored, and the last one
-	// created is seen last.
+	// As in Kubernetes, the authorizer reads roles and bindings from a watch. A binding
+	// takes effect a moment after it is stored, in the order of creation.
 	servertest.Eventually(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "adminer")) == nil })
 	for user, may := range want {
 		client := as(t, server, user)

@@ -16,57 +16,58 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// Config says where the server keeps its data and where it listens.
+// Config is the configuration of a server.
 type Config struct {
-	// DataDir holds everything the server keeps: etcd's data, certificates, the
-	// admin kubeconfig. One server at a time.
+	// DataDir holds everything that the server stores: etcd's data, certificates, the
+	// admin kubeconfig. One server at a time may use it.
 	DataDir string
 	// BindAddress is the IP address to listen on; empty is 127.0.0.1.
 	BindAddress string
-	// AdvertiseAddress is the IP address by which others reach the server; empty is
-	// BindAddress, or for 127.0.0.1 and 0.0.0.0 the host's.
+	// AdvertiseAddress is the IP address at which others reach the server. If it is
+	// empty, it is BindAddress, or the address of the host if BindAddress is 127.0.0.1
+	// or 0.0.0.0.
 	AdvertiseAddress string
 	// Port is the port to listen on; 0 picks a free one.
 	Port int
 	// Kubeconfig is where the admin kubeconfig is written; empty is
 	// DataDir/admin.kubeconfig.
 	Kubeconfig string
-	// Anonymous says what requests without a credential may reach; empty is
-	// health.
+	// Anonymous says which paths requests without a credential may reach; empty means
+	// the health checks.
 	Anonymous access.Anonymous
-	// TokenFile holds bearer tokens that never expire, a line
-	// token,user,uid,"group1,group2" each; empty is none.
+	// TokenFile is a file of bearer tokens that never expire. Each line is
+	// token,user,uid,"group1,group2". Empty means no file.
 	TokenFile string
-	// OpenID lets in who has a token of an OpenID Connect provider.
+	// OpenID names the OpenID Connect providers whose tokens the server accepts.
 	OpenID openid.Config
-	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; empty
-	// stores objects as they are.
+	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
+	// the server stores objects unencrypted.
 	EncryptionConfig string
-	// Audit logs requests.
+	// Audit says which requests are logged, and where.
 	Audit AuditConfig
-	// ImmutabilityStatus is the HTTP status of a change that a marker of a custom
-	// resource forbids: 400, which is also the meaning of 0, or 422 for tools that
-	// recreate an object on that.
+	// ImmutabilityStatus is the HTTP status of the answer to a change of a field that is
+	// marked immutable in a definition: 400, which is the default, or 422, on which some
+	// tools recreate the object.
 	ImmutabilityStatus int
-	// Features are those of the built-in kinds, by native.NewFeatures; nil is as
-	// they are by default.
+	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
+	// means their defaults.
 	Features featuregate.FeatureGate
-	// Ownership says what becomes of writes that change what apply owns:
-	// "enforce-edit", which is also the meaning of "", warns and refuses edits,
-	// "warn" warns, "off" says nothing.
+	// Ownership says how the server answers writes to fields that apply owns:
+	// "enforce-edit", which is the default, warns and refuses edits, "warn" warns, "off"
+	// does neither.
 	Ownership string
-	// WithoutOperators leaves operator packages to others: their kinds, their
-	// admission and their controller are not part of the server.
+	// WithoutOperators leaves the kinds, the admission and the controller of operator
+	// packages out of the server.
 	WithoutOperators bool
 	// EnableAdmission and DisableAdmission turn admission plugins on and off, by the names
 	// that they have in Kubernetes.
 	EnableAdmission, DisableAdmission []string
-	// Etcd is the cluster to store objects in; without servers, an etcd member
-	// inside this process is used.
+	// Etcd is the cluster that stores the objects. If it names no servers, the server
+	// runs an etcd member in its own process.
 	Etcd etcd.Cluster
 }
 
-// withDefaults fills in what was left out and refuses what cannot work.
+// withDefaults fills in the defaults and validates the configuration.
 func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
 		return c, errors.New("data directory: required")

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockDataDir makes the directory and takes its lock, which the kernel gives
-// back when the process ends, however it ends.
+// lockDataDir creates the directory and locks it. The kernel releases the lock when
+// the process ends, even if it is killed.
 func lockDataDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -1,12 +1,12 @@
-// Package apiserver is the Kubernetes-compatible API server: storage in etcd,
-// authentication, admission, the registries of the built-in kinds, discovery
-// and OpenAPI, put together from k8s.io/apiserver.
+// Package apiserver is the Kubernetes-compatible API server. It puts k8s.io/apiserver
+// and the packages below it together: storage in etcd, authentication, authorization,
+// admission, the registries of all kinds, discovery and OpenAPI.
 //
 //	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
 //	err = server.Run(ctx, func() { fmt.Println("ready at", server.URL()) })
 //
-// New opens everything that can fail for a reason a person can mend: the data
-// directory, its lock, the port, the certificates, etcd. Run serves until its
-// context ends, drains, and returns when everything is closed. One Server may
-// be run once.
+// New opens everything that can fail for a reason that a person can mend: the data
+// directory, its lock, the port, the certificates, etcd. Then it builds the server in
+// stages, see build. Run serves until its context ends, waits for the requests under
+// way, and returns when everything is closed. A Server can be run once.
 package apiserver

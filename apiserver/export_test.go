@@ -2,7 +2,10 @@ package apiserver
 
 import genericapiserver "k8s.io/apiserver/pkg/server"
 
-// OnStart is for tests.
+// DrainTimeout is how long a shutdown waits for requests.
+const DrainTimeout = drainTimeout
+
+// OnStart registers a function that runs when the server starts.
 func (s *Server) OnStart(name string, do func() error) error {
 	return s.hooks.onStart(name, func(genericapiserver.PostStartHookContext) error { return do() })
 }

@@ -15,8 +15,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// requests counts what the server has answered, by verb and resource, but for
-// the questions of this test.
+// requests returns the number of requests that the server has answered, by verb and
+// resource, without those of this test.
 func requests(t *testing.T, client kubernetes.Interface) map[string]int {
 	t.Helper()
 	data, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -46,8 +46,8 @@ func requests(t *testing.T, client kubernetes.Interface) map[string]int {
 	return counts
 }
 
-// renewals waits until the leader has renewed its lease some times: that is the
-// server's own clock, and does not run ahead on a busy machine.
+// renewals waits until the leader has renewed its lease a number of times. This measures
+// time by the work of the server, so that a busy machine makes no difference.
 func renewals(t *testing.T, client kubernetes.Interface, times int) {
 	t.Helper()
 	last := ""
@@ -68,8 +68,8 @@ func renewals(t *testing.T, client kubernetes.Interface, times int) {
 	}
 }
 
-// A server that nobody asks for anything has nothing to do but to keep the
-// lease of its controllers.
+// Without requests of clients, a server does nothing but renew the lease of its
+// controllers.
 func TestIdleServerIsIdle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("idles for a while")
@@ -78,7 +78,7 @@ func TestIdleServerIsIdle(t *testing.T) {
 	renewals(t, client, 8)
 	before := requests(t, client)
 	if len(before) == 0 {
-		t.Fatal("the metrics tell of no requests, not even those of the start")
+		t.Fatal("the metrics count no requests, not even those of the start")
 	}
 	renewals(t, client, 10)
 	after := requests(t, client)
@@ -90,7 +90,7 @@ func TestIdleServerIsIdle(t *testing.T) {
 			did = append(did, fmt.Sprintf("%s: %d", what, more))
 		}
 	}
-	// Ten renewals are at least 13 seconds. A watch may end and begin again.
+	// Ten renewals take at least 13 seconds. A watch may end and start again meanwhile.
 	if t.Logf("in ten renewals: %d requests %v", total, did); total > 5 {
 		t.Errorf("an idle server was asked %d times: %v", total, did)
 	}

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	webhookmutating "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/controller"
@@ -77,7 +77,8 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
 }
 
 // runOperators runs the plans of Instances, once their kinds are served. The server
-// itself runs no workloads, so the controller does not expect them to become ready.
+// itself runs no workloads, so the controller does not wait for an object whose status
+// was never set.
 func runOperators(ctx context.Context, loopback *restclient.Config, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
@@ -95,7 +96,7 @@ func defineKind(ctx context.Context, client dynamic.Interface, text []byte) erro
 	if err := yaml.Unmarshal(text, &wanted.Object); err != nil {
 		return fmt.Errorf("definition of an operator kind: %w", err)
 	}
-	resource := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	resource := client.Resource(definitions.Resource.WithVersion(definition.V1))
 	raced := func(err error) bool {
 		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 	}

@@ -15,11 +15,12 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// policyClient is the client of the admission policies that users register. They
-// ask every five seconds which OpenAPI documents there are, policies or not, and
-// a server that answers has built every document anew after each change, to tell
-// its hash. This client knows which documents there are and what changed; it asks
-// the server only for a document that a policy needs.
+// policyClient is the client of the plugin that evaluates admission policies. The
+// plugin asks for the list of OpenAPI documents every five seconds, even without a
+// policy. To answer, the server would build every document again after each change,
+// since the list holds their hashes. This client answers the list itself, with the
+// number of the last change in place of the hash, and asks the server only for a
+// document that a policy needs.
 type policyClient struct {
 	kubernetes.Interface
 	documents *openAPIDocuments
@@ -43,11 +44,12 @@ func (d policyDiscovery) OpenAPIV3WithContext(context.Context) openapi.ClientWit
 	return openapi.ToClientWithContext(d.documents)
 }
 
-// openAPIDocuments are those that the server publishes in version 3.
+// openAPIDocuments are the OpenAPI v3 documents that the server publishes, one for each
+// group and version.
 type openAPIDocuments struct {
 	client restclient.Interface
 	native []schema.GroupVersion
-	// custom is there once custom resources are served.
+	// custom is nil until the server serves custom resources.
 	custom atomic.Pointer[custom.Server]
 }
 
@@ -74,7 +76,7 @@ func (d *openAPIDocuments) Paths() (map[string]openapi.GroupVersion, error) {
 	return paths, nil
 }
 
-// document is one of them, as it was after a change.
+// document is the OpenAPI document of one group and version, after its last change.
 type document struct {
 	client restclient.Interface
 	path   string

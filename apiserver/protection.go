@@ -10,15 +10,15 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 )
 
-// AuditConfig says what is logged of requests, and where.
+// AuditConfig says which requests are logged, and where.
 type AuditConfig struct {
-	// PolicyFile is Kubernetes' audit policy; without one nothing is logged.
+	// PolicyFile holds an audit policy of Kubernetes; without one no request is logged.
 	PolicyFile string
-	// LogPath is the file the log goes to, "-" for stdout.
+	// LogPath is the file of the log, "-" for stdout.
 	LogPath string
 }
 
-// applyAudit logs requests as the policy says.
+// applyAudit makes the server log the requests that the policy names.
 func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
 	if audit.PolicyFile == "" {
 		return nil
@@ -31,8 +31,8 @@ func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
 	return nil
 }
 
-// loadEncryption reads Kubernetes' EncryptionConfiguration; without a file,
-// objects are stored as they are. What it starts ends with ctx.
+// loadEncryption reads Kubernetes' EncryptionConfiguration. Without a file it returns
+// nil, and objects are stored unencrypted. The encryption ends with ctx.
 func loadEncryption(ctx context.Context, config *genericapiserver.Config, file string) (value.ResourceTransformers, error) {
 	if file == "" {
 		return nil, nil

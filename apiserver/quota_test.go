@@ -18,8 +18,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// limitSecrets creates a quota and waits until every server refuses what goes
-// beyond it.
+// limitSecrets creates a quota for Secrets in a new namespace and waits until every
+// server enforces it.
 func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (namespace string) {
 	t.Helper()
 	created, err := servers[0].CoreV1().Namespaces().Create(t.Context(),
@@ -47,7 +47,8 @@ func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (na
 	return created.Name
 }
 
-// A quota holds however many create at one time, through however many servers.
+// A quota holds for any number of clients that create objects at the same time, through
+// several servers.
 func TestQuotaHoldsAcrossReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
@@ -75,7 +76,7 @@ func TestQuotaHoldsAcrossReplicas(t *testing.T) {
 	if got := created.Load(); got != most {
 		t.Errorf("%d secrets are created, %d fit", got, most)
 	}
-	// What goes through one server makes room in the other.
+	// An object that is deleted through one server makes room for one through the other.
 	list, err := servers[0].CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != most {
 		t.Fatalf("%d secrets are there (%v)", len(list.Items), err)
@@ -90,15 +91,18 @@ func TestQuotaHoldsAcrossReplicas(t *testing.T) {
 	})
 }
 
-// BenchmarkCreatePod tells what quotas cost a request: nothing where there are
-// none, and a write of the quota's status where there is one.
+// BenchmarkCreatePod measures what a quota adds to a request: nothing in a namespace
+// without quotas, and one write of the quota's status in a namespace with one.
 func BenchmarkCreatePod(b *testing.B) {
 	client := servertest.Start(b, apiserver.Config{}).Client(b)
 	for name, hard := range map[string]corev1.ResourceList{
-		"no quota":            nil,
-		"quota of secrets":    {corev1.ResourceSecrets: resource.MustParse("1000000")},
-		"quota of pods":       {corev1.ResourcePods: resource.MustParse("1000000")},
-		"quota of everything": {corev1.ResourcePods: resource.MustParse("1000000"), corev1.ResourceRequestsCPU: resource.MustParse("1000000"), corev1.ResourceLimitsMemory: resource.MustParse("1000Ti")},
+		"no quota":         nil,
+		"quota of secrets": {corev1.ResourceSecrets: resource.MustParse("1000000")},
+		"quota of pods":    {corev1.ResourcePods: resource.MustParse("1000000")},
+		"quota of everything": {
+			corev1.ResourcePods: resource.MustParse("1000000"), corev1.ResourceRequestsCPU: resource.MustParse("1000000"),
+			corev1.ResourceLimitsMemory: resource.MustParse("1000Ti"),
+		},
 	} {
 		for _, clients := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s, %d clients", name, clients), func(b *testing.B) {

@@ -2,5 +2,6 @@
 
 package apiserver_test
 
-// The race detector multiplies the memory of a process.
+// raceDetector says whether the race detector is on. It multiplies the memory of a
+// process.
 const raceDetector = true

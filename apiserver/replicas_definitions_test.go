@@ -36,7 +36,11 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, required: [spec], properties: {spec: {type: object, properties: {a: {type: string}, num: {type: integer}}}}}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties: {spec: {type: object, properties: {a: {type: string}, num: {type: integer}}}}
 `
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -48,11 +52,11 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// establishedOn waits, by a watch, until a server shows the definition as
-// established.
+// establishedOn waits until a watch on a server shows the definition as established.
 func establishedOn(t *testing.T, client dynamic.Interface) {
 	t.Helper()
-	watcher, err := client.Resource(crdResource).Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=things.replicas.example.com"})
+	named := metav1.ListOptions{FieldSelector: "metadata.name=things.replicas.example.com"}
+	watcher, err := client.Resource(crdResource).Watch(t.Context(), named)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +76,8 @@ func establishedOn(t *testing.T, client dynamic.Interface) {
 	t.Fatal("the watch ended")
 }
 
-// A definition that one server takes is served by all of them, changes of it are
-// in force on all, and it goes on all.
+// A definition that is written through one server is served, changed and removed on all
+// servers.
 func TestReplicasServeDefinitions(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
@@ -87,28 +91,32 @@ func TestReplicasServeDefinitions(t *testing.T) {
 	if err := create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Who sees that it is established finds it served, on either server.
+	// A client that sees the condition Established can use the resource, on either server.
 	establishedOn(t, two)
 	things := two.Resource(thingResource).Namespace("default")
 	if _, err := things.List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("established, and not served: %v", err)
 	}
-	if _, err := things.Create(t.Context(), parse(t, `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {name: o}, spec: {a: x}}`), metav1.CreateOptions{}); err != nil {
+	object := parse(t, `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {name: o}, spec: {a: x}}`)
+	if _, err := things.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 
-	marker := `[{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/a/x-kubernetes-immutable", "value": true}]`
-	if _, err := one.Resource(crdResource).Patch(t.Context(), "things.replicas.example.com", types.JSONPatchType, []byte(marker), metav1.PatchOptions{}); err != nil {
+	marker := []byte(`[{"op": "add", "value": true, "path": ` +
+		`"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/a/x-kubernetes-immutable"}]`)
+	_, err := one.Resource(crdResource).Patch(t.Context(), "things.replicas.example.com", types.JSONPatchType, marker, metav1.PatchOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	change := func(client dynamic.Interface) error {
-		_, err := client.Resource(thingResource).Namespace("default").Patch(t.Context(), "o", types.MergePatchType, []byte(`{"spec": {"a": "other"}}`), metav1.PatchOptions{DryRun: []string{"All"}})
+		_, err := client.Resource(thingResource).Namespace("default").Patch(t.Context(), "o", types.MergePatchType,
+			[]byte(`{"spec": {"a": "other"}}`), metav1.PatchOptions{DryRun: []string{"All"}})
 		return err
 	}
 	refused := func(err error) bool {
 		return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "spec.a: immutable")
 	}
-	// At once on the server that took it, soon on the other.
+	// The change is in force at once on the server that answered it, soon on the other.
 	if err := change(one); !refused(err) {
 		t.Errorf("on the server that took the marker: %v", err)
 	}
@@ -123,7 +131,7 @@ func TestReplicasServeDefinitions(t *testing.T) {
 			return apierrors.IsNotFound(err)
 		})
 	}
-	// Defined again, it has none of the objects of before.
+	// The same definition, created again, has no objects.
 	servertest.Eventually(t, "the name is free", func() bool { return create(t.Context()) == nil })
 	establishedOn(t, two)
 	list, err := things.List(t.Context(), metav1.ListOptions{})

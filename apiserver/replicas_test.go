@@ -16,7 +16,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// issue writes a certificate of the authority, and gives its two files.
+// issue issues a certificate of the authority and returns the files of certificate and
+// key.
 func issue(t *testing.T, authority *access.Authority, name string, subject access.Subject) (cert, key string) {
 	t.Helper()
 	pair, err := authority.Issue(subject, time.Now())
@@ -30,8 +31,8 @@ func issue(t *testing.T, authority *access.Authority, name string, subject acces
 	return cert, key
 }
 
-// An etcd that wants to see a certificate is served from, and one that is not
-// shown the right one ends the start with a line that says so.
+// The server works with an etcd that requires client certificates. Without the right
+// certificate the start fails with an error that names the etcd.
 func TestEtcdWithTLS(t *testing.T) {
 	t.Parallel()
 	authority, pair, err := access.NewAuthority(time.Now())
@@ -42,7 +43,8 @@ func TestEtcdWithTLS(t *testing.T) {
 	write(t, ca, string(pair.Cert))
 	serverCert, serverKey := issue(t, authority, "server", access.Subject{User: "etcd", Hosts: []string{"127.0.0.1"}})
 	clientCert, clientKey := issue(t, authority, "client", access.Subject{User: "holdfast"})
-	servers := []string{servertest.StartEtcd(t, transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true})}
+	tls := transport.TLSInfo{CertFile: serverCert, KeyFile: serverKey, TrustedCAFile: ca, ClientCertAuth: true}
+	servers := []string{servertest.StartEtcd(t, tls)}
 
 	cluster := etcd.Cluster{Servers: servers, CAFile: ca, CertFile: clientCert, KeyFile: clientKey}
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Client(t)

@@ -17,7 +17,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/serviceip"
 )
 
-// servingHosts are the names and addresses that clients know the server by.
+// servingHosts returns the names and addresses of the serving certificate.
 func servingHosts(config Config) []string {
 	hosts := []string{
 		"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
@@ -27,7 +27,7 @@ func servingHosts(config Config) []string {
 	if ip := net.ParseIP(config.BindAddress); ip != nil && !ip.IsUnspecified() {
 		hosts = append(hosts, config.BindAddress)
 	} else if addrs, err := net.InterfaceAddrs(); err == nil {
-		// Listening everywhere means being reached by every address there is.
+		// A server that listens on all interfaces is reached at every address of the host.
 		for _, addr := range addrs {
 			if network, ok := addr.(*net.IPNet); ok {
 				hosts = append(hosts, network.IP.String())
@@ -41,12 +41,13 @@ func servingHosts(config Config) []string {
 	return slices.Compact(hosts)
 }
 
-// listen takes the port before anything else is started.
+// listen opens the port. It runs before anything else is started, so that a second
+// server on the port ends early.
 func listen(config Config) (*closableListener, error) {
 	address := net.JoinHostPort(config.BindAddress, strconv.Itoa(config.Port))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		// The error of the operation would name the address again.
+		// An OpError repeats the address in its text.
 		var operation *net.OpError
 		if errors.As(err, &operation) {
 			err = operation.Err
@@ -78,9 +79,10 @@ func (l *closableListener) forceClose() {
 	_ = l.Close()
 }
 
-// newServing reads the certificates from files that are renewed while the
-// server runs.
-func newServing(listener net.Listener, pki *access.PKI) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {
+// newServing reads the certificates from their files, again whenever they are renewed.
+func newServing(
+	listener net.Listener, pki *access.PKI,
+) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {
 	serving, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", pki.ServingCertFile(), pki.ServingKeyFile())
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving certificate: %w", err)
@@ -96,8 +98,9 @@ func newServing(listener net.Listener, pki *access.PKI) (*genericapiserver.Secur
 	}, clientCA, nil
 }
 
-// loopbackClient is how the server's own parts reach its API: over the same
-// port and through the same checks as everybody, with a token nobody else has.
+// loopbackClient returns the configuration by which parts of the server reach its API:
+// over the same port and through the same checks as other clients, with a random token
+// that exists only in this process.
 func loopbackClient(serving *genericapiserver.SecureServingInfo, pki *access.PKI) (*restclient.Config, error) {
 	config, err := serving.NewLoopbackClientConfig(uuid.NewString(), pki.Authority().CertPEM)
 	if err != nil {
@@ -105,7 +108,7 @@ func loopbackClient(serving *genericapiserver.SecureServingInfo, pki *access.PKI
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	// Nothing leaves the process.
+	// The data does not leave the host.
 	config.DisableCompression = true
 	return config, nil
 }

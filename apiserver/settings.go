@@ -24,7 +24,7 @@ import (
 
 const requestTimeout = 60 * time.Second
 
-// applySettings fills in the settings that no stage needs: audit, limits, OpenAPI,
+// applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
 // health, and the filter of requests with definitions.
 func applySettings(b base) error {
 	if err := applyAudit(b.generic, b.config.Audit); err != nil {
@@ -69,11 +69,11 @@ func applyLimits(config *genericapiserver.Config) {
 	config.ShutdownSendRetryAfter = true
 }
 
-// applyOpenAPI publishes the schema of the built-in kinds in both versions;
-// server-side apply takes its types from the second.
+// applyOpenAPI publishes the schemas of the built-in kinds in OpenAPI v2 and v3.
+// Server-side apply takes its types from v3.
 func applyOpenAPI(config *genericapiserver.Config) {
 	scheme := native.NewPublishedScheme()
-	// Definitions are published as the types that clients know.
+	// Definitions are published as upstream's types, which clients know.
 	scheme.AddKnownTypes(apiextensionsv1.SchemeGroupVersion,
 		&apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinitionList{})
 	scheme.AddKnownTypes(apiextensionsv1beta1.SchemeGroupVersion,

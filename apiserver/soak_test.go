@@ -24,12 +24,12 @@ const (
 	soakClients = 16
 	soakObjects = 50 // of each client
 	soakBytes   = 2 << 10
-	// soakLimit is the promise, in MB of resident memory.
+	// soakLimit is the documented bound, in MB of resident memory.
 	soakLimit = 600
 )
 
-// soakTime is short among the other tests; make soak takes the minutes that the
-// promise is about.
+// soakTime returns how long the test writes: three seconds, or the time that make soak
+// sets.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_SOAK")
@@ -43,8 +43,8 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// Memory does not follow the rate of writes: history is bounded by its number
-// of events, in the watch cache and in etcd.
+// Memory does not grow with the number of writes: the watch cache and etcd keep a bounded
+// number of events.
 func TestSoakMemory(t *testing.T) {
 	server := servertest.StartProcess(t, apiserver.Config{DataDir: t.TempDir()})
 	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
@@ -61,7 +61,7 @@ func TestSoakMemory(t *testing.T) {
 		})
 	}
 	peak := 0
-	// The end of the soak ends the poll as well.
+	// The poll ends with ctx; its error says only that.
 	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) {
 		rss := residentMB(t, server.PID())
 		peak = max(peak, rss)
@@ -100,7 +100,7 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 	return nil
 }
 
-// residentMB is what the kernel says of a process.
+// residentMB returns the resident memory of a process in MB.
 func residentMB(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

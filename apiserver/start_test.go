@@ -115,15 +115,21 @@ func TestStartRefuses(t *testing.T) {
 		config apiserver.Config
 		want   string
 	}{
-		"no data directory":     {apiserver.Config{}, "data directory: required"},
-		"directory in use":      {apiserver.Config{DataDir: used}, "in use by another holdfast server"},
-		"directory is a file":   {apiserver.Config{DataDir: file}, "not a directory"},
-		"port in use":           {apiserver.Config{DataDir: t.TempDir(), Port: busy.Addr().(*net.TCPAddr).Port}, "address already in use"},
-		"port out of range":     {apiserver.Config{DataDir: t.TempDir(), Port: 65536}, "must be between 0 and 65535"},
-		"not an address":        {apiserver.Config{DataDir: t.TempDir(), BindAddress: "here"}, `bind address "here": not an IP address`},
-		"corrupt authority":     {apiserver.Config{DataDir: corruptCA}, "ca.crt: certificate: no PEM data"},
-		"unreachable etcd":      {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}}}, "etcd at http://127.0.0.1:1: no answer within"},
-		"half an etcd key pair": {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}, CertFile: "c"}}, "certificate and key belong together"},
+		"no data directory":   {apiserver.Config{}, "data directory: required"},
+		"directory in use":    {apiserver.Config{DataDir: used}, "in use by another holdfast server"},
+		"directory is a file": {apiserver.Config{DataDir: file}, "not a directory"},
+		"port in use":         {apiserver.Config{DataDir: t.TempDir(), Port: busy.Addr().(*net.TCPAddr).Port}, "address already in use"},
+		"port out of range":   {apiserver.Config{DataDir: t.TempDir(), Port: 65536}, "must be between 0 and 65535"},
+		"not an address":      {apiserver.Config{DataDir: t.TempDir(), BindAddress: "here"}, `bind address "here": not an IP address`},
+		"corrupt authority":   {apiserver.Config{DataDir: corruptCA}, "ca.crt: certificate: no PEM data"},
+		"unreachable etcd": {
+			apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}}},
+			"etcd at http://127.0.0.1:1: no answer within",
+		},
+		"half an etcd key pair": {
+			apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{"http://127.0.0.1:1"}, CertFile: "c"}},
+			"certificate and key belong together",
+		},
 		"certificates, no etcd": {apiserver.Config{DataDir: t.TempDir(), Etcd: etcd.Cluster{CAFile: "c"}}, "no etcd servers"},
 	}
 	for name, c := range cases {
@@ -139,7 +145,8 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// A directory that etcd cannot read is answered with its name, and left as it is.
+// If etcd cannot read its data, the error names the directory, and the data stays as it
+// is.
 func TestStartRefusesCorruptData(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []string{"etcd/member/snap/db", "etcd/member/wal/0000000000000000-0000000000000000.wal"} {
@@ -158,7 +165,7 @@ func TestStartRefusesCorruptData(t *testing.T) {
 			if !strings.Contains(err.Error(), "open etcd data in "+filepath.Join(dir, "etcd")) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %q", err)
 			}
-			// etcd cuts a torn end off its log, as after any crash, and keeps a copy.
+			// etcd truncates the damaged end of its log, as after a crash, and keeps a copy.
 			kept := slices.ContainsFunc([]string{damaged, damaged + ".broken"}, func(name string) bool {
 				data, err := os.ReadFile(filepath.Join(dir, name))
 				return err == nil && string(data) == garbage
@@ -180,8 +187,8 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// A server that is told to end while it starts does so without a complaint, however
-// far it is.
+// A server that is stopped while it starts returns no error, at whatever point of the
+// start it is.
 func TestEndWhileStarting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -198,7 +205,7 @@ func TestEndWhileStarting(t *testing.T) {
 	}
 }
 
-// What cannot be done at the start ends it, and is named.
+// A start hook that fails ends the server, and the error names the hook.
 func TestFailedHookEndsTheStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/storage"
 )
 
-// storageStage is how objects are stored, and what is known from watching storage.
+// storageStage is the result of openStorage.
 type storageStage struct {
 	readable storage.Readable
 	// usage says which objects the pods of each node use; selection lists them.

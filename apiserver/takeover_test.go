@@ -14,7 +14,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// leader is who runs the controllers.
+// leader returns the identity of the server that runs the controllers.
 func leader(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "holdfast-controllers", metav1.GetOptions{})
@@ -27,9 +27,9 @@ func leader(t *testing.T, client kubernetes.Interface) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// The server that leads is killed: the other one leads, and finishes what the
-// first was asked to do and what comes after. How long that may take follows
-// from the lease, which package lifecycle asserts.
+// When the leading server is killed, the other one becomes the leader. It finishes the
+// work that the first left behind, and does the work that comes after. The time this
+// takes follows from the lease; package lifecycle tests that.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
@@ -44,15 +44,17 @@ func TestTakeover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owned := metav1.ObjectMeta{Name: "owned", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}}
-	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: owned}, metav1.CreateOptions{}); err != nil {
+	reference := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}
+	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owned", OwnerReferences: []metav1.OwnerReference{reference}}}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), owned, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	first.Kill()
 	if err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -60,18 +62,18 @@ func TestTakeover(t *testing.T) {
 		now := leader(t, client)
 		return now != "" && now != dead
 	})
-	servertest.Eventually(t, "what belonged to the owner is gone", func() bool {
+	servertest.Eventually(t, "the dependent of the owner is deleted", func() bool {
 		_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "owned", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	servertest.Eventually(t, "the namespace has its account", func() bool {
+	servertest.Eventually(t, "the namespace has its service account", func() bool {
 		_, err := client.CoreV1().ServiceAccounts("shop").Get(t.Context(), "default", metav1.GetOptions{})
 		return err == nil
 	})
 	if err := client.CoreV1().Namespaces().Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespace is gone", func() bool {
+	servertest.Eventually(t, "the namespace is deleted", func() bool {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

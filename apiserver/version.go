@@ -8,11 +8,11 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// KubernetesVersion is the level of the API that is served.
+// KubernetesVersion is the version of Kubernetes whose API the server serves.
 const KubernetesVersion = "v1.37.2"
 
-// effectiveVersion answers /version. The library's own answer comes from
-// variables that only a linker sets and that clients cannot parse otherwise.
+// effectiveVersion is the answer to /version. The library takes its answer from
+// variables that the linker sets; unset, they hold a text that clients cannot parse.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }

@@ -18,10 +18,10 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// sealing is what the API says of a field that a sealed object does not change.
+// sealing is the error for a change of a field in an immutable ConfigMap or Secret.
 const sealing = "Forbidden: field is immutable when `immutable` is set"
 
-// content sends documents about one object.
+// content sends requests for one ConfigMap or Secret.
 type content struct {
 	client   kubernetes.Interface
 	resource string
@@ -55,7 +55,7 @@ func (c content) apply(t testing.TB, name, document string) error {
 		Param("fieldManager", "other").Param("force", "true").Body(named(t, name, document)).Do(t.Context()).Error()
 }
 
-// named is a document as JSON, with its type and a name.
+// named returns a document as JSON, with apiVersion and a name.
 func named(t testing.TB, name, document string) []byte {
 	t.Helper()
 	var obj map[string]any
@@ -83,8 +83,7 @@ func named(t testing.TB, name, document string) []byte {
 	return data
 }
 
-// TestSealed sends every write that the rules of immutable ConfigMaps and
-// Secrets tell apart.
+// TestSealed sends each kind of write to ConfigMaps and Secrets with immutable: true.
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
@@ -99,19 +98,25 @@ func TestSealed(t *testing.T) {
 	)
 	half := strings.Repeat("x", 1<<19)
 	tests := map[string]struct {
-		// old is created; how and document are what is sent then.
+		// old is created first; then document is sent by the verb how.
 		old, how, document string
 		want               string
 	}{
-		"data of a config map":        {configMap, "merge", "{data: {a: '2'}}", configMapAnswer + "data: " + sealing},
-		"a key more":                  {configMap, "merge", "{data: {c: '2'}}", configMapAnswer + "data: " + sealing},
-		"a key less":                  {configMap, "merge", "{data: {a: null}}", configMapAnswer + "data: " + sealing},
-		"binary data":                 {configMap, "merge", "{binaryData: {b: AAEE}}", configMapAnswer + "binaryData: " + sealing},
-		"immutable false":             {configMap, "merge", "{immutable: false}", configMapAnswer + "immutable: " + sealing},
-		"immutable null":              {configMap, "merge", "{immutable: null}", configMapAnswer + "immutable: " + sealing},
-		"immutable absent":            {configMap, "put", "{kind: ConfigMap, data: {a: '1'}, binaryData: {b: AAEC}}", configMapAnswer + "immutable: " + sealing},
-		"by apply":                    {configMap, "apply", "{kind: ConfigMap, data: {a: '2'}}", configMapAnswer + "data: " + sealing},
-		"everything at once":          {configMap, "put", "{kind: ConfigMap}", configMapAnswer + "[immutable: " + sealing + ", data: " + sealing + ", binaryData: " + sealing + "]"},
+		"data of a config map": {configMap, "merge", "{data: {a: '2'}}", configMapAnswer + "data: " + sealing},
+		"a key more":           {configMap, "merge", "{data: {c: '2'}}", configMapAnswer + "data: " + sealing},
+		"a key less":           {configMap, "merge", "{data: {a: null}}", configMapAnswer + "data: " + sealing},
+		"binary data":          {configMap, "merge", "{binaryData: {b: AAEE}}", configMapAnswer + "binaryData: " + sealing},
+		"immutable false":      {configMap, "merge", "{immutable: false}", configMapAnswer + "immutable: " + sealing},
+		"immutable null":       {configMap, "merge", "{immutable: null}", configMapAnswer + "immutable: " + sealing},
+		"immutable absent": {
+			configMap, "put", "{kind: ConfigMap, data: {a: '1'}, binaryData: {b: AAEC}}",
+			configMapAnswer + "immutable: " + sealing,
+		},
+		"by apply": {configMap, "apply", "{kind: ConfigMap, data: {a: '2'}}", configMapAnswer + "data: " + sealing},
+		"everything at once": {
+			configMap, "put", "{kind: ConfigMap}",
+			configMapAnswer + "[immutable: " + sealing + ", data: " + sealing + ", binaryData: " + sealing + "]",
+		},
 		"the same again":              {configMap, "put", configMap, ""},
 		"the same by apply":           {configMap, "apply", configMap, ""},
 		"labels and annotations":      {configMap, "merge", "{metadata: {labels: {a: b}, annotations: {a: b}}}", ""},
@@ -132,13 +137,22 @@ func TestSealed(t *testing.T) {
 			secret, "put", "{kind: Secret, type: example.com/other}",
 			secretAnswer + `[type: Invalid value: "example.com/other": field is immutable, immutable: ` + sealing + ", data: " + sealing + "]",
 		},
-		"secret, metadata":          {secret, "merge", "{metadata: {labels: {a: b}}}", ""},
-		"secret, the same again":    {secret, "put", secret, ""},
-		"type of an open secret":    {openSecret, "merge", "{type: example.com/other}", secretAnswer + `type: Invalid value: "example.com/other": field is immutable`},
-		"open secret sealed":        {openSecret, "merge", "{immutable: true, stringData: {a: '2'}}", ""},
-		"more than a megabyte":      {openConfigMap, "merge", "{data: {a: " + half + ", b: " + half + ", c: x}}", configMapAnswer + "[]: Too long: may not be more than 1048576 bytes"},
-		"a secret of a megabyte":    {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + "}}", ""},
-		"a secret of more than one": {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + ", c: x}}", secretAnswer + "data: Too long: may not be more than 1048576 bytes"},
+		"secret, metadata":       {secret, "merge", "{metadata: {labels: {a: b}}}", ""},
+		"secret, the same again": {secret, "put", secret, ""},
+		"type of an open secret": {
+			openSecret, "merge", "{type: example.com/other}",
+			secretAnswer + `type: Invalid value: "example.com/other": field is immutable`,
+		},
+		"open secret sealed": {openSecret, "merge", "{immutable: true, stringData: {a: '2'}}", ""},
+		"more than a megabyte": {
+			openConfigMap, "merge", "{data: {a: " + half + ", b: " + half + ", c: x}}",
+			configMapAnswer + "[]: Too long: may not be more than 1048576 bytes",
+		},
+		"a secret of a megabyte": {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + "}}", ""},
+		"a secret of more than one": {
+			openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + ", c: x}}",
+			secretAnswer + "data: Too long: may not be more than 1048576 bytes",
+		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(tests)) {
 		test, object := tests[name], fmt.Sprintf("object-%d", i)
@@ -162,7 +176,7 @@ func TestSealed(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
-			// One whose owner there never was may be collected already.
+			// The garbage collector may have deleted the object whose owner does not exist.
 			err = c.client.CoreV1().RESTClient().Delete().Namespace("default").Resource(c.resource).Name(object).Do(t.Context()).Error()
 			if err != nil && (name != "owners" || !apierrors.IsNotFound(err)) {
 				t.Errorf("deletion: %v", err)
@@ -171,8 +185,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestSealingOff: without the feature nothing new is sealed, and what is sealed
-// stays so.
+// Without the feature gate, new objects cannot be made immutable, and those that are
+// immutable stay so.
 func TestSealingOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -223,7 +237,7 @@ func TestSealingOff(t *testing.T) {
 		})
 	}
 
-	// With the feature again everything is as it was, and can be sealed.
+	// With the feature gate again, all objects are unchanged and can be made immutable.
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +260,7 @@ func TestSealingOff(t *testing.T) {
 	}
 }
 
-// invalid is an error if a write was not refused as one.
+// invalid returns an error if the given one is not 422.
 func invalid(err error) error {
 	if apierrors.IsInvalid(err) {
 		return nil

@@ -24,11 +24,12 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// act is something that a node asks of the server.
+// act is one request of a node.
 type act func(ctx context.Context, c kubernetes.Interface) error
 
-// TestNodeCredential asks, as a node, for everything that the credential of one
-// is about. The node has a pod "mine" that uses "used"; "theirs" is another's.
+// TestNodeCredential sends every kind of request that the credential of a node allows or
+// forbids. The node runs the pod "mine", which uses the object "used"; the pod "theirs"
+// runs on another node.
 func TestNodeCredential(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
@@ -36,9 +37,11 @@ func TestNodeCredential(t *testing.T) {
 	mine, theirs := u.namespace+"-n1", u.namespace+"-n2"
 	for _, name := range []string{"used", "unused"} {
 		u.configMap(name, "1")
-		_, err := u.client.CoreV1().Secrets(u.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		meta := metav1.ObjectMeta{Name: name}
+		_, err := u.client.CoreV1().Secrets(u.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: meta}, metav1.CreateOptions{})
 		u.must(err)
-		_, err = u.client.CoreV1().ServiceAccounts(u.namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err = u.client.CoreV1().ServiceAccounts(u.namespace).Create(t.Context(),
+			&corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 		u.must(err)
 	}
 	u.pod("mine", "n1", "used")
@@ -53,60 +56,116 @@ func TestNodeCredential(t *testing.T) {
 
 	tests := map[string]struct {
 		do act
-		// want is in the refusal; empty is none.
+		// want is a part of the error; empty means that the request is allowed.
 		want string
 	}{
-		"get what is used":             {do: getConfigMap("shop", "used")},
-		"get what is not":              {do: getConfigMap("shop", "unused"), want: "no relationship found between node 'shop-n1' and this object"},
-		"get the name elsewhere":       {do: getConfigMap("default", "used"), want: "no relationship found"},
-		"list all":                     {do: listConfigMaps("", metav1.ListOptions{}), want: "with the field selector holdfast.dev/used-by-node=shop-n1"},
-		"list a namespace":             {do: listConfigMaps("shop", metav1.ListOptions{}), want: "with the field selector"},
-		"list by label":                {do: listConfigMaps("shop", metav1.ListOptions{LabelSelector: "a=b"}), want: "with the field selector"},
-		"list its own":                 {do: listConfigMaps("", u.selectUsed("n1"))},
-		"list another's":               {do: listConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
-		"list all but another's":       {do: listConfigMaps("", metav1.ListOptions{FieldSelector: usedByNode + "!=" + theirs}), want: "with the field selector"},
-		"watch its own":                {do: watchConfigMaps("", u.selectUsed("n1"))},
-		"watch another's":              {do: watchConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
-		"watch one that is used":       {do: watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=used"})},
-		"watch one that is not":        {do: watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=unused"}), want: "no relationship found"},
-		"watch the name elsewhere":     {do: watchConfigMaps("", metav1.ListOptions{FieldSelector: "metadata.name=used"}), want: "by name or with the field selector"},
-		"a secret that is not used":    {do: getSecret("unused"), want: "no relationship found"},
-		"secrets of its own":           {do: listSecrets(u.selectUsed("n1"))},
-		"secrets of another":           {do: listSecrets(u.selectUsed("n2")), want: "with the field selector"},
-		"change what is used":          {do: patchConfigMap("used"), want: "a node only reads configmaps"},
-		"delete what is used":          {do: deleteConfigMap("used"), want: "a node only reads configmaps"},
-		"its pods":                     {do: listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + mine})},
-		"another's pods":               {do: listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + theirs}), want: "with the field selector spec.nodeName=shop-n1"},
-		"all pods":                     {do: listPods(metav1.ListOptions{}), want: "with the field selector spec.nodeName=shop-n1"},
-		"status of its pod":            {do: patchPod("mine", `{"status":{"phase":"Running"}}`, "status")},
-		"status with a label":          {do: patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`, "status"), want: "may not change the metadata of a pod"},
-		"status with a finalizer":      {do: patchPod("mine", `{"metadata":{"finalizers":["a/b"]}}`, "status"), want: "may not change the metadata of a pod"},
-		"status of another's pod":      {do: patchPod("theirs", `{"status":{"phase":"Running"}}`, "status"), want: "no relationship found"},
-		"a pod itself":                 {do: patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`), want: "a node only reads and deletes pods"},
-		"a new pod":                    {do: createPod(mine), want: "a node only reads and deletes pods"},
-		"another's pod deleted":        {do: deletePod("theirs"), want: "no relationship found"},
-		"a token for its pod":          {do: token("default", pods["mine"])},
-		"a token for another's pod":    {do: token("default", pods["theirs"]), want: "scheduled on a different node"},
-		"a token of another account":   {do: token("unused", pods["mine"]), want: "no relationship found"},
-		"a token bound to nothing":     {do: token("default", nil), want: "not bound to a pod"},
-		"registers":                    {do: createNode(metav1.ObjectMeta{Name: mine, Labels: map[string]string{"kubernetes.io/hostname": mine}})},
-		"registers another":            {do: createNode(metav1.ObjectMeta{Name: theirs}), want: `is not allowed to modify node "shop-n2"`},
-		"its node restricted":          {do: patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`), want: "not allowed to modify labels: node-restriction.kubernetes.io/a"},
-		"its node tainted":             {do: patchNode(mine, `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}`), want: "not allowed to modify taints"},
-		"its node owned":               {do: patchNode(mine, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"b"}]}}`), want: "not allowed to modify owner references"},
-		"its node's status":            {do: patchNode(mine, `{"status":{"phase":"Running"}}`, "status")},
-		"its node's status restricted": {do: patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`, "status"), want: "not allowed to modify labels"},
-		"its lease":                    {do: createLease("kube-node-lease", metav1.ObjectMeta{Name: mine})},
-		"another's lease":              {do: createLease("kube-node-lease", metav1.ObjectMeta{Name: theirs}), want: "can only access the lease"},
-		"a lease elsewhere":            {do: createLease("kube-system", metav1.ObjectMeta{Name: mine}), want: "in namespace kube-node-lease only"},
-		"an event":                     {do: createEvent("shop", pods["mine"])},
-		"read events":                  {do: listEvents("shop"), want: "a node may not list events"},
-		"its certificate":              {do: requestCertificate(mine)},
-		"another's certificate":        {do: requestCertificate(theirs), want: "may only ask for a certificate of its own name"},
+		"get what is used": {do: getConfigMap("shop", "used")},
+		"get what is not": {
+			do:   getConfigMap("shop", "unused"),
+			want: "no relationship found between node 'shop-n1' and this object",
+		},
+		"get the name elsewhere": {do: getConfigMap("default", "used"), want: "no relationship found"},
+		"list all": {
+			do:   listConfigMaps("", metav1.ListOptions{}),
+			want: "with the field selector holdfast.dev/used-by-node=shop-n1",
+		},
+		"list a namespace": {do: listConfigMaps("shop", metav1.ListOptions{}), want: "with the field selector"},
+		"list by label": {
+			do:   listConfigMaps("shop", metav1.ListOptions{LabelSelector: "a=b"}),
+			want: "with the field selector",
+		},
+		"list its own":   {do: listConfigMaps("", u.selectUsed("n1"))},
+		"list another's": {do: listConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
+		"list all but another's": {
+			do:   listConfigMaps("", metav1.ListOptions{FieldSelector: usedByNode + "!=" + theirs}),
+			want: "with the field selector",
+		},
+		"watch its own":          {do: watchConfigMaps("", u.selectUsed("n1"))},
+		"watch another's":        {do: watchConfigMaps("", u.selectUsed("n2")), want: "with the field selector"},
+		"watch one that is used": {do: watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=used"})},
+		"watch one that is not": {
+			do:   watchConfigMaps("shop", metav1.ListOptions{FieldSelector: "metadata.name=unused"}),
+			want: "no relationship found",
+		},
+		"watch the name elsewhere": {
+			do:   watchConfigMaps("", metav1.ListOptions{FieldSelector: "metadata.name=used"}),
+			want: "by name or with the field selector",
+		},
+		"a secret that is not used": {do: getSecret("unused"), want: "no relationship found"},
+		"secrets of its own":        {do: listSecrets(u.selectUsed("n1"))},
+		"secrets of another":        {do: listSecrets(u.selectUsed("n2")), want: "with the field selector"},
+		"change what is used":       {do: patchConfigMap("used"), want: "a node only reads configmaps"},
+		"delete what is used":       {do: deleteConfigMap("used"), want: "a node only reads configmaps"},
+		"its pods":                  {do: listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + mine})},
+		"another's pods": {
+			do:   listPods(metav1.ListOptions{FieldSelector: "spec.nodeName=" + theirs}),
+			want: "with the field selector spec.nodeName=shop-n1",
+		},
+		"all pods":          {do: listPods(metav1.ListOptions{}), want: "with the field selector spec.nodeName=shop-n1"},
+		"status of its pod": {do: patchPod("mine", `{"status":{"phase":"Running"}}`, "status")},
+		"status with a label": {
+			do:   patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`, "status"),
+			want: "may not change the metadata of a pod",
+		},
+		"status with a finalizer": {
+			do:   patchPod("mine", `{"metadata":{"finalizers":["a/b"]}}`, "status"),
+			want: "may not change the metadata of a pod",
+		},
+		"status of another's pod": {
+			do:   patchPod("theirs", `{"status":{"phase":"Running"}}`, "status"),
+			want: "no relationship found",
+		},
+		"a pod itself": {
+			do:   patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`),
+			want: "a node only reads and deletes pods",
+		},
+		"a new pod":                  {do: createPod(mine), want: "a node only reads and deletes pods"},
+		"another's pod deleted":      {do: deletePod("theirs"), want: "no relationship found"},
+		"a token for its pod":        {do: token("default", pods["mine"])},
+		"a token for another's pod":  {do: token("default", pods["theirs"]), want: "scheduled on a different node"},
+		"a token of another account": {do: token("unused", pods["mine"]), want: "no relationship found"},
+		"a token bound to nothing":   {do: token("default", nil), want: "not bound to a pod"},
+		"registers": {
+			do: createNode(metav1.ObjectMeta{Name: mine, Labels: map[string]string{"kubernetes.io/hostname": mine}}),
+		},
+		"registers another": {
+			do:   createNode(metav1.ObjectMeta{Name: theirs}),
+			want: `is not allowed to modify node "shop-n2"`,
+		},
+		"its node restricted": {
+			do:   patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`),
+			want: "not allowed to modify labels: node-restriction.kubernetes.io/a",
+		},
+		"its node tainted": {
+			do:   patchNode(mine, `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}`),
+			want: "not allowed to modify taints",
+		},
+		"its node owned": {
+			do:   patchNode(mine, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"b"}]}}`),
+			want: "not allowed to modify owner references",
+		},
+		"its node's status": {do: patchNode(mine, `{"status":{"phase":"Running"}}`, "status")},
+		"its node's status restricted": {
+			do:   patchNode(mine, `{"metadata":{"labels":{"node-restriction.kubernetes.io/a":"b"}}}`, "status"),
+			want: "not allowed to modify labels",
+		},
+		"its lease": {do: createLease("kube-node-lease", metav1.ObjectMeta{Name: mine})},
+		"another's lease": {
+			do:   createLease("kube-node-lease", metav1.ObjectMeta{Name: theirs}),
+			want: "can only access the lease",
+		},
+		"a lease elsewhere": {
+			do:   createLease("kube-system", metav1.ObjectMeta{Name: mine}),
+			want: "in namespace kube-node-lease only",
+		},
+		"an event":              {do: createEvent("shop", pods["mine"])},
+		"read events":           {do: listEvents("shop"), want: "a node may not list events"},
+		"its certificate":       {do: requestCertificate(mine)},
+		"another's certificate": {do: requestCertificate(theirs), want: "may only ask for a certificate of its own name"},
 	}
-	// A list as of now has the server know of all pods.
+	// This list makes sure that the authorizer has seen all pods.
 	u.list("n1")
-	// What comes first makes what others are about.
+	// These requests create objects that the others need.
 	u.must(tests["registers"].do(t.Context(), node))
 	delete(tests, "registers")
 	for name, test := range tests {
@@ -123,14 +182,14 @@ func TestNodeCredential(t *testing.T) {
 	if err := deletePod("mine")(t.Context(), node); err != nil {
 		t.Errorf("its pod deleted: %v", err)
 	}
-	// What only that pod used is not the node's business any more.
+	// The node may not read an object any more that only the deleted pod used.
 	u.list("n1")
 	if err := getConfigMap("shop", "used")(t.Context(), node); !apierrors.IsForbidden(err) {
 		t.Errorf("what is used no more: %v", err)
 	}
 }
 
-// TestUsersSelectByNode: the selector is for everybody who may list the kind.
+// A user who may list the kind may use the selector by node.
 func TestUsersSelectByNode(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})

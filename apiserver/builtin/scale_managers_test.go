@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// Who scales is in the object's managed fields, with the time; who writes the same
-// count again takes nothing.
+// A write to the scale is recorded in the managed fields of the object, with its time. A
+// manager that writes the same count again does not take the field over.
 func TestManagersOfScale(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)

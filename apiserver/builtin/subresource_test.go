@@ -82,7 +82,9 @@ func TestSubresources(t *testing.T) {
 		if _, err := deployments.UpdateScale(t.Context(), "scale", scale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 			t.Errorf("a stale scale is answered with %v", err)
 		}
-		if _, err := deployments.Patch(t.Context(), "scale", types.MergePatchType, []byte(`{"spec":{"replicas":-1}}`), metav1.PatchOptions{}, "scale"); !apierrors.IsInvalid(err) {
+		negative := []byte(`{"spec":{"replicas":-1}}`)
+		_, err = deployments.Patch(t.Context(), "scale", types.MergePatchType, negative, metav1.PatchOptions{}, "scale")
+		if !apierrors.IsInvalid(err) {
 			t.Errorf("negative replicas are answered with %v", err)
 		}
 		found, err := deployments.Get(t.Context(), "scale", metav1.GetOptions{})
@@ -92,7 +94,8 @@ func TestSubresources(t *testing.T) {
 		if *found.Spec.Replicas != 4 || found.Generation != 2 {
 			t.Errorf("after scaling: %d replicas, generation %d", *found.Spec.Replicas, found.Generation)
 		}
-		if _, err := deployments.UpdateScale(t.Context(), "none", &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "default"}}, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
+		none := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "default"}}
+		if _, err := deployments.UpdateScale(t.Context(), "none", none, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the scale of nothing is answered with %v", err)
 		}
 	})
@@ -126,7 +129,7 @@ func TestSubresources(t *testing.T) {
 		if len(found.Items) != 1 || found.Items[0].Status.Conditions[0].Type != corev1.PodScheduled {
 			t.Errorf("pods on n1: %+v", found.Items)
 		}
-		// A pod on a node is deleted in two steps, one that is on none at once.
+		// A pod that is bound to a node is deleted in two steps, another one at once.
 		if err := pods.Delete(t.Context(), "bound", *metav1.NewDeleteOptions(300)); err != nil {
 			t.Fatal(err)
 		}

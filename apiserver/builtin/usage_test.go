@@ -17,19 +17,20 @@ import (
 
 const usedByNode = "holdfast.dev/used-by-node"
 
-// usage speaks to a server about the pods of a namespace and what they use. Its
-// nodes are its own.
+// usage creates pods and the objects that they use in one namespace. Its nodes are in no
+// other test.
 type usage struct {
 	t         *testing.T
 	client    kubernetes.Interface
 	namespace string
 }
 
-// newUsage makes a namespace in which pods can be created.
+// newUsage creates a namespace and waits until pods can be created in it.
 func newUsage(t *testing.T, server *servertest.Server, namespace string) usage {
 	t.Helper()
 	u := usage{t: t, client: server.Client(t), namespace: namespace}
-	_, err := u.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	_, err := u.client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
 	u.must(err)
 	servertest.Eventually(t, "service account", func() bool {
 		_, err := u.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
@@ -45,11 +46,12 @@ func (u usage) must(err error) {
 	}
 }
 
-// configMap creates one with a value, or changes it.
+// configMap creates a ConfigMap with a value, or changes its value.
 func (u usage) configMap(name, value string) {
 	u.t.Helper()
 	maps := u.client.CoreV1().ConfigMaps(u.namespace)
-	_, err := maps.Create(u.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}, metav1.CreateOptions{})
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
+	_, err := maps.Create(u.t.Context(), object, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		u.patch(name, fmt.Sprintf(`{"data":{"v":%q}}`, value))
 		return
@@ -59,7 +61,8 @@ func (u usage) configMap(name, value string) {
 
 func (u usage) patch(name, patch string) {
 	u.t.Helper()
-	_, err := u.client.CoreV1().ConfigMaps(u.namespace).Patch(u.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	maps := u.client.CoreV1().ConfigMaps(u.namespace)
+	_, err := maps.Patch(u.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	u.must(err)
 }
 
@@ -68,7 +71,7 @@ func (u usage) deleteConfigMap(name string) {
 	u.must(u.client.CoreV1().ConfigMaps(u.namespace).Delete(u.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// pod binds a pod that uses ConfigMaps to a node.
+// pod creates a pod on a node that uses ConfigMaps.
 func (u usage) pod(name, node string, configMaps ...string) {
 	u.t.Helper()
 	automount := false
@@ -94,7 +97,8 @@ func (u usage) selectUsed(node string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: usedByNode + "=" + u.namespace + "-" + node}
 }
 
-// list is what a node uses, with values, and the version of that.
+// list returns the ConfigMaps that a node uses, with their values, and the version of
+// the list.
 func (u usage) list(node string) (items []string, version string) {
 	u.t.Helper()
 	list, err := u.client.CoreV1().ConfigMaps("").List(u.t.Context(), u.selectUsed(node))
@@ -120,7 +124,7 @@ type watched struct {
 	watch.Interface
 }
 
-// next is the next event, "ADDED a=1".
+// next returns the next event, such as "ADDED a=1".
 func (w watched) next() string {
 	w.t.Helper()
 	event, ok := <-w.ResultChan()

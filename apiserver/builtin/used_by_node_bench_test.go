@@ -21,13 +21,12 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// usedEach is how many ConfigMaps, and how many Secrets, a node of the
-// benchmark uses.
+// usedEach is how many ConfigMaps, and how many Secrets, each node uses.
 const usedEach = 10
 
-// BenchmarkNodeWatches is what idle watches of a node cost the server, in its
-// own process: one by selection for ConfigMaps and one for Secrets, or one for
-// each object. A node is one iteration: -benchtime 1000x is a thousand of them.
+// BenchmarkNodeWatches measures what the idle watches of a node cost a server in a
+// process of its own: two watches by selection, or one for each object. Each iteration
+// is one node: -benchtime 1000x is a thousand nodes.
 func BenchmarkNodeWatches(b *testing.B) {
 	for name, open := range map[string]func(context.Context, kubernetes.Interface, int) error{
 		"selection": watchSelection,
@@ -37,7 +36,7 @@ func BenchmarkNodeWatches(b *testing.B) {
 			server := servertest.StartProcess(b, apiserver.Config{DataDir: b.TempDir()})
 			client := server.Client(b)
 			each(b, b.N, func(node int) error { return use(b.Context(), client, node) })
-			// A server that just wrote all that gives memory back first.
+			// The writes of the setup left garbage; it is released first.
 			before := settled(b, client)
 			b.ResetTimer()
 			each(b, b.N, func(node int) error { return open(b.Context(), client, node) })
@@ -51,7 +50,7 @@ func BenchmarkNodeWatches(b *testing.B) {
 	}
 }
 
-// each does something for every node, some at a time.
+// each calls do for every node, for 16 nodes at a time.
 func each(b *testing.B, nodes int, do func(node int) error) {
 	b.Helper()
 	var group errgroup.Group
@@ -64,7 +63,7 @@ func each(b *testing.B, nodes int, do func(node int) error) {
 	}
 }
 
-// use gives a node a pod with objects of its own.
+// use creates a pod on a node, with objects that only this pod uses.
 func use(ctx context.Context, client kubernetes.Interface, node int) error {
 	automount := false
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", node)}, Spec: corev1.PodSpec{
@@ -74,20 +73,23 @@ func use(ctx context.Context, client kubernetes.Interface, node int) error {
 	for i := range usedEach {
 		name := fmt.Sprintf("used-%d-%d", node, i)
 		object := metav1.ObjectMeta{Name: name}
-		if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: object}, metav1.CreateOptions{}); err != nil {
+		_, err := client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: object}, metav1.CreateOptions{})
+		if err != nil {
 			return err
 		}
 		if _, err := client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: object}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes,
-			corev1.Volume{Name: fmt.Sprintf("c%d", i), VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
+			corev1.Volume{Name: fmt.Sprintf("c%d", i), VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+			}},
 			corev1.Volume{Name: fmt.Sprintf("s%d", i), VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 		)
 	}
 	for {
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
-		// The account of a new server's namespace comes a moment after it.
+		// The server creates the service account a moment after the namespace.
 		if !apierrors.IsForbidden(err) {
 			return err
 		}
@@ -144,10 +146,10 @@ func added(w watch.Interface) error {
 	return nil
 }
 
-// sizes is what a server takes.
+// sizes is the memory and the number of goroutines of a server.
 type sizes struct{ resident, heap, goroutines float64 }
 
-// settled reads the sizes when they do not fall any more.
+// settled returns the sizes once they do not fall any more.
 func settled(b *testing.B, client kubernetes.Interface) sizes {
 	b.Helper()
 	last := measure(b, client)

@@ -28,7 +28,8 @@ func TestUsedByNode(t *testing.T) {
 	}
 }
 
-// usedChanges follows one node through everything that changes what it uses.
+// usedChanges makes every kind of change to the objects that one node uses, and reads the
+// events of its watch.
 func usedChanges(u usage) {
 	u.configMap("a", "1")
 	u.configMap("b", "1")
@@ -65,7 +66,8 @@ func usedChanges(u usage) {
 	w.want("ADDED a=5")
 	u.deleteConfigMap("b")
 	w.want("DELETED b=2")
-	_, err := u.client.CoreV1().ConfigMaps(u.namespace).Create(u.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Immutable: new(true)}, metav1.CreateOptions{})
+	immutable := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Immutable: new(true)}
+	_, err := u.client.CoreV1().ConfigMaps(u.namespace).Create(u.t.Context(), immutable, metav1.CreateOptions{})
 	u.must(err)
 	u.deletePod("q")
 	w.want("DELETED a=5")
@@ -81,8 +83,7 @@ func usedResumed(u usage) {
 	_, version := u.list("n1")
 	options := u.selectUsed("n1")
 	options.ResourceVersion = version
-	// What happens between a list and the watch from it is not lost, and what
-	// happened before is not repeated.
+	// A watch from the version of a list sends every later change, and no earlier one.
 	u.configMap("a", "2")
 	u.configMap("a", "3")
 	u.pod("q", "n1", "b")
@@ -93,7 +94,7 @@ func usedResumed(u usage) {
 	u.configMap("b", "2")
 	w.want("MODIFIED b=2")
 
-	// One that is not there yet is waited for, and then refused.
+	// A version that does not exist yet: the server waits for it, then answers an error.
 	options.ResourceVersion = "1000000"
 	u.watch(options).want("ERROR 504 Timeout", "closed")
 }
@@ -102,12 +103,13 @@ func usedInitialEvents(u usage) {
 	u.configMap("a", "1")
 	u.pod("p", "n1", "a")
 	options := u.selectUsed("n1")
-	options.SendInitialEvents, options.ResourceVersionMatch, options.AllowWatchBookmarks = new(true), metav1.ResourceVersionMatchNotOlderThan, true
+	options.SendInitialEvents, options.AllowWatchBookmarks = new(true), true
+	options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	w := u.watch(options)
 	w.want("ADDED a=1", "BOOKMARK map[k8s.io/initial-events-end:true]")
 	u.configMap("a", "2")
 	w.want("MODIFIED a=2")
-	// From now on, without what there is.
+	// A watch without the objects that exist already.
 	options.SendInitialEvents, options.AllowWatchBookmarks = new(false), false
 	w = u.watch(options)
 	u.configMap("a", "3")
@@ -148,14 +150,19 @@ func usedRefusals(u usage) {
 		options metav1.ListOptions
 		want    string
 	}{
-		"label selector":    {metav1.ListOptions{FieldSelector: usedByNode + "=n1", LabelSelector: "a=b"}, combined},
-		"another field":     {metav1.ListOptions{FieldSelector: usedByNode + "=n1,metadata.name=a"}, combined},
-		"two nodes":         {metav1.ListOptions{FieldSelector: usedByNode + "=n1," + usedByNode + "=n2"}, combined},
-		"all but a node":    {metav1.ListOptions{FieldSelector: usedByNode + "!=n1"}, equal},
-		"no node":           {metav1.ListOptions{FieldSelector: usedByNode + "="}, equal},
-		"exact":             {metav1.ListOptions{FieldSelector: usedByNode + "=n1", ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchExact}, whole},
+		"label selector": {metav1.ListOptions{FieldSelector: usedByNode + "=n1", LabelSelector: "a=b"}, combined},
+		"another field":  {metav1.ListOptions{FieldSelector: usedByNode + "=n1,metadata.name=a"}, combined},
+		"two nodes":      {metav1.ListOptions{FieldSelector: usedByNode + "=n1," + usedByNode + "=n2"}, combined},
+		"all but a node": {metav1.ListOptions{FieldSelector: usedByNode + "!=n1"}, equal},
+		"no node":        {metav1.ListOptions{FieldSelector: usedByNode + "="}, equal},
+		"exact": {metav1.ListOptions{
+			FieldSelector: usedByNode + "=n1", ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+		}, whole},
 		"the rest of pages": {metav1.ListOptions{FieldSelector: usedByNode + "=n1", Continue: "x"}, whole},
-		"another selector":  {metav1.ListOptions{FieldSelector: "holdfast.dev/other=n1"}, `"holdfast.dev/other" is not a known field selector: only "metadata.name", "metadata.namespace"`},
+		"another selector": {
+			metav1.ListOptions{FieldSelector: "holdfast.dev/other=n1"},
+			`"holdfast.dev/other" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+		},
 	}
 	for name, test := range tests {
 		u.t.Run(name, func(t *testing.T) {
@@ -165,7 +172,8 @@ func usedRefusals(u usage) {
 			}
 		})
 	}
-	err := u.client.CoreV1().ConfigMaps(u.namespace).DeleteCollection(u.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: usedByNode + "!=n1"})
+	err := u.client.CoreV1().ConfigMaps(u.namespace).DeleteCollection(u.t.Context(),
+		metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: usedByNode + "!=n1"})
 	if !apierrors.IsBadRequest(err) {
 		u.t.Errorf("a deletion by the selector: %v", err)
 	}
@@ -188,7 +196,8 @@ func usedSecrets(u usage) {
 		u.must(err)
 	}
 	automount := false
-	_, err := u.client.CoreV1().Pods(u.namespace).Create(u.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
+	named := metav1.ObjectMeta{Name: "p"}
+	_, err := u.client.CoreV1().Pods(u.namespace).Create(u.t.Context(), &corev1.Pod{ObjectMeta: named, Spec: corev1.PodSpec{
 		NodeName: u.namespace + "-n1", AutomountServiceAccountToken: &automount,
 		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "s"}, {Name: "fixed"}},
 		Containers:       []corev1.Container{{Name: "main", Image: "example.com/main"}},
@@ -204,8 +213,8 @@ func usedSecrets(u usage) {
 	}
 }
 
-// TestUsedByNodeAfterRestart: a server knows nothing of what a node used before
-// it started.
+// After a restart the server refuses to resume a watch: it does not know which objects a
+// node used before.
 func TestUsedByNodeAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

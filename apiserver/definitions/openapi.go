@@ -19,12 +19,16 @@ import (
 // Models maps the Go types of definitions to the names under which Kubernetes
 // publishes them.
 func Models() map[string]string {
-	return map[string]string{
-		util.GetCanonicalTypeName(&definition.CustomResourceDefinition{}):     apiextensionsv1.CustomResourceDefinition{}.OpenAPIModelName(),
-		util.GetCanonicalTypeName(&definition.CustomResourceDefinitionList{}): apiextensionsv1.CustomResourceDefinitionList{}.OpenAPIModelName(),
-		util.GetCanonicalTypeName(&v1beta1.CustomResourceDefinition{}):        apiextensionsv1beta1.CustomResourceDefinition{}.OpenAPIModelName(),
-		util.GetCanonicalTypeName(&v1beta1.CustomResourceDefinitionList{}):    apiextensionsv1beta1.CustomResourceDefinitionList{}.OpenAPIModelName(),
+	models := map[string]string{}
+	for ours, published := range map[any]util.OpenAPIModelNamer{
+		&definition.CustomResourceDefinition{}:     apiextensionsv1.CustomResourceDefinition{},
+		&definition.CustomResourceDefinitionList{}: apiextensionsv1.CustomResourceDefinitionList{},
+		&v1beta1.CustomResourceDefinition{}:        apiextensionsv1beta1.CustomResourceDefinition{},
+		&v1beta1.CustomResourceDefinitionList{}:    apiextensionsv1beta1.CustomResourceDefinitionList{},
+	} {
+		models[util.GetCanonicalTypeName(ours)] = published.OpenAPIModelName()
 	}
+	return models
 }
 
 // OpenAPIDefinitions returns the published schemas of definitions and of all built-in

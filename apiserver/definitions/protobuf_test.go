@@ -16,7 +16,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// Upstream's Go client sends definitions in protobuf and is understood.
+// The server accepts definitions in protobuf, which upstream's Go client sends.
 func TestDefinitionsInProtobuf(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
@@ -48,7 +48,7 @@ func TestDefinitionsInProtobuf(t *testing.T) {
 	if num.Maximum == nil || *num.Maximum != maximum || num.Default == nil || string(num.Default.Raw) != "3" {
 		t.Errorf("stored %+v", num)
 	}
-	// The server writes the status meanwhile.
+	// The server may write the status at the same time.
 	servertest.Eventually(t, "the definition is updated", func() bool {
 		crd, err := definitions.Get(t.Context(), created.Name, metav1.GetOptions{})
 		if err != nil {
@@ -69,7 +69,8 @@ func TestDefinitionsInProtobuf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := client.Post(server.URL()+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", runtime.ContentTypeProtobuf, strings.NewReader("no protobuf"))
+	url := server.URL() + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	res, err := client.Post(url, runtime.ContentTypeProtobuf, strings.NewReader("no protobuf"))
 	if err != nil {
 		t.Fatal(err)
 	}

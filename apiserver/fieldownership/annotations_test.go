@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// A write passes whatever its object's annotation holds, and at most one line is
-// said about that.
+// A write is stored whatever the annotation of the object holds, with at most one warning
+// about it.
 func TestOwnershipAnnotations(t *testing.T) {
 	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
@@ -30,7 +30,10 @@ func TestOwnershipAnnotations(t *testing.T) {
 		"another kind":       {`{"apiVersion":"example.dev/v1","kind":"Gizmo"}`, malformed + `kind "Gizmo", not ConfigMap`},
 		"another version":    {`{"apiVersion":"v7","kind":"ConfigMap"}`, malformed + `version "v7" is not known`},
 		"another type":       {`{"apiVersion":"v1","kind":"ConfigMap","data":[]}`, malformed},
-		"unknown fields":     {`{"apiVersion":"v1","kind":"ConfigMap","dota":{"a":"1"}}`, `ownership not checked: the last-applied configuration has unknown fields: "dota"`},
+		"unknown fields": {
+			`{"apiVersion":"v1","kind":"ConfigMap","dota":{"a":"1"}}`,
+			`ownership not checked: the last-applied configuration has unknown fields: "dota"`,
+		},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
@@ -50,18 +53,19 @@ func TestOwnershipAnnotations(t *testing.T) {
 	}
 }
 
-// create makes a ConfigMap with a last-applied configuration.
+// create creates a ConfigMap with a last-applied configuration.
 func create(t *testing.T, config *rest.Config, name, applied string) {
 	t.Helper()
 	_, err := running(t, config, "").CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{ownership.LastApplied: applied}}, Data: map[string]string{"a": "1"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{ownership.LastApplied: applied}},
+		Data:       map[string]string{"a": "1"},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What is too large to be remembered as applied is stored, and one line says so.
+// A replacement that is too large for the annotation is stored, with one warning.
 func TestOwnershipOfLargeReplacements(t *testing.T) {
 	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
@@ -70,7 +74,10 @@ func TestOwnershipOfLargeReplacements(t *testing.T) {
 		want   string
 		follow bool
 	}{
-		"just-fits":  {250 << 10, "ConfigMap/just-fits is managed with kubectl apply; its last-applied configuration was set to the replacement.", true},
+		"just-fits": {
+			250 << 10,
+			"ConfigMap/just-fits is managed with kubectl apply; its last-applied configuration was set to the replacement.", true,
+		},
 		"too-large":  {300 << 10, "ownership not checked: " + ownership.NoteTooLarge, false},
 		"a-megabyte": {1<<20 - 100, "ownership not checked: " + ownership.NoteTooLarge, false},
 	}

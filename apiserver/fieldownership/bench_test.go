@@ -14,14 +14,18 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-const benchDeployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","annotations":{},"labels":{"app":"web"}},
+const benchDeployment = `{"apiVersion":"apps/v1","kind":"Deployment",
+"metadata":{"name":"web","namespace":"default","annotations":{},"labels":{"app":"web"}},
 "spec":{"replicas":2,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[
-{"name":"web","image":"nginx:1.27","args":["-v"],"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":80}],"resources":{"requests":{"cpu":"100m"}}},
-{"name":"log","image":"log:1","args":["-v"],"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":81}],"resources":{"requests":{"cpu":"100m"}}},
-{"name":"side","image":"side:1","args":["-v"],"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":82}],"resources":{"requests":{"cpu":"100m"}}}]}}}}`
+{"name":"web","image":"nginx:1.27","args":["-v"],
+"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":80}],"resources":{"requests":{"cpu":"100m"}}},
+{"name":"log","image":"log:1","args":["-v"],
+"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":81}],"resources":{"requests":{"cpu":"100m"}}},
+{"name":"side","image":"side:1","args":["-v"],
+"env":[{"name":"A","value":"a"},{"name":"B","value":"b"}],"ports":[{"containerPort":82}],"resources":{"requests":{"cpu":"100m"}}}]}}}}`
 
-// BenchmarkOwnership patches an applied Deployment, a field that apply owns and
-// one that is free, with the engine on and off, a few patches in a turn.
+// BenchmarkOwnership patches a Deployment that was applied, with the check on and off: a
+// field that apply owns, and one that it does not own.
 func BenchmarkOwnership(b *testing.B) {
 	off, on := benchClient(b, "off"), benchClient(b, "enforce-edit")
 	const block, rounds = 5, 5
@@ -52,7 +56,7 @@ func BenchmarkOwnership(b *testing.B) {
 	}
 }
 
-// benchClient is a client of a server that has the Deployment.
+// benchClient starts a server with the Deployment and returns a client of it.
 func benchClient(b *testing.B, mode string) *commander {
 	b.Helper()
 	client := running(b, servertest.Start(b, apiserver.Config{Ownership: mode}).Config(b), "kubectl patch")

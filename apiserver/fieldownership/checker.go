@@ -9,19 +9,19 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Mode says what becomes of writes that touch what apply owns.
+// Mode says how the server answers writes to fields that apply owns.
 type Mode string
 
 const (
-	// EnforceEdit warns, and refuses edits.
+	// EnforceEdit refuses edits and warns about other writes.
 	EnforceEdit Mode = "enforce-edit"
-	// Warn warns.
+	// Warn warns and refuses nothing.
 	Warn Mode = "warn"
-	// Off says nothing.
+	// Off neither warns nor refuses.
 	Off Mode = "off"
 )
 
-// ParseMode reads a mode; empty is EnforceEdit.
+// ParseMode parses a mode; the empty text is EnforceEdit.
 func ParseMode(text string) (Mode, error) {
 	switch mode := Mode(text); mode {
 	case "":
@@ -32,8 +32,8 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("ownership %q: must be %s, %s or %s", text, EnforceEdit, Warn, Off)
 }
 
-// cacheBytes bounds the text of the last-applied configurations that are kept
-// decoded.
+// cacheBytes bounds the cache of decoded last-applied configurations, by the length of
+// their texts.
 const cacheBytes = 4 << 20
 
 // Checker judges the writes of one server by who owns the fields that they change.
@@ -42,11 +42,11 @@ type Checker struct {
 	types  *views.Types
 	cache  *ownership.Cache
 	memory *Memory
-	// definitions is their type.
+	// definitions is the type of CustomResourceDefinitions.
 	definitions *ownership.Type
 }
 
-// New returns a checker, nil for Off.
+// New returns a checker; for Off it returns nil.
 func New(mode Mode, memory *Memory) *Checker {
 	if mode == Off {
 		return nil
@@ -57,7 +57,7 @@ func New(mode Mode, memory *Memory) *Checker {
 	}
 }
 
-// Type is the type of a built-in kind.
+// Type returns the type of a built-in kind.
 func (c *Checker) Type(kind schema.GroupKind) *ownership.Type {
 	if c == nil {
 		return nil

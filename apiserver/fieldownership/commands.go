@@ -10,9 +10,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// A GET of an object with the query ?holdfast=commands answers what is remembered
-// of it; who may read the object may read that. Servers without this answer with
-// the object.
+// A GET of an object with the query ?holdfast=commands is answered with the commands
+// that are remembered for the object. A client that may read the object may read them.
+// A server without this feature answers with the object.
 const (
 	commandsQuery = "holdfast"
 	commandsValue = "commands"
@@ -21,17 +21,17 @@ const (
 // CommandList is the answer to a GET of an object with ?holdfast=commands.
 type CommandList struct {
 	metav1.TypeMeta `json:",inline"`
-	// UID is the object's.
+	// UID is the UID of the object.
 	UID types.UID `json:"uid"`
 	// Items are the commands, the newest first.
 	Items []ownership.Command `json:"items"`
 }
 
-// asMetadata asks for no more than is needed to know which object it is.
+// asMetadata is the media type of an answer with the metadata of an object only.
 const asMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// serveCommands reads the object as the client would have, so that whatever keeps
-// the client from that keeps it from this.
+// serveCommands reads the object in the name of the client first. If that fails, the
+// client gets that answer.
 func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *http.Request) {
 	inner := req.Clone(req.Context())
 	query := inner.URL.Query()
@@ -64,11 +64,11 @@ func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *h
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that has gone needs no answer.
+	// An error means that the client has disconnected.
 	_, _ = w.Write(data)
 }
 
-// recorded is an answer kept back.
+// recorded is an answer that is kept instead of sent.
 type recorded struct {
 	header http.Header
 	code   int

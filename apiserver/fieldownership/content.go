@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// newWrite is an update as package ownership takes it.
+// newWrite translates an update for package ownership.
 func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 	write := ownership.Write{Type: u.Type, Writer: writer}
 	live, err := meta.Accessor(u.Live)
@@ -26,7 +26,8 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 	}
 	apply := mayBeApply(live, updated, writer)
 	if apply || hasApply(u.Live) {
-		// Reading those of a custom resource costs more than most judgements.
+		// The managed fields of a custom resource are read only if they are needed:
+		// decoding them costs more than most judgements.
 		write.LiveManagers, write.NewManagers = live.GetManagedFields(), updated.GetManagedFields()
 	}
 	oldObj, isCustom := u.Live.(*unstructured.Unstructured)
@@ -36,17 +37,17 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 		write.Live, write.New = oldObj.Object, newObj.Object
 		return write, nil
 	case apply:
-		// An apply is judged by what it leaves alone, too.
+		// To judge an apply, the fields that it leaves alone are needed too.
 		return write, complete(&write, u)
 	}
 	if write.Live, write.New, err = views.Differing(u.Live, u.New); err != nil {
 		return write, err
 	}
-	name(&write, u)
+	setKind(&write, u)
 	return write, nil
 }
 
-// complete gives a write the whole objects of a built-in kind.
+// complete puts the whole objects of a built-in kind into a write.
 func complete(write *ownership.Write, u Update) (err error) {
 	if write.Live, err = views.Content(u.Live); err != nil {
 		return err
@@ -54,18 +55,19 @@ func complete(write *ownership.Write, u Update) (err error) {
 	if write.New, err = views.Content(u.New); err != nil {
 		return err
 	}
-	name(write, u)
+	setKind(write, u)
 	return nil
 }
 
-func name(write *ownership.Write, u Update) {
+func setKind(write *ownership.Write, u Update) {
 	for _, content := range []map[string]any{write.Live, write.New} {
 		content["apiVersion"], content["kind"] = u.Kind.ToAPIVersionAndKind()
 	}
 }
 
-// showsParts says whether a finding is about something that is one value to
-// server-side apply and has parts: what is equal in them is missing then.
+// showsParts says whether a finding shows a map that server-side apply treats as one
+// value. If the write holds only the differing parts of the objects, the equal parts of
+// such a map are missing in the finding.
 func showsParts(verdict *ownership.Verdict) bool {
 	return slices.ContainsFunc(verdict.Findings, func(f ownership.Finding) bool {
 		_, ok := f.Live.(map[string]any)
@@ -84,8 +86,8 @@ func mayBeApply(live, updated metav1.Object, writer ownership.Writer) bool {
 	return false
 }
 
-// isOwned says whether anything of an object is owned, before it costs more to
-// find out.
+// isOwned says whether any field of an object may be owned. It is a cheap check before
+// the full judgement.
 func isOwned(u Update, writer ownership.Writer) bool {
 	return writer.Act == ownership.ServerSideApply || annotated(u.Live) || annotated(u.New) || hasApply(u.Live)
 }
@@ -95,7 +97,7 @@ func annotated(obj any) bool {
 	return err == nil && accessor.GetAnnotations()[ownership.LastApplied] != ""
 }
 
-// hasApply says whether anybody applies an object on the server's side.
+// hasApply says whether a manager applies the object by server-side apply.
 func hasApply(obj any) bool {
 	if custom, ok := obj.(*unstructured.Unstructured); ok {
 		metadata, _ := custom.Object["metadata"].(map[string]any)
@@ -119,7 +121,7 @@ func hasApply(obj any) bool {
 	return false
 }
 
-// withAnnotation is a set of annotations with the last-applied configuration.
+// withAnnotation returns a copy of annotations with a last-applied configuration.
 func withAnnotation(annotations map[string]string, text string) map[string]string {
 	out := maps.Clone(annotations)
 	if out == nil {

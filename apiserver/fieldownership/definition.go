@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// DefinitionType is the type of CustomResourceDefinitions, which kubectl applies as
+// DefinitionType returns the type of CustomResourceDefinitions. kubectl applies them as
 // it applies custom resources.
 func (c *Checker) DefinitionType() *ownership.Type {
 	if c == nil {
@@ -22,8 +22,9 @@ func (c *Checker) DefinitionType() *ownership.Type {
 	return c.definitions
 }
 
-// CanonicalDefinition is the Canonical of definitions: a configuration in either API
-// version, as it is stored and shown in v1.
+// CanonicalDefinition is the ownership.Type.Canonical of definitions. It translates a
+// configuration in either API version to v1, as the server stores and shows it, and
+// returns the names of unknown fields.
 func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []string, err error) {
 	is := metav1.TypeMeta{}
 	if err := json.UnmarshalCaseSensitivePreserveInts(config, &is); err != nil {

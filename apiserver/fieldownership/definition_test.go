@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
-// What of a file a definition is judged by: the stored form, and no more than the
-// file says.
+// The canonical form of an applied definition has the shape of the stored object, and
+// only the fields that the file has.
 func TestCanonicalDefinition(t *testing.T) {
 	const v1, v1beta1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
 	tests := map[string]struct {
@@ -38,8 +38,9 @@ versions:
 		},
 		"zeros": {
 			apiVersion: v1,
-			spec:       `versions: [{name: v1, served: true, storage: true, deprecated: false, additionalPrinterColumns: [{name: A, type: string, jsonPath: .a, priority: 0}]}]`,
-			want:       `versions: [{name: v1, served: true, storage: true, additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}]}]`,
+			spec: `versions: [{name: v1, served: true, storage: true, deprecated: false,
+  additionalPrinterColumns: [{name: A, type: string, jsonPath: .a, priority: 0}]}]`,
+			want: `versions: [{name: v1, served: true, storage: true, additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}]}]`,
 		},
 		"pruning as it is said": {
 			apiVersion: v1,
@@ -66,7 +67,9 @@ versions:
 	const head = "group: example.com\nscope: Cluster\nnames: {plural: widgets, kind: Widget}\n"
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			config, err := json.Marshal(map[string]any{"apiVersion": test.apiVersion, "kind": "CustomResourceDefinition", "spec": values(t, head+test.spec)})
+			config, err := json.Marshal(map[string]any{
+				"apiVersion": test.apiVersion, "kind": "CustomResourceDefinition", "spec": values(t, head+test.spec),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,9 +86,10 @@ versions:
 		})
 	}
 	for config, want := range map[string]string{
-		`{"apiVersion":"v1","kind":"Secret"}`:                                                 `kind "Secret", not CustomResourceDefinition`,
-		`{"apiVersion":"apiextensions.k8s.io/v7","kind":"CustomResourceDefinition"}`:          `version "apiextensions.k8s.io/v7" is not known`,
-		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":1}`: "json: cannot unmarshal number into Go struct field CustomResourceDefinition.spec of type definition.CustomResourceDefinitionSpec",
+		`{"apiVersion":"v1","kind":"Secret"}`:                                        `kind "Secret", not CustomResourceDefinition`,
+		`{"apiVersion":"apiextensions.k8s.io/v7","kind":"CustomResourceDefinition"}`: `version "apiextensions.k8s.io/v7" is not known`,
+		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":1}`: "json: cannot unmarshal number into Go struct field " +
+			"CustomResourceDefinition.spec of type definition.CustomResourceDefinitionSpec",
 	} {
 		if _, _, err := fieldownership.CanonicalDefinition([]byte(config)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", config, err, want)

@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
-// TestIsForced: whatever the server takes for a forced apply is one.
+// IsForced reads the parameter as the server does.
 func TestIsForced(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

@@ -8,11 +8,12 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// NoteBroken is the note about a write whose judgement panicked. The log has more.
+// NoteBroken is the warning about a write whose judgement panicked. The log holds the
+// stack.
 const NoteBroken = "the judgement broke off, which is a mistake in Holdfast"
 
-// Judge is [ownership.Judge] for whoever stands in the way of a write: should it
-// panic, the write goes on, and one line says so.
+// Judge is [ownership.Judge] with a recovery: if it panics, the write goes on, and the
+// verdict holds a note.
 func Judge(write ownership.Write, cache *ownership.Cache) (verdict ownership.Verdict) {
 	defer func() {
 		if broken := recover(); broken != nil {

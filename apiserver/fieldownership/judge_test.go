@@ -10,7 +10,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// A judgement that breaks off stops no write, and says so.
+// If the judgement panics, the write goes on, and a note says so.
 func TestBrokenJudgement(t *testing.T) {
 	servertest.Quiet()
 	broken := &ownership.Type{

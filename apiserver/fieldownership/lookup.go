@@ -10,17 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Lookup says whether an object is still there.
+// Lookup says whether an object still exists.
 type Lookup func(ctx context.Context, object Object) (bool, error)
 
-// LookupAt asks the server at host.
+// LookupAt returns a Lookup that asks the server at host.
 func LookupAt(client *http.Client, host string) Lookup {
 	return func(ctx context.Context, object Object) (bool, error) {
 		at, err := url.Parse(host)
 		if err != nil {
 			return false, err
 		}
-		// Names of roles may have in them what means something in a URL.
+		// Names of roles may hold characters that URLs reserve, so the path is set apart.
 		at.Path = object.Path
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 		if err != nil {

@@ -17,15 +17,15 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Prefix is where the records of a Memory are stored, below that of all objects.
+// Prefix is the prefix of the keys of a Memory in etcd, below the prefix of all objects.
 const Prefix = "/holdfast.dev/commands"
 
-// maxPending is how many objects have commands waiting to be written; more are
-// not remembered.
+// maxPending bounds the objects whose commands wait to be written. Commands of further
+// objects are not remembered.
 const maxPending = 1024
 
-// Commands are gathered for batchTime before they are written. After that nothing
-// is written for restTime: who writes much is not to wait for the disk twice.
+// Commands are collected for batchTime before they are written. Then nothing is written
+// for restTime, so that a busy server does not wait for the disk twice per request.
 const (
 	batchTime = 500 * time.Millisecond
 	restTime  = 2 * time.Second
@@ -34,39 +34,39 @@ const (
 // writeTimeout bounds the writing of one record.
 const writeTimeout = 5 * time.Second
 
-// Object names what a command wrote to.
+// Object names the object that a command wrote.
 type Object struct {
 	UID types.UID
-	// Path is where the object is served.
+	// Path is the URL path of the object.
 	Path string
 }
 
-// Memory remembers which command wrote which field, in one small record beside
-// each object, keyed by its UID. Records are written after the request was
-// answered and are shared by all servers on one etcd. The nil Memory remembers
-// nothing.
+// Memory remembers which command wrote which field. It stores one small record for
+// each object, under the UID of the object. It writes records after the request was
+// answered. All servers on one etcd share them. The nil Memory remembers nothing.
 type Memory struct {
 	storage storage.Interface
 	wake    chan struct{}
 
 	mu sync.Mutex
-	// pending is not written yet, writing is being written.
+	// pending waits to be written; writing is being written now.
 	pending, writing map[types.UID]*pending
 }
 
-// pending is what is to be added to a record, or that it goes.
+// pending is a change of a record that is not written yet: commands to add, or its
+// removal.
 type pending struct {
 	object   Object
 	commands []ownership.Command
 	gone     bool
 }
 
-// NewMemory returns a memory that keeps its records in a storage of ConfigMaps.
+// NewMemory returns a memory that stores its records as ConfigMaps. Run writes them.
 func NewMemory(records storage.Interface) *Memory {
 	return &Memory{storage: records, wake: make(chan struct{}, 1), pending: map[types.UID]*pending{}}
 }
 
-// Remember adds a command to the record of an object, soon.
+// Remember adds a command to the record of an object. The record is written later.
 func (m *Memory) Remember(object Object, command ownership.Command) {
 	if m == nil || object.UID == "" {
 		return
@@ -74,7 +74,7 @@ func (m *Memory) Remember(object Object, command ownership.Command) {
 	m.add(object, func(p *pending) { p.commands = append(p.commands, command) })
 }
 
-// Forget removes the record of an object that is gone, soon.
+// Forget removes the record of an object that was deleted. It is removed later.
 func (m *Memory) Forget(uid types.UID) {
 	if m == nil || uid == "" {
 		return
@@ -102,7 +102,8 @@ func (m *Memory) add(object Object, change func(p *pending)) {
 	}
 }
 
-// Read is what is remembered of an object, what is not written yet included.
+// Read returns the commands that are remembered for an object, also those that are not
+// written yet.
 func (m *Memory) Read(ctx context.Context, uid types.UID) (ownership.Commands, error) {
 	var commands ownership.Commands
 	if m == nil || uid == "" {
@@ -129,7 +130,7 @@ func (m *Memory) Read(ctx context.Context, uid types.UID) (ownership.Commands, e
 	return commands, nil
 }
 
-// Run writes records until ctx ends, and then what is left.
+// Run writes records until ctx ends, and then the ones that are left.
 func (m *Memory) Run(ctx context.Context) {
 	if m == nil {
 		return
@@ -138,7 +139,7 @@ func (m *Memory) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-m.wake:
-			// Whoever writes to an object once often does it again.
+			// A client that writes to an object often does it again soon.
 			if pause(ctx, batchTime) {
 				m.flush(ctx)
 				pause(ctx, restTime)
@@ -150,7 +151,7 @@ func (m *Memory) Run(ctx context.Context) {
 	m.flush(last)
 }
 
-// pause says whether a time went by before ctx ended.
+// pause waits for d, and returns false if ctx ended before.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -167,7 +168,7 @@ func (m *Memory) flush(ctx context.Context) {
 	m.mu.Unlock()
 	for _, p := range writing {
 		if err := m.write(ctx, p); err != nil {
-			// It is a courtesy; managed fields still name the writer.
+			// Warnings then name the manager from managed fields, without the command.
 			klog.V(2).InfoS("commands of an object are not remembered", "path", p.object.Path, "err", err)
 		}
 	}
@@ -211,7 +212,7 @@ func (m *Memory) remove(ctx context.Context, uid types.UID) error {
 	return err
 }
 
-// What a record holds.
+// The keys in a record.
 const (
 	pathKey     = "path"
 	commandsKey = "commands"
@@ -219,7 +220,7 @@ const (
 
 func key(uid types.UID) string { return Prefix + "/" + string(uid) }
 
-// decode reads a record; one that cannot be read is as good as none.
+// decode decodes a record. One that cannot be decoded counts as empty.
 func decode(record *corev1.ConfigMap) ownership.Commands {
 	var commands ownership.Commands
 	if json.Unmarshal([]byte(record.Data[commandsKey]), &commands) != nil {

@@ -20,7 +20,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// newRecords opens what a memory keeps its records in, on an etcd of its own.
+// newRecords opens the storage of a memory, on an etcd of its own.
 func newRecords(t *testing.T) storage.Interface {
 	t.Helper()
 	member, err := etcd.Start(t.TempDir())
@@ -28,7 +28,8 @@ func newRecords(t *testing.T) storage.Interface {
 		t.Fatal(err)
 	}
 	t.Cleanup(member.Close)
-	config := storagebackend.NewDefaultConfig("/registry", serializer.NewCodecFactory(native.NewScheme()).LegacyCodec(corev1.SchemeGroupVersion))
+	codec := serializer.NewCodecFactory(native.NewScheme()).LegacyCodec(corev1.SchemeGroupVersion)
+	config := storagebackend.NewDefaultConfig("/registry", codec)
 	client := member.Client()
 	t.Cleanup(client.Close)
 	records, destroy, err := client.Storage(config.ForResource(corev1.Resource("configmaps")),
@@ -56,9 +57,9 @@ func count(t *testing.T, m *fieldownership.Memory, uid types.UID) int {
 func TestMemory(t *testing.T) {
 	records := newRecords(t)
 	m := fieldownership.NewMemory(records)
-	// stored knows what is written and nothing of what waits.
+	// stored reads only the records that are written.
 	stored := fieldownership.NewMemory(records)
-	// Nothing is written yet, and all of it is known.
+	// Nothing is written yet, and the memory returns all of it.
 	m.Remember(fieldownership.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl patch", ".data.a"))
 	m.Remember(fieldownership.Object{UID: "1", Path: "/api/v1/namespaces/a/configmaps/one"}, command("kubectl set env", ".data.b"))
 	m.Remember(fieldownership.Object{UID: "2", Path: "/api/v1/namespaces/a/configmaps/two"}, command("kubectl patch", ".data.a"))
@@ -69,7 +70,7 @@ func TestMemory(t *testing.T) {
 	if n := count(t, stored, "1"); n != 0 {
 		t.Errorf("%d commands are written before anything writes", n)
 	}
-	// What waits when it ends is written.
+	// The commands that wait when Run ends are written.
 	run(t, m)()
 	if one, two := count(t, stored, "1"), count(t, stored, "2"); one != 2 || two != 1 {
 		t.Errorf("%d and %d commands", one, two)
@@ -93,15 +94,14 @@ func TestMemory(t *testing.T) {
 	if n := count(t, m, "2"); n != 0 {
 		t.Errorf("%d commands of an object that is gone", n)
 	}
-	// However many objects there are, a write never waits.
+	// Remember never blocks, for any number of objects.
 	for i := range 5000 {
 		m.Remember(fieldownership.Object{UID: types.UID(fmt.Sprint("many-", i))}, command("kubectl patch", ".data.a"))
 	}
 	servertest.Eventually(t, "the first of many is written", func() bool { return count(t, stored, "many-0") == 1 })
 }
 
-// run has a memory write until the function that it returns is called, which waits
-// for the end.
+// run calls Run. The function that it returns ends it and waits for its end.
 func run(t *testing.T, m *fieldownership.Memory) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,7 +17,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// commandsOf asks a server what it remembers of a ConfigMap.
+// commandsOf returns the commands that a server remembers for a ConfigMap.
 func commandsOf(t *testing.T, client kubernetes.Interface, name string) (fieldownership.CommandList, error) {
 	t.Helper()
 	var list fieldownership.CommandList
@@ -29,8 +29,8 @@ func commandsOf(t *testing.T, client kubernetes.Interface, name string) (fieldow
 	return list, err
 }
 
-// Commands are remembered by all servers on one etcd, survive them, and go with
-// their object.
+// All servers on one etcd share the remembered commands. They survive a restart, and are
+// deleted with their object.
 func TestCommandMemory(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.StartEtcd(t, transport.TLSInfo{})
@@ -38,14 +38,16 @@ func TestCommandMemory(t *testing.T) {
 	first := servertest.Start(t, apiserver.Config{Etcd: store})
 	second := servertest.Start(t, apiserver.Config{Etcd: store})
 	made := applied(t, running(t, first.Config(t), "kubectl apply"), "settings")
-	if err := patchConfig(t.Context(), running(t, first.Config(t), "kubectl patch"), "settings", `{"data":{"a":"2","b":"3"}}`, "kubectl-patch"); err != nil {
+	patch := running(t, first.Config(t), "kubectl patch")
+	if err := patchConfig(t.Context(), patch, "settings", `{"data":{"a":"2","b":"3"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
 	here, err := commandsOf(t, first.Client(t), "settings")
 	if err != nil || here.Kind != "CommandList" || here.UID != made.UID || len(here.Items) != 1 {
 		t.Fatalf("at once and in the same server: %+v, %v", here, err)
 	}
-	if got := here.Items[0]; got.Command != "kubectl patch" || got.Manager != "kubectl-patch" || got.Time.IsZero() || len(got.Fields) != 2 || got.Fields[0] != ".data.a" {
+	if got := here.Items[0]; got.Command != "kubectl patch" || got.Manager != "kubectl-patch" || got.Time.IsZero() ||
+		len(got.Fields) != 2 || got.Fields[0] != ".data.a" {
 		t.Errorf("remembered %+v", got)
 	}
 	servertest.Eventually(t, "the other server knows it", func() bool {
@@ -65,9 +67,10 @@ func TestCommandMemory(t *testing.T) {
 		}
 		return got.Count
 	}
-	// Our own commands are known by another name.
+	// The commands of the holdfast binary have another field manager than kubectl's.
 	applied(t, running(t, first.Config(t), "holdfast apply"), "other")
-	if err := patchConfig(t.Context(), running(t, first.Config(t), "holdfast scale"), "other", `{"data":{"a":"2"}}`, "holdfast"); err != nil {
+	scale := running(t, first.Config(t), "holdfast scale")
+	if err := patchConfig(t.Context(), scale, "other", `{"data":{"a":"2"}}`, "holdfast"); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Eventually(t, "both objects have a record", func() bool { return records() == 2 })

@@ -29,7 +29,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// commander writes as one command of kubectl and keeps what it was told.
+// commander is a client that writes as one command of kubectl and keeps the warnings.
 type commander struct {
 	kubernetes.Interface
 	mu     sync.Mutex
@@ -37,7 +37,8 @@ type commander struct {
 	header http.Header
 }
 
-// running is a client that says it runs a command, with further headers.
+// running returns a client whose requests carry the header of a command, and further
+// headers.
 func running(t testing.TB, config *restclient.Config, command string, headers ...string) *commander {
 	t.Helper()
 	c := &commander{}
@@ -77,7 +78,7 @@ func (c *commander) HandleWarningHeader(_ int, _ string, text string) {
 	c.said = append(c.said, text)
 }
 
-// heard is what the client was told since it was last asked.
+// heard returns the warnings since the last call.
 func (c *commander) heard() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,9 +87,10 @@ func (c *commander) heard() []string {
 	return said
 }
 
-const settings = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{},"name":"settings","namespace":"default","labels":{"team":"red"}},"data":{"a":"1"}}`
+const settings = `{"apiVersion":"v1","kind":"ConfigMap",` +
+	`"metadata":{"annotations":{},"name":"settings","namespace":"default","labels":{"team":"red"}},"data":{"a":"1"}}`
 
-// applied creates a ConfigMap as kubectl apply would have.
+// applied creates a ConfigMap as kubectl apply does.
 func applied(t testing.TB, client kubernetes.Interface, name string) *corev1.ConfigMap {
 	t.Helper()
 	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
@@ -105,14 +107,18 @@ func applied(t testing.TB, client kubernetes.Interface, name string) *corev1.Con
 }
 
 func patchConfig(ctx context.Context, client kubernetes.Interface, name, patch, manager string) error {
-	_, err := client.CoreV1().ConfigMaps("default").Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	options := metav1.PatchOptions{FieldManager: manager}
+	_, err := client.CoreV1().ConfigMaps("default").Patch(ctx, name, types.MergePatchType, []byte(patch), options)
 	return err
 }
 
 func TestOwnershipModes(t *testing.T) {
 	t.Parallel()
 	line := func(command, x, y string) []string {
-		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings field .data.a value from %s to %s.  This field is managed by `kubectl apply` (last set the field to \"1\"), and may be overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", command, x, y, x)}
+		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings field .data.a value from %s to %s.  "+
+			"This field is managed by `kubectl apply` (last set the field to \"1\"), and may be overwritten or cleared "+
+			"the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.",
+			command, x, y, x)}
 	}
 	tests := map[string]struct {
 		mode, header  string
@@ -157,7 +163,8 @@ func TestOwnershipModes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Ownership: "perhaps"}); err == nil || err.Error() != `ownership "perhaps": must be enforce-edit, warn or off` {
+	_, err := apiserver.New(t.Context(), apiserver.Config{DataDir: t.TempDir(), Ownership: "perhaps"})
+	if err == nil || err.Error() != `ownership "perhaps": must be enforce-edit, warn or off` {
 		t.Errorf("a mode that does not exist: %v", err)
 	}
 }
@@ -169,13 +176,14 @@ func checkRefusal(t *testing.T, err error) {
 		t.Fatalf("refused with %v", err)
 	}
 	cause := status.Status().Details.Causes[0]
-	if cause.Field != "data.a" || !strings.Contains(cause.Message, "managed by `kubectl apply` (last set the field to \"1\"), and the edit changes it from \"2\" to \"3\"") {
+	const message = "managed by `kubectl apply` (last set the field to \"1\"), and the edit changes it from \"2\" to \"3\""
+	if cause.Field != "data.a" || !strings.Contains(cause.Message, message) {
 		t.Errorf("cause %+v", cause)
 	}
 }
 
-// What is said is about the write that was stored: nothing about one that was
-// refused, and never with a value from an attempt that lost a race.
+// Warnings are about the write that was stored. A refused write gets none, and a write
+// that was tried again gets none with a value of an earlier try.
 func TestOwnershipOfStoredWrites(t *testing.T) {
 	t.Parallel()
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
@@ -234,7 +242,9 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 	})
 	t.Run("a controller", func(t *testing.T) {
 		robotConfig := restclient.CopyConfig(config)
-		robotConfig.Impersonate = restclient.ImpersonationConfig{UserName: "system:serviceaccount:default:robot", Groups: []string{"system:masters"}}
+		robotConfig.Impersonate = restclient.ImpersonationConfig{
+			UserName: "system:serviceaccount:default:robot", Groups: []string{"system:masters"},
+		}
 		robot := running(t, robotConfig, "")
 		if err := patchConfig(t.Context(), robot, "settings", `{"data":{"a":"robot"}}`, "robot"); err != nil {
 			t.Fatal(err)
@@ -242,11 +252,13 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 		if said := robot.heard(); said != nil {
 			t.Errorf("a controller is told %q", said)
 		}
-		// Apply is told from whom it takes the field back.
+		// The warning of an apply names the manager that wrote the field last.
 		if err := patchConfig(t.Context(), admin, "settings", `{"data":{"a":"1"}}`, "kubectl-client-side-apply"); err != nil {
 			t.Fatal(err)
 		}
-		if said := admin.heard(); len(said) != 1 || !strings.Contains(said[0], `value from "robot" to "1"`) || !strings.Contains(said[0], "  Last set by robot at ") {
+		said := admin.heard()
+		if len(said) != 1 || !strings.Contains(said[0], `value from "robot" to "1"`) ||
+			!strings.Contains(said[0], "  Last set by robot at ") {
 			t.Errorf("apply is told %q", said)
 		}
 	})
@@ -261,8 +273,8 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 	})
 }
 
-// A person is refused for what the person edited, not for what admission made of
-// it.
+// An edit is refused for the fields that the person edited, not for those that a webhook
+// changed.
 func TestOwnershipBeforeAdmission(t *testing.T) {
 	t.Parallel()
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -296,7 +308,8 @@ webhooks:
 `, hook.URL, base64.StdEncoding.EncodeToString(ca))), &webhook); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &webhook, metav1.CreateOptions{}); err != nil {
+	webhooks := admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if _, err := webhooks.Create(t.Context(), &webhook, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	edit := running(t, config, "kubectl edit")

@@ -20,14 +20,14 @@ const (
 	sweepPage  = 500
 )
 
-// SweepUntil removes, now and then until ctx ends, the records of objects that are
-// gone and whose end this server missed.
+// SweepUntil calls Sweep about every hour or two until ctx ends. It removes the records
+// of objects that were deleted without a call of AfterDelete.
 func (m *Memory) SweepUntil(ctx context.Context, isThere Lookup) {
 	if m == nil {
 		return
 	}
 	for {
-		// Not at once: what is served is still being found out then.
+		// Not at the start: the server does not serve all custom resources yet.
 		select {
 		case <-ctx.Done():
 			return
@@ -39,9 +39,9 @@ func (m *Memory) SweepUntil(ctx context.Context, isThere Lookup) {
 	}
 }
 
-// Sweep removes the records of objects that are gone. An object that cannot be
-// looked for keeps its record and keeps nothing from the others; the first such
-// error is returned at the end.
+// Sweep removes the records of objects that do not exist any more. If the lookup of an
+// object fails, its record stays and the sweep goes on; Sweep returns the first such
+// error at the end.
 func (m *Memory) Sweep(ctx context.Context, isThere Lookup) error {
 	if m == nil {
 		return nil
@@ -67,7 +67,7 @@ func (m *Memory) Sweep(ctx context.Context, isThere Lookup) error {
 	}
 }
 
-// sweep removes the record of one object if that is gone.
+// sweep removes the record of one object if the object does not exist any more.
 func (m *Memory) sweep(ctx context.Context, object Object, isThere Lookup) error {
 	there, err := isThere(ctx, object)
 	if err != nil {
@@ -82,7 +82,8 @@ func (m *Memory) sweep(ctx context.Context, object Object, isThere Lookup) error
 	return nil
 }
 
-// AfterDelete is called by registries with an object that is gone.
+// AfterDelete removes the record of an object. Registries call it after they deleted
+// the object.
 func (c *Checker) AfterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
 	if c == nil || options != nil && len(options.DryRun) > 0 {
 		return
@@ -99,9 +100,9 @@ func (c *Checker) AfterDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	}
 }
 
-// mayRemember says whether a manager's writes are remembered: by far the most
-// objects never met an imperative command, and their end costs nothing. What a
-// manager of another name left is swept.
+// mayRemember says whether the writes of a manager may be remembered. Imperative
+// commands never write most objects, so deleting these costs nothing here. A record that
+// a manager of another name left is removed by Sweep.
 func mayRemember(manager string) bool {
 	switch manager {
 	case "kubectl-client-side-apply", "kubectl-create", "holdfast-controllers", "holdfast-operators":

@@ -17,7 +17,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// One object that cannot be looked for does not keep the records of the others.
+// If the lookup of one object fails, the records of other deleted objects are removed all
+// the same.
 func TestSweepGoesOn(t *testing.T) {
 	m := fieldownership.NewMemory(newRecords(t))
 	for i := range 3 {
@@ -41,7 +42,7 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// A path leads to its object, whatever its name has in it.
+// A lookup finds an object even if its name holds characters that URLs reserve.
 func TestLookupAt(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	config := server.Config(t)
@@ -52,7 +53,8 @@ func TestLookupAt(t *testing.T) {
 	isThere := fieldownership.LookupAt(client, config.Host)
 	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/"
 	for _, name := range []string{"plain", "who?x=y", "a#b", "system:a b", "100&more+"} {
-		made, err := server.Client(t).RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		made, err := server.Client(t).RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +72,9 @@ func TestLookupAt(t *testing.T) {
 	if client, err = rest.HTTPClientFor(nobody); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fieldownership.LookupAt(client, config.Host)(t.Context(), fieldownership.Object{UID: "1", Path: roles + "plain"}); err == nil || !strings.Contains(err.Error(), "the server answers 4") {
+	object := fieldownership.Object{UID: "1", Path: roles + "plain"}
+	_, err = fieldownership.LookupAt(client, config.Host)(t.Context(), object)
+	if err == nil || !strings.Contains(err.Error(), "the server answers 4") {
 		t.Errorf("a lookup that is not allowed: %v", err)
 	}
 }

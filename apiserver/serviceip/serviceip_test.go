@@ -29,7 +29,7 @@ func service(name string, change func(*corev1.ServiceSpec)) *corev1.Service {
 	return s
 }
 
-// addresses are the cluster IPs that are claimed, with the Service that has each.
+// addresses returns the claimed cluster IPs, each with the name of its Service.
 func addresses(t *testing.T, client kubernetes.Interface) map[string]string {
 	t.Helper()
 	list, err := client.NetworkingV1().IPAddresses().List(t.Context(), metav1.ListOptions{})
@@ -82,7 +82,8 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	}
 
 	refused("provided IP is already allocated", service("second", func(s *corev1.ServiceSpec) { s.ClusterIP = "10.96.3.4" }))
-	refused("not in the valid range. The range of valid IPs is 10.96.0.0/16", service("outside", func(s *corev1.ServiceSpec) { s.ClusterIP = "192.0.2.1" }))
+	refused("not in the valid range. The range of valid IPs is 10.96.0.0/16",
+		service("outside", func(s *corev1.ServiceSpec) { s.ClusterIP = "192.0.2.1" }))
 	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
 		s.Type, s.Ports[0].NodePort = corev1.ServiceTypeNodePort, 30001
 	}))
@@ -93,8 +94,8 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What a Service of another type has in the field is nobody's port, neither taken
-	// nor given back.
+	// In a Service of another type the number in this field is no node port: the server
+	// neither allocates nor releases it.
 	must(create(service("name", func(s *corev1.ServiceSpec) {
 		s.Type, s.ExternalName, s.Ports[0].NodePort = corev1.ServiceTypeExternalName, "example.com", 30001
 	})))
@@ -104,7 +105,8 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
 		s.Type, s.Ports[0].NodePort = corev1.ServiceTypeNodePort, 30001
 	}))
-	// A balancer that wants no ports gets none, and yet those that it asks for.
+	// With allocateLoadBalancerNodePorts: false, only the ports that the client names are
+	// allocated.
 	none := false
 	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
 		s.Type, s.AllocateLoadBalancerNodePorts, s.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, &none, 30001
@@ -120,7 +122,7 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A client that leaves out what it was given keeps it.
+	// An update without the allocated values keeps them.
 	bare := service("plain", nil)
 	bare.Labels = map[string]string{"a": "b"}
 	if updated := must(services.Update(t.Context(), bare, metav1.UpdateOptions{})); updated.Spec.ClusterIP != plain.Spec.ClusterIP {
@@ -154,7 +156,7 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	}
 }
 
-// A claim that got lost comes back when the server starts again.
+// A server that starts adds the claims that are missing.
 func TestClaimsAreRepaired(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -179,7 +181,7 @@ func TestClaimsAreRepaired(t *testing.T) {
 	}
 }
 
-// Services that are created at one time never share an address or a port.
+// Services that are created at the same time never share an address or a port.
 func TestServicesAtOneTime(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
@@ -190,7 +192,8 @@ func TestServicesAtOneTime(t *testing.T) {
 		running.Go(func() {
 			for i := range each {
 				s, err := client.CoreV1().Services("default").Create(t.Context(),
-					service(fmt.Sprintf("s-%d-%d", writer, i), func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeNodePort }), metav1.CreateOptions{})
+					service(fmt.Sprintf("s-%d-%d", writer, i), func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeNodePort }),
+					metav1.CreateOptions{})
 				if err != nil {
 					t.Error(err)
 					return

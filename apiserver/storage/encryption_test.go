@@ -29,14 +29,21 @@ func write(t *testing.T, path, content string) {
 }
 
 func encryption(keys ...string) string {
-	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - secretbox:\n      keys:\n"
+	text := `apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [secrets]
+  providers:
+  - secretbox:
+      keys:
+`
 	for _, key := range keys {
 		text += "      - {name: k" + key[:4] + ", secret: " + key + "}\n"
 	}
 	return text + "  - identity: {}\n"
 }
 
-// inFiles says whether any file below dir holds the text.
+// inFiles says whether a file below dir holds the text.
 func inFiles(t *testing.T, dir, text string) bool {
 	t.Helper()
 	found := false
@@ -54,8 +61,8 @@ func inFiles(t *testing.T, dir, text string) bool {
 	return found
 }
 
-// A Secret's value is in no file of etcd's; keys are rotated by writing every
-// Secret again, immutable ones too.
+// The files of etcd do not hold the value of a Secret. To rotate keys, every Secret is
+// written again, immutable ones too.
 func TestSecretsAreEncrypted(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
@@ -99,8 +106,7 @@ func TestSecretsAreEncrypted(t *testing.T) {
 	}
 }
 
-// A server that cannot read what is stored says so in one line and does not
-// become ready.
+// A server that cannot decrypt a stored object ends with an error that names the object.
 func TestUnreadableSecretsEndTheStart(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
@@ -147,7 +153,7 @@ func TestUnreadableSecretsEndTheStart(t *testing.T) {
 	write(t, file, encryption(secondKey))
 	refused(apiserver.Config{EncryptionConfig: file}, "encryption: secrets/default/b "+advice)
 
-	// With the right key everything is there.
+	// With the right key, all Secrets can be read.
 	write(t, file, encryption(secondKey, firstKey))
 	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
 	if _, err := server.Client(t).CoreV1().Secrets("default").Get(t.Context(), "b", metav1.GetOptions{}); err != nil {

@@ -19,14 +19,14 @@ import (
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
 
-// historyEvents is about how many events of one resource are kept for watches
-// that resume. Upstream keeps at least 75 seconds of them, however many those
-// are: a gigabyte at a thousand writes a second.
+// historyEvents is about how many events of one resource the watch cache keeps for
+// watches that resume. Upstream keeps the events of at least 75 seconds, without a
+// bound on their number: at a thousand writes a second that is a gigabyte.
 const historyEvents = 5_000
 
-// withBoundedHistory is the watch cache of upstream on a clock that also moves
-// with the number of events, so that its window holds a bounded number. The
-// observer, if there is one, sees what the cache sees.
+// withBoundedHistory returns storage behind upstream's watch cache. The clock of the
+// cache moves forward with every event, so that its window of time holds a bounded
+// number of events. The observer, if it is not nil, sees what the cache reads.
 func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource,
@@ -41,7 +41,7 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 		if err != nil {
 			return nil, nil, err
 		}
-		var source storage.Interface = undatedStorage{raw}
+		var source storage.Interface = untimedStorage{raw}
 		if o != nil {
 			source = newObservedStorage(source, o)
 		}
@@ -52,7 +52,7 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
 			ResourcePrefix:      resourcePrefix,
-			// The cache asks for an event's key once, before it dates the event.
+			// The cache asks for the key of an event once, before it reads the clock.
 			KeyFunc: func(obj runtime.Object) (string, error) {
 				events.advance()
 				return keyFunc(obj)
@@ -78,18 +78,19 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 	}
 }
 
-// undatedStorage does not date the events of a watch, so that the cache dates
-// them by its own clock.
-type undatedStorage struct{ storage.Interface }
+// untimedStorage sends the events of a watch without timestamps. The cache then takes
+// the time of an event from its own clock.
+type untimedStorage struct{ storage.Interface }
 
 // Watch implements storage.Interface.
-func (s undatedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+func (s untimedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	options.RecordTimestamps = false
 	return s.Interface.Watch(ctx, key, options)
 }
 
-// eventClock is the real clock, put forward by a step with every event. A quiet
-// resource keeps upstream's window; a busy one keeps its last historyEvents.
+// eventClock is the real clock plus one step for every event. A resource with few
+// writes keeps upstream's window of time; one with many keeps its last historyEvents
+// events.
 type eventClock struct {
 	clock.RealClock
 	step  time.Duration

@@ -16,8 +16,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// History is bounded by its number of events: a watch goes on from a recent
-// version, and one from before the bound is told to list again.
+// The watch history holds a bounded number of events: a watch resumes from a recent
+// version, and one from a version before the bound gets the error 410.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
@@ -55,12 +55,13 @@ func TestHistoryIsBounded(t *testing.T) {
 	if err := watchFrom(t, client.CoreV1().ConfigMaps("default"), strconv.Itoa(version-1000)); err != nil {
 		t.Errorf("a watch from 1,000 versions ago: %v", err)
 	}
-	if err := watchFrom(t, client.CoreV1().ConfigMaps("default"), first.ResourceVersion); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+	err = watchFrom(t, client.CoreV1().ConfigMaps("default"), first.ResourceVersion)
+	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 		t.Errorf("a watch from %d writes ago: %v, want 410", writers*each, err)
 	}
 }
 
-// watchFrom gives the error that a watch begins with, if it does.
+// watchFrom starts a watch at a version and returns its error, or that of its first event.
 func watchFrom(t *testing.T, configMaps interface {
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }, version string,

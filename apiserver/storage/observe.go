@@ -13,32 +13,32 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// Observer sees every change of a resource, in order, before the watch cache
-// does, and so before any client. It is never called twice at a time, and must
-// neither change an object nor wait.
+// Observer sees every change of a resource, in order, before the watch cache does, and
+// so before any client does. Its methods are never called at the same time. They must
+// not change an object and must not block.
 type Observer interface {
-	// Begin hands over a way to ask for Progress.
+	// Begin is called when a watch begins. ask requests a call of Progress.
 	Begin(ask func(context.Context) error)
-	// Replace says which objects there are.
+	// Replace is called with all objects that exist at a version.
 	Replace(objs []runtime.Object, version uint64)
-	// Change is an object that was added, modified or deleted.
+	// Change is called with an object that was added, modified or deleted.
 	Change(event watch.EventType, obj runtime.Object, version uint64)
-	// Progress says that there is no other change up to a version.
+	// Progress is called when all changes up to a version have been seen.
 	Progress(version uint64)
 }
 
-// observedStorage is what a watch cache reads from: its lists and watches are
-// shown to an observer.
+// observedStorage is the storage that a watch cache reads from. It passes the lists and
+// watches of the cache to an observer first.
 type observedStorage struct {
 	storage.Interface
 	observer Observer
-	// pages are the items of a list that is read in pieces.
+	// pages are the items of the pages of a list that have been read so far.
 	pages []runtime.Object
 
-	// mu is held while the observer is shown something.
+	// mu is held while the observer is called.
 	mu sync.Mutex
-	// shown is the version up to which it has seen everything. A watch that is
-	// being stopped may still have something older to tell.
+	// shown is the version up to which the observer has seen all changes. Older events,
+	// of a watch that is being stopped, are dropped.
 	shown uint64
 }
 
@@ -55,7 +55,7 @@ func (s *observedStorage) GetList(ctx context.Context, key string, options stora
 	if err != nil {
 		return err
 	}
-	// The cache allocates its items in the same way.
+	// The cache extracts its items in the same way.
 	items, err := meta.ExtractListWithAlloc(list)
 	if err != nil {
 		return err
@@ -105,7 +105,8 @@ func (s *observedStorage) Watch(ctx context.Context, key string, options storage
 	if err != nil {
 		return nil, err
 	}
-	// Progress comes on the connection it was asked for on, which these name.
+	// etcd sends progress on the stream on which it was requested. The metadata of the
+	// context names the stream.
 	values, _ := metadata.FromOutgoingContext(ctx)
 	s.observer.Begin(func(ctx context.Context) error {
 		return s.RequestWatchProgress(metadata.NewOutgoingContext(ctx, values))
@@ -113,7 +114,7 @@ func (s *observedStorage) Watch(ctx context.Context, key string, options storage
 	w := &observedWatch{
 		Interface: inner, storage: s,
 		result: make(chan watch.Event), stopped: make(chan struct{}),
-		// Objects that there are come first, and are not changes.
+		// The watch sends all existing objects first; they are no changes.
 		listing: options.SendInitialEvents != nil && *options.SendInitialEvents,
 	}
 	w.stop = sync.OnceFunc(func() {
@@ -124,7 +125,7 @@ func (s *observedStorage) Watch(ctx context.Context, key string, options storage
 	return w, nil
 }
 
-// observedWatch shows the events of a watch before it passes them on.
+// observedWatch passes the events of a watch to the observer, then to the cache.
 type observedWatch struct {
 	watch.Interface
 	storage *observedStorage

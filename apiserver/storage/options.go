@@ -42,7 +42,7 @@ type Options struct {
 // version of the example, as protobuf unless JSON lists their resource. Package
 // custom adds the codec of custom resources.
 func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
-	// The resource alone, as Kubernetes lays out the kinds it ships.
+	// The key of a built-in kind has no group, as in Kubernetes.
 	options := generic.RESTOptions{ResourcePrefix: resource.Resource}
 	if example == nil {
 		return options, nil

@@ -95,7 +95,8 @@ func (r Readable) check(ctx context.Context, resource schema.GroupResource, pair
 	}
 	object := strings.TrimPrefix(pair.Key, KeyPrefix+"/")
 	if bytes.HasPrefix(pair.Value, encryptedPrefix) {
-		return fmt.Errorf("encryption: %s is encrypted with a key that is not configured: start with the --encryption-provider-config that it was written with", object)
+		return fmt.Errorf("encryption: %s is encrypted with a key that is not configured: "+
+			"start with the --encryption-provider-config that it was written with", object)
 	}
 	return fmt.Errorf("encryption: %s cannot be read with the --encryption-provider-config: %w", object, err)
 }

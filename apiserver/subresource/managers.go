@@ -10,12 +10,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ScaleManagers are the managed fields of an object that has a scale.
+// ScaleManagers translates managed fields between an object and its Scale. The library
+// does most of it, with two faults that are corrected here: it loses the time at which
+// the Scale was written, and it splits the entry of a manager in two if another manager
+// writes the same count again. No input is changed.
 type ScaleManagers struct {
+	// Entries are the managed fields of the object.
 	Entries []metav1.ManagedFieldsEntry
-	// Version is the one that the object is written in.
+	// Version is the version of the object.
 	Version schema.GroupVersion
-	// Paths are where each version has the replicas.
+	// Paths are the paths of the wanted replica count, by version.
 	Paths managedfields.ResourcePathMappings
 }
 
@@ -23,27 +27,28 @@ func (m ScaleManagers) handler() *managedfields.ScaleHandler {
 	return managedfields.NewScaleHandler(m.Entries, m.Version, m.Paths)
 }
 
-// OfScale are the managed fields of the scale.
+// OfScale returns the managed fields of the Scale.
 func (m ScaleManagers) OfScale() ([]metav1.ManagedFieldsEntry, error) {
 	return m.handler().ToSubresource()
 }
 
-// OfObject are the managed fields of the object after a write to its scale, which
-// has the given ones.
+// OfObject returns the managed fields of the object after a write to its Scale. scale
+// are the managed fields of the Scale after that write.
 func (m ScaleManagers) OfObject(scale []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 	entries, err := m.handler().ToParent(scale)
 	if err != nil {
 		return nil, err
 	}
 	for i := range entries {
-		m.date(&entries[i], scale)
+		m.setTime(&entries[i], scale)
 	}
 	return join(entries)
 }
 
-// date gives an entry that has the replicas the time at which its manager wrote
-// them: the library looks for that in the object, which was not written.
-func (m ScaleManagers) date(entry *metav1.ManagedFieldsEntry, scale []metav1.ManagedFieldsEntry) {
+// setTime sets the time of an entry that holds the replicas to the time at which its
+// manager wrote them. The library takes the time from the object, which the request did
+// not write.
+func (m ScaleManagers) setTime(entry *metav1.ManagedFieldsEntry, scale []metav1.ManagedFieldsEntry) {
 	path := m.Paths[entry.APIVersion]
 	if path == nil {
 		return
@@ -60,24 +65,25 @@ func (m ScaleManagers) date(entry *metav1.ManagedFieldsEntry, scale []metav1.Man
 	}
 }
 
-// join makes one entry of those that have one name: a manager whose count somebody
-// wrote again has lost it to an entry of its own.
+// join merges entries of the same manager and version into one. The library moves the
+// replicas into a second entry of their manager if another manager writes the same count.
 func join(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 	var out []metav1.ManagedFieldsEntry
 	for _, entry := range entries {
-		twin := twinOf(&entry, out)
-		if twin == nil {
+		existing := findEntry(out, &entry)
+		if existing == nil {
 			out = append(out, entry)
 			continue
 		}
-		if err := unite(twin, &entry); err != nil {
+		if err := mergeInto(existing, &entry); err != nil {
 			return nil, fmt.Errorf("managed fields of %s: %w", entry.Manager, err)
 		}
 	}
 	return out, nil
 }
 
-func twinOf(entry *metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {
+// findEntry returns the entry of the same manager and version, nil if there is none.
+func findEntry(entries []metav1.ManagedFieldsEntry, entry *metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {
 	for i := range entries {
 		if sameManager(entry, &entries[i]) && entry.APIVersion == entries[i].APIVersion {
 			return &entries[i]
@@ -86,12 +92,13 @@ func twinOf(entry *metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntr
 	return nil
 }
 
-// sameManager says whether two entries are of one manager, in whichever version.
+// sameManager says whether two entries belong to one manager, in any version.
 func sameManager(a, b *metav1.ManagedFieldsEntry) bool {
 	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
 }
 
-func unite(entry, other *metav1.ManagedFieldsEntry) error {
+// mergeInto adds the fields of other to entry.
+func mergeInto(entry, other *metav1.ManagedFieldsEntry) error {
 	mine, err := fields(entry)
 	if err != nil {
 		return err

@@ -29,26 +29,38 @@ func entries(t *testing.T, text string) []metav1.ManagedFieldsEntry {
 func TestOfObject(t *testing.T) {
 	tests := map[string]struct{ object, scale, want string }{
 		"a manager that is new": {
-			object: `[{manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
-			scale:  `[{manager: kubectl, operation: Update, apiVersion: autoscaling/v1, subresource: scale, time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			object: `[{manager: apply, operation: Update, apiVersion: apps/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
+			scale: `[{manager: kubectl, operation: Update, apiVersion: autoscaling/v1, subresource: scale,
+  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
 			want: `
-- {manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale, time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}
+- {manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale,
+  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}
 - {manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}}}}`,
 		},
 		"a manager that scales again": {
-			object: `[{manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale, time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
-			scale:  `[{manager: kubectl, operation: Update, apiVersion: autoscaling/v1, subresource: scale, time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
-			want:   `[{manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale, time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			object: `[{manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale,
+  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			scale: `[{manager: kubectl, operation: Update, apiVersion: autoscaling/v1, subresource: scale,
+  time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			want: `[{manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale,
+  time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
 		},
 		"an apply that scales again": {
-			object: `[{manager: ci, operation: Apply, apiVersion: apps/v1, subresource: scale, time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
-			scale:  `[{manager: ci, operation: Apply, apiVersion: autoscaling/v1, subresource: scale, time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
-			want:   `[{manager: ci, operation: Apply, apiVersion: apps/v1, subresource: scale, time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			object: `[{manager: ci, operation: Apply, apiVersion: apps/v1, subresource: scale,
+  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			scale: `[{manager: ci, operation: Apply, apiVersion: autoscaling/v1, subresource: scale,
+  time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			want: `[{manager: ci, operation: Apply, apiVersion: apps/v1, subresource: scale,
+  time: "2026-11-15T11:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
 		},
 		"a count that is written again": {
-			object: `[{manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
-			scale:  `[{manager: apply, operation: Update, apiVersion: autoscaling/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
-			want:   `[{manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
+			object: `[{manager: apply, operation: Update, apiVersion: apps/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
+			scale: `[{manager: apply, operation: Update, apiVersion: autoscaling/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
+			want: `[{manager: apply, operation: Update, apiVersion: apps/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`,
 		},
 		"no managers": {object: `[]`, scale: `[]`, want: `[]`},
 	}
@@ -77,7 +89,7 @@ func managers(object []metav1.ManagedFieldsEntry) subresource.ScaleManagers {
 	}
 }
 
-// readable is what there is to compare of entries.
+// readable returns entries in a form that is easy to compare.
 func readable(entries []metav1.ManagedFieldsEntry) []string {
 	out := []string{}
 	for _, e := range entries {
@@ -91,12 +103,14 @@ func readable(entries []metav1.ManagedFieldsEntry) []string {
 }
 
 func TestOfScale(t *testing.T) {
-	object := entries(t, `[{manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`)
+	object := entries(t, `[{manager: apply, operation: Update, apiVersion: apps/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}, f:replicas: {}}}}]`)
 	got, err := managers(object).OfScale()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := entries(t, `[{manager: apply, operation: Update, apiVersion: autoscaling/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`)
+	want := entries(t, `[{manager: apply, operation: Update, apiVersion: autoscaling/v1,
+  time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`)
 	if diff := cmp.Diff(readable(want), readable(got)); diff != "" {
 		t.Errorf("managed fields (-want +got):\n%s", diff)
 	}
