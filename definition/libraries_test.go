@@ -150,8 +150,10 @@ func TestScheme(t *testing.T) {
 func TestOpenAPIDefinitions(t *testing.T) {
 	models := definition.OpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) })
 	for _, root := range []any{
-		definition.CustomResourceDefinition{}, v1beta1.CustomResourceDefinition{},
-		definition.CustomResourceDefinitionList{}, v1beta1.CustomResourceDefinitionList{},
+		definition.CustomResourceDefinition{},
+		v1beta1.CustomResourceDefinition{},
+		definition.CustomResourceDefinitionList{},
+		v1beta1.CustomResourceDefinitionList{},
 	} {
 		if _, ok := models[util.GetCanonicalTypeName(root)]; !ok {
 			t.Errorf("%T is not described", root)

@@ -73,7 +73,8 @@ func TestCheckImmutable(t *testing.T) {
 		"list becomes object": {object, `{foo: {a: []}}`, `{foo: {a: {}}}`, []string{`foo.a: immutable: changed from [] to {}`}},
 		"redundant marker": {
 			`{properties: {foo: {x-kubernetes-immutable: true, properties: {bar: {x-kubernetes-immutable: true}}}}}`,
-			`{foo: {bar: 1}}`, `{foo: {bar: 2}}`, []string{`foo.bar: immutable: changed from 1 to 2`},
+			`{foo: {bar: 1}}`, `{foo: {bar: 2}}`,
+			[]string{`foo.bar: immutable: changed from 1 to 2`},
 		},
 		"keys marker redundant": {
 			`{properties: {foo: {x-kubernetes-immutable: true, properties: {m: {additionalProperties: true,

@@ -44,8 +44,11 @@ func TestSoakRecreated(t *testing.T) {
 	c := startCluster(t)
 	s := &recreation{cluster: c, monitor: &fileMonitor{seen: map[string]string{}}, uids: map[string]string{}}
 	hosts := []*host{
-		{}, {config: node.Config{WatchEach: true}}, {},
-		{process: true}, {process: true, config: node.Config{WatchEach: true}},
+		{},
+		{config: node.Config{WatchEach: true}},
+		{},
+		{process: true},
+		{process: true, config: node.Config{WatchEach: true}},
 	}
 	for i, host := range hosts {
 		host.config.Name = fmt.Sprintf("n%d", i)

@@ -25,19 +25,23 @@ func TestPathText(t *testing.T) {
 		want     string
 	}{
 		"plain": {
-			value.Notation{}, path,
+			value.Notation{},
+			path,
 			`spec["example.com/a"][port=80,protocol="TCP"][3][="x\u003cy"][name=null,#2][#1]`,
 		},
 		"with a leading dot": {
-			value.Notation{LeadingDot: true, Values: value.Printer{LiteralHTML: true}}, path,
+			value.Notation{LeadingDot: true, Values: value.Printer{LiteralHTML: true}},
+			path,
 			`.spec["example.com/a"][port=80,protocol="TCP"][3][="x<y"][name=null,#2][#1]`,
 		},
 		"as Kubernetes writes it": {
-			value.Notation{Kubernetes: true}, value.NewPath(path.Steps()[:2]...).Index(3).Child("b"),
+			value.Notation{Kubernetes: true},
+			value.NewPath(path.Steps()[:2]...).Index(3).Child("b"),
 			`spec.example.com/a[3].b`,
 		},
 		"in a definition": {
-			value.Notation{}, (*value.Path)(nil).Child("properties").Key("spec").Child("items"),
+			value.Notation{},
+			(*value.Path)(nil).Child("properties").Key("spec").Child("items"),
 			`properties[spec].items`,
 		},
 		"pattern": {
@@ -48,7 +52,8 @@ func TestPathText(t *testing.T) {
 		},
 		"name at the beginning that is no identifier": {value.Notation{LeadingDot: true}, value.NewPath(value.Step{Name: "0"}), `["0"]`},
 		"joined": {
-			value.Notation{}, (*value.Path)(nil).Child("a").Join((*value.Path)(nil).Child("b").Index(0)),
+			value.Notation{},
+			(*value.Path)(nil).Child("a").Join((*value.Path)(nil).Child("b").Index(0)),
 			`a.b[0]`,
 		},
 		"the object itself": {value.Notation{LeadingDot: true}, nil, ""},
@@ -56,7 +61,8 @@ func TestPathText(t *testing.T) {
 			value.Notation{}, value.NewPath(value.Step{Name: strings.Repeat("k", 1000)}), `["` + strings.Repeat("k", 320) + `…"]`,
 		},
 		"long value": {
-			value.Notation{Values: value.Printer{Limit: 5}}, value.NewPath(value.Step{Kind: value.Member, Value: "abcdef"}),
+			value.Notation{Values: value.Printer{Limit: 5}},
+			value.NewPath(value.Step{Kind: value.Member, Value: "abcdef"}),
 			`[="abcd…]`,
 		},
 	} {

@@ -36,8 +36,10 @@ func TestFlowControl(t *testing.T) {
 			"spec/rules/0/subjects/0 = {kind: User}",
 			`spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'`,
 		},
-		"field of another kind": {"spec/rules/0/subjects/0/group = {name: a}",
-			`spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'`},
+		"field of another kind": {
+			"spec/rules/0/subjects/0/group = {name: a}",
+			`spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'`,
+		},
 		"account": {
 			"spec/rules/0/subjects/2/serviceAccount = {namespace: '', name: a}",
 			`spec.rules[0].subjects[2].serviceAccount.namespace: Required value: must specify namespace for service account`,
@@ -54,12 +56,18 @@ func TestFlowControl(t *testing.T) {
 			"spec/rules/0/resourceRules/0/verbs = [get, bind]",
 			`spec.rules[0].resourceRules[0].verbs: Unsupported value: ["get","bind"]: ` + verbs,
 		},
-		"verbs beside all": {"spec/rules/0/resourceRules/0/verbs = ['*', get]",
-			`spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs`},
-		"groups beside all": {"spec/rules/0/resourceRules/0/apiGroups = ['*', apps]",
-			`spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","apps"]: if '*' is present, must not specify other api groups`},
-		"resources beside all": {"spec/rules/0/resourceRules/0/resources = ['*', pods]",
-			`spec.rules[0].resourceRules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources`},
+		"verbs beside all": {
+			"spec/rules/0/resourceRules/0/verbs = ['*', get]",
+			`spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs`,
+		},
+		"groups beside all": {
+			"spec/rules/0/resourceRules/0/apiGroups = ['*', apps]",
+			`spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","apps"]: if '*' is present, must not specify other api groups`,
+		},
+		"resources beside all": {
+			"spec/rules/0/resourceRules/0/resources = ['*', pods]",
+			`spec.rules[0].resourceRules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources`,
+		},
 		"nothing": {"spec/rules/0/resourceRules/0 = {}", `
 			spec.rules[0].resourceRules[0].verbs: Required value: verbs must contain at least one value
 			spec.rules[0].resourceRules[0].apiGroups: Required value: resource rules must supply at least one api group
@@ -67,10 +75,14 @@ func TestFlowControl(t *testing.T) {
 			spec.rules[0].resourceRules[0].namespaces: Required value: \
 				resource rules that are not cluster scoped must supply at least one namespace`},
 		"cluster scope": {"spec/rules/0/resourceRules/0 = {verbs: [get], apiGroups: [''], resources: [nodes], clusterScope: true}", ``},
-		"namespaces beside all": {"spec/rules/0/resourceRules/0/namespaces = ['*', shop]",
-			`spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","shop"]: if '*' is present, must not specify other namespaces`},
-		"namespace": {"spec/rules/0/resourceRules/0/namespaces = [A]",
-			`spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: "A": each member of this list must be '*' or a DNS-1123 label; ` + label},
+		"namespaces beside all": {
+			"spec/rules/0/resourceRules/0/namespaces = ['*', shop]",
+			`spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","shop"]: if '*' is present, must not specify other namespaces`,
+		},
+		"namespace": {
+			"spec/rules/0/resourceRules/0/namespaces = [A]",
+			`spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: "A": each member of this list must be '*' or a DNS-1123 label; ` + label,
+		},
 		"URLs": {"spec/rules/0/nonResourceRules/0/nonResourceURLs = ['', a, '/a b', '/a//b', '/a*', '/*/*', '/']", `
 			spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "": must not be empty
 			spec.rules[0].nonResourceRules[0].nonResourceURLs[1]: Invalid value: "a": must start with slash
@@ -78,9 +90,11 @@ func TestFlowControl(t *testing.T) {
 			spec.rules[0].nonResourceRules[0].nonResourceURLs[3]: Invalid value: "/a//b": must not contain double slash
 			spec.rules[0].nonResourceRules[0].nonResourceURLs[4]: Invalid value: "/a*": wildcard can only do suffix matching
 			spec.rules[0].nonResourceRules[0].nonResourceURLs[5]: Invalid value: "/*/*": wildcard can only do suffix matching`},
-		"URLs beside all": {"spec/rules/0/nonResourceRules/0/nonResourceURLs = ['*', /a]",
+		"URLs beside all": {
+			"spec/rules/0/nonResourceRules/0/nonResourceURLs = ['*', /a]",
 			`spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ["*","/a"]: if '*' is present, ` +
-				`must not specify other non-resource URLs`},
+				`must not specify other non-resource URLs`,
+		},
 	}.run(t, "FlowSchema")
 	edits{
 		"type":     {"spec/type = X", `spec.type: Unsupported value: "X": supported values: "Exempt", "Limited"`},
@@ -94,8 +108,10 @@ func TestFlowControl(t *testing.T) {
 			"spec/limited/lendablePercent = 101",
 			`spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive`,
 		},
-		"borrowing": {"spec/limited/borrowingLimitPercent = -1",
-			`spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer`},
+		"borrowing": {
+			"spec/limited/borrowingLimitPercent = -1",
+			`spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer`,
+		},
 		"response": {
 			"spec/limited/limitResponse = {type: X}",
 			`spec.limited.limitResponse.type: Unsupported value: "X": supported values: "Queue", "Reject"`,
@@ -104,16 +120,22 @@ func TestFlowControl(t *testing.T) {
 			"spec/limited/limitResponse/type = Reject",
 			`spec.limited.limitResponse.queuing: Forbidden: must be nil if limited.limitResponse.type is not Limited`,
 		},
-		"queue without": {"spec/limited/limitResponse = {type: Queue}",
-			`spec.limited.limitResponse.queuing: Required value: must not be empty if limited.limitResponse.type is Limited`},
+		"queue without": {
+			"spec/limited/limitResponse = {type: Queue}",
+			`spec.limited.limitResponse.queuing: Required value: must not be empty if limited.limitResponse.type is Limited`,
+		},
 		"queues": {"spec/limited/limitResponse/queuing = {queues: 10000001, handSize: 1, queueLengthLimit: -1}", `
 			spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be positive
 			spec.limited.limitResponse.queuing.queues: Invalid value: 10000001: must not be greater than 10000000`},
-		"hand": {"spec/limited/limitResponse/queuing/handSize = 65",
-			`spec.limited.limitResponse.queuing.handSize: Invalid value: 65: should not be greater than queues (64)`},
-		"entropy": {"spec/limited/limitResponse/queuing = {queues: 512, handSize: 8, queueLengthLimit: 1}",
+		"hand": {
+			"spec/limited/limitResponse/queuing/handSize = 65",
+			`spec.limited.limitResponse.queuing.handSize: Invalid value: 65: should not be greater than queues (64)`,
+		},
+		"entropy": {
+			"spec/limited/limitResponse/queuing = {queues: 512, handSize: 8, queueLengthLimit: 1}",
 			`spec.limited.limitResponse.queuing.handSize: Invalid value: 8: ` +
-				`required entropy bits of deckSize 512 and handSize 8 should not be greater than 60`},
+				`required entropy bits of deckSize 512 and handSize 8 should not be greater than 60`,
+		},
 		"exempt type": {"spec = {type: Exempt}", `spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`},
 	}.run(t, "PriorityLevelConfiguration")
 }
@@ -126,10 +148,12 @@ func TestMandatoryFlowControl(t *testing.T) {
 			"metadata/name = catch-all\nspec = {type: Limited, limited: {nominalConcurrencyShares: 5, limitResponse: {type: Reject}}}",
 			``,
 		},
-		"mandatory level changed": {"metadata/name = catch-all\n" +
-			"spec = {type: Limited, limited: {nominalConcurrencyShares: 6, limitResponse: {type: Reject}}}",
+		"mandatory level changed": {
+			"metadata/name = catch-all\n" +
+				"spec = {type: Limited, limited: {nominalConcurrencyShares: 6, limitResponse: {type: Reject}}}",
 			`spec: Invalid value: {"type":"Limited","limited":{"nominalConcurrencyShares":6,` +
-				`"limitResponse":{"type":"Reject"},"lendablePercent":0}}: spec of 'catch-all' must equal the fixed value`},
+				`"limitResponse":{"type":"Reject"},"lendablePercent":0}}: spec of 'catch-all' must equal the fixed value`,
+		},
 		"exempt, tuned": {"metadata/name = exempt\nspec = {type: Exempt, exempt: {nominalConcurrencyShares: 10}}", ``},
 		"exempt, limited": {"metadata/name = exempt", `
 			spec.type: Invalid value: "Limited": type must be 'Exempt' if and only if name is 'exempt'
