@@ -21,7 +21,7 @@ import (
 
 // Config configures an agent.
 type Config struct {
-	// Client authenticates as the node. Connect makes it.
+	// Client authenticates as the node. Connect creates it.
 	Client kubernetes.Interface
 	// Credential is the result of KeepCredential for Root, or nil. The caller must
 	// not close it while the agent runs. It holds the lock of Root; an agent without
@@ -100,8 +100,8 @@ type volumeID struct {
 	name string
 }
 
-// New validates config and returns an agent. It touches neither the disk nor the
-// server; Run does.
+// New validates config and returns an agent. It creates no files and sends no requests;
+// Run does.
 func New(config Config) (*Agent, error) {
 	switch {
 	case config.Client == nil:

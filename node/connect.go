@@ -43,8 +43,8 @@ func Connect(config *rest.Config, tell func(line string)) (kubernetes.Interface,
 	if tell == nil {
 		tell = func(string) {}
 	}
-	presence := newPresence(tell)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &connection{presence, next} })
+	availability := newAvailability(tell)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &connection{availability, next} })
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client of %s: %w", config.Host, err)
@@ -65,8 +65,8 @@ func waitsForServer(ctx context.Context) bool { return ctx.Value(waitKey{}) != n
 
 // connection sends the requests of one agent.
 type connection struct {
-	presence *presence
-	next     http.RoundTripper
+	availability *availability
+	next         http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper. It repeats only requests that wait for
@@ -74,25 +74,25 @@ type connection struct {
 func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	for {
-		turn, err := c.presence.wait(ctx)
+		permit, err := c.availability.wait(ctx)
 		if err != nil {
 			return nil, err
 		}
 		begin := time.Now()
 		response, err := c.next.RoundTrip(request)
-		absent := false
+		outage := false
 		switch {
 		case ctx.Err() != nil:
-			c.presence.leave(turn)
+			c.availability.release(permit)
 		case err != nil:
-			absent = c.presence.failed(turn, err)
+			outage = c.availability.failed(permit, err)
 		case overloaded(response):
-			absent = c.presence.refused(turn, fmt.Errorf("it answers %s", response.Status))
+			outage = c.availability.rejected(permit, fmt.Errorf("it answers %s", response.Status))
 		default:
-			c.presence.answered(turn)
+			c.availability.answered(permit)
 			return c.watched(request, response, begin), nil
 		}
-		if !absent || !waitsForServer(ctx) || (request.Body != nil && request.Body != http.NoBody) {
+		if !outage || !waitsForServer(ctx) || (request.Body != nil && request.Body != http.NoBody) {
 			return response, err
 		}
 		if response != nil {
@@ -121,7 +121,7 @@ func (c *connection) watched(request *http.Request, response *http.Response, beg
 	due := begin.Add(time.Duration(seconds)*time.Second - watchSlack)
 	response.Body = &watchBody{ReadCloser: response.Body, ctx: request.Context(), ended: func(rejected bool) {
 		if !rejected && time.Now().Before(due) {
-			c.presence.doubt()
+			c.availability.suspect()
 		}
 	}}
 	return response

@@ -26,7 +26,7 @@ func NewConnection(next http.RoundTripper, tell func(string)) http.RoundTripper 
 	if tell == nil {
 		tell = func(string) {}
 	}
-	return &connection{newPresence(tell), next}
+	return &connection{newAvailability(tell), next}
 }
 
 // OpenVolumes returns the Volumes of an agent on the given file system.

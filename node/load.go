@@ -36,7 +36,7 @@ func (a *Agent) load() error {
 		a.setRecord(record)
 		a.resolver.addPins(record)
 		for name := range record.Volumes {
-			if err := a.verify(record, name); err != nil {
+			if err := a.repairAndVerify(record, name); err != nil {
 				// The next sync of the pod repairs the volume.
 				klog.ErrorS(err, "a volume is not as it was left", "pod", record.podName().String(), "uid", record.UID, "volume", name)
 				a.markFailing(volumeID{record.UID, name})
@@ -51,9 +51,8 @@ func (a *Agent) load() error {
 	return a.resolver.deleteUnpinned()
 }
 
-// verify removes what a crash left in a volume, and compares the files with the
-// record.
-func (a *Agent) verify(record *Record, name string) error {
+// repairAndVerify removes what a crash left in a volume, and then calls verify.
+func (a *Agent) repairAndVerify(record *Record, name string) error {
 	if err := a.Volumes.Repair(record.UID, name); err != nil {
 		return err
 	}

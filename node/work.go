@@ -142,6 +142,7 @@ func (a *Agent) reconcile(ctx context.Context, name cache.ObjectName) (reconcile
 	return reconcile.Result{After: result.after}, err
 }
 
+// logRetry logs why a pod is synced again.
 func (a *Agent) logRetry(ctx context.Context, name cache.ObjectName, err error) {
 	klog.FromContext(ctx).V(1).Info("will be tried again", "node", a.Name, "pod", name.String(), "err", err)
 }
