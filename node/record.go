@@ -41,9 +41,10 @@ type Volume struct {
 	// Digest is the digest of the current files. The record is saved before the files
 	// are replaced, so after a crash the volume may still have the files before that;
 	// Previous is their digest.
-	Digest   string  `json:"digest"`
-	Previous string  `json:"previous,omitempty"`
-	Secret   secrecy `json:"secret,omitempty"`
+	Digest   string `json:"digest"`
+	Previous string `json:"previous,omitempty"`
+	// Secret is true if the files contain Secrets or tokens.
+	Secret secrecy `json:"secret,omitempty"`
 	// Projected is when the files last changed.
 	Projected time.Time `json:"projected"`
 	// Notify is true if the on-change hook has yet to run for the last change.

@@ -7,25 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	eventsv1 "k8s.io/api/events/v1"
-	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/columns"
 )
 
@@ -37,7 +24,7 @@ type rows map[string]struct{ object, want string }
 
 func (cases rows) run(t *testing.T) {
 	t.Helper()
-	scheme := newScheme(t)
+	scheme := native.NewPublishedScheme()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			want := strings.TrimSpace(c.want) + "\n"
@@ -67,22 +54,6 @@ func row(t *testing.T, obj runtime.Object) string {
 	return b.String()
 }
 
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		admissionv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
-		certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
-		eventsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-		schedulingv1.AddToScheme, storagev1.AddToScheme, flowcontrolv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return scheme
-}
-
 func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
 	t.Helper()
 	data, err := yaml.YAMLToJSONStrict([]byte(text))
@@ -100,7 +71,7 @@ func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
 // TestEveryTable checks the tables of all kinds with an empty object: each column has a description, each cell has the type
 // of its column, and exactly one column has the format "name".
 func TestEveryTable(t *testing.T) {
-	scheme := newScheme(t)
+	scheme := native.NewPublishedScheme()
 	tables := 0
 	for gvk := range scheme.AllKnownTypes() {
 		obj, err := scheme.New(gvk)

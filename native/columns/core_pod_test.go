@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/columns"
 )
 
@@ -243,7 +244,7 @@ func TestPodStatus(t *testing.T) {
 			want: "1/2 Running 2 (5m ago)",
 		},
 	}
-	scheme := newScheme(t)
+	scheme := native.NewPublishedScheme()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			obj := decode(

@@ -216,7 +216,7 @@ func podOf(spec string) string {
 // TestPullPolicyFollowsTheTag checks the default pull policy of images.
 func TestPullPolicyFollowsTheTag(t *testing.T) {
 	digest := "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	scheme := newScheme(t)
+	scheme := newScheme()
 	for image, want := range map[string]corev1.PullPolicy{
 		"nginx":                               corev1.PullAlways,
 		"nginx:latest":                        corev1.PullAlways,

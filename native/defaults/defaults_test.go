@@ -7,17 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
@@ -26,6 +17,7 @@ import (
 	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/defaults"
 )
 
@@ -34,7 +26,7 @@ type manifests map[string]struct{ in, want string }
 
 func (cases manifests) run(t *testing.T) {
 	t.Helper()
-	scheme := newScheme(t)
+	scheme := newScheme()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			obj := decode(t, scheme, c.in)
@@ -46,18 +38,9 @@ func (cases manifests) run(t *testing.T) {
 	}
 }
 
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		admissionv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
-		corev1.AddToScheme, discoveryv1.AddToScheme, networkingv1.AddToScheme, rbacv1.AddToScheme,
-		flowcontrolv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+// newScheme returns a scheme with all published types and their defaults.
+func newScheme() *runtime.Scheme {
+	scheme := native.NewPublishedScheme()
 	defaults.Register(scheme)
 	return scheme
 }
@@ -88,7 +71,7 @@ func show(t *testing.T, obj runtime.Object) string {
 // TestIdempotent fills objects of all kinds with random values, often with strings that have a meaning for defaults. Setting
 // the defaults a second time must change nothing.
 func TestIdempotent(t *testing.T) {
-	scheme := newScheme(t)
+	scheme := newScheme()
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs)
 	for gvk := range scheme.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal || strings.HasSuffix(gvk.Kind, "Options") {
@@ -154,7 +137,7 @@ items:
 
 // TestNothingIsShared checks that maps with defaults from the same source do not share memory.
 func TestNothingIsShared(t *testing.T) {
-	scheme := newScheme(t)
+	scheme := newScheme()
 	obj := decode(t, scheme, `
 apiVersion: v1
 kind: ReplicationController

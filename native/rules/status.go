@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"reflect"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,67 +13,58 @@ import (
 
 // statusRules returns all rules for updates of the status. The schema is not checked there.
 func statusRules() []rule {
-	return []rule{
-		onField[appsv1.DeploymentStatus]("observedGeneration", nonNegative[int64]),
-		onField[appsv1.DeploymentStatus]("replicas", nonNegative[int32]),
-		onField[appsv1.DeploymentStatus]("updatedReplicas", nonNegative[int32]),
-		onField[appsv1.DeploymentStatus]("readyReplicas", nonNegative[int32]),
-		onField[appsv1.DeploymentStatus]("availableReplicas", nonNegative[int32]),
-		onField[appsv1.DeploymentStatus]("unavailableReplicas", nonNegative[int32]),
-		onField[appsv1.DeploymentStatus]("collisionCount", nonNegative[int32]),
-		onStruct(func(r *report, s *appsv1.DeploymentStatus) {
-			atMost(r, s.Replicas, "status.replicas", replicaCount{"updatedReplicas", s.UpdatedReplicas},
-				replicaCount{"readyReplicas", s.ReadyReplicas}, replicaCount{"availableReplicas", s.AvailableReplicas})
-			atMost(r, s.ReadyReplicas, "readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
-		}),
+	return slices.Concat(
+		counts[appsv1.DeploymentStatus]("observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
+			"availableReplicas", "unavailableReplicas", "collisionCount"),
+		counts[appsv1.ReplicaSetStatus]("observedGeneration", "replicas", "fullyLabeledReplicas", "readyReplicas",
+			"availableReplicas"),
+		counts[appsv1.StatefulSetStatus]("observedGeneration", "replicas", "readyReplicas", "currentReplicas",
+			"updatedReplicas"),
+		counts[appsv1.DaemonSetStatus]("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+			"numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+		counts[corev1.ReplicationControllerStatus]("replicas", "readyReplicas", "availableReplicas"),
+		counts[batchv1.JobStatus]("active", "succeeded", "failed"),
+		[]rule{
+			onStruct(func(r *report, s *appsv1.DeploymentStatus) {
+				atMost(r, s.Replicas, "status.replicas", replicaCount{"updatedReplicas", s.UpdatedReplicas},
+					replicaCount{"readyReplicas", s.ReadyReplicas}, replicaCount{"availableReplicas", s.AvailableReplicas})
+				atMost(r, s.ReadyReplicas, "readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
+			}),
+			onStruct(func(r *report, s *appsv1.ReplicaSetStatus) {
+				atMost(r, s.Replicas, "status.replicas", replicaCount{"fullyLabeledReplicas", s.FullyLabeledReplicas},
+					replicaCount{"readyReplicas", s.ReadyReplicas}, replicaCount{"availableReplicas", s.AvailableReplicas})
+				atMost(r, s.ReadyReplicas, "readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
+			}),
+			onStruct(func(r *report, s *appsv1.StatefulSetStatus) {
+				atMost(r, s.Replicas, "status.replicas", replicaCount{"readyReplicas", s.ReadyReplicas},
+					replicaCount{"currentReplicas", s.CurrentReplicas}, replicaCount{"updatedReplicas", s.UpdatedReplicas})
+			}),
 
-		onField[appsv1.ReplicaSetStatus]("observedGeneration", nonNegative[int64]),
-		onField[appsv1.ReplicaSetStatus]("replicas", nonNegative[int32]),
-		onField[appsv1.ReplicaSetStatus]("fullyLabeledReplicas", nonNegative[int32]),
-		onField[appsv1.ReplicaSetStatus]("readyReplicas", nonNegative[int32]),
-		onField[appsv1.ReplicaSetStatus]("availableReplicas", nonNegative[int32]),
-		onStruct(func(r *report, s *appsv1.ReplicaSetStatus) {
-			atMost(r, s.Replicas, "status.replicas", replicaCount{"fullyLabeledReplicas", s.FullyLabeledReplicas},
-				replicaCount{"readyReplicas", s.ReadyReplicas}, replicaCount{"availableReplicas", s.AvailableReplicas})
-			atMost(r, s.ReadyReplicas, "readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
-		}),
+			onField[corev1.ResourceQuotaStatus]("hard", quotaList),
+			onField[corev1.ResourceQuotaStatus]("used", quotaList),
 
-		onField[appsv1.StatefulSetStatus]("observedGeneration", nonNegative[int64]),
-		onField[appsv1.StatefulSetStatus]("replicas", nonNegative[int32]),
-		onField[appsv1.StatefulSetStatus]("readyReplicas", nonNegative[int32]),
-		onField[appsv1.StatefulSetStatus]("currentReplicas", nonNegative[int32]),
-		onField[appsv1.StatefulSetStatus]("updatedReplicas", nonNegative[int32]),
-		onStruct(func(r *report, s *appsv1.StatefulSetStatus) {
-			atMost(r, s.Replicas, "status.replicas", replicaCount{"readyReplicas", s.ReadyReplicas},
-				replicaCount{"currentReplicas", s.CurrentReplicas}, replicaCount{"updatedReplicas", s.UpdatedReplicas})
-		}),
+			onStruct(podStatus),
+			onStruct(requestStatus),
+			onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {
+				r.add(metavalidation.ValidateConditions(conditions, r.path()))
+			}),
+		},
+	)
+}
 
-		onField[appsv1.DaemonSetStatus]("currentNumberScheduled", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("numberMisscheduled", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("desiredNumberScheduled", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("numberReady", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("observedGeneration", nonNegative[int64]),
-		onField[appsv1.DaemonSetStatus]("updatedNumberScheduled", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("numberAvailable", nonNegative[int32]),
-		onField[appsv1.DaemonSetStatus]("numberUnavailable", nonNegative[int32]),
-
-		onField[corev1.ReplicationControllerStatus]("replicas", nonNegative[int32]),
-		onField[corev1.ReplicationControllerStatus]("readyReplicas", nonNegative[int32]),
-		onField[corev1.ReplicationControllerStatus]("availableReplicas", nonNegative[int32]),
-
-		onField[batchv1.JobStatus]("active", nonNegative[int32]),
-		onField[batchv1.JobStatus]("succeeded", nonNegative[int32]),
-		onField[batchv1.JobStatus]("failed", nonNegative[int32]),
-
-		onField[corev1.ResourceQuotaStatus]("hard", quotaList),
-		onField[corev1.ResourceQuotaStatus]("used", quotaList),
-
-		onStruct(podStatus),
-		onStruct(requestStatus),
-		onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {
-			r.add(metavalidation.ValidateConditions(conditions, r.path()))
-		}),
+// counts returns rules that the fields of T with these JSON names are not negative. The fields are of type int32 or int64,
+// or pointers to them.
+func counts[T any](names ...string) []rule {
+	rules := make([]rule, len(names))
+	for i, name := range names {
+		switch fieldOf(reflect.TypeFor[T](), name).Type {
+		case reflect.TypeFor[int64](), reflect.TypeFor[*int64]():
+			rules[i] = onField[T](name, nonNegative[int64])
+		default:
+			rules[i] = onField[T](name, nonNegative[int32])
+		}
 	}
+	return rules
 }
 
 // replicaCount is a field of a status and its value.
