@@ -9,9 +9,9 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// realistic is a definition and a resource of about 200 fields, of the shape
-// that workload operators have: a spec with containers, templates, maps of
-// strings, and a status with conditions.
+// realistic returns a schema and a resource of about 200 fields, as operators for
+// workloads have them: a spec with containers, templates and maps of strings, and a
+// status with conditions.
 func realistic(containers int) (in, obj map[string]any) {
 	leaf := func(t string) any { return map[string]any{"type": t} }
 	object := func(properties map[string]any) map[string]any {
@@ -25,7 +25,9 @@ func realistic(containers int) (in, obj map[string]any) {
 		"ports":     list(object(map[string]any{"name": leaf("string"), "containerPort": leaf("integer"), "protocol": leaf("string")})),
 		"env":       list(object(map[string]any{"name": leaf("string"), "value": leaf("string")})),
 		"resources": object(map[string]any{"limits": stringMap, "requests": stringMap}),
-		"probe":     object(map[string]any{"path": leaf("string"), "port": map[string]any{"x-kubernetes-int-or-string": true}, "periodSeconds": leaf("integer")}),
+		"probe": object(map[string]any{
+			"path": leaf("string"), "port": map[string]any{"x-kubernetes-int-or-string": true}, "periodSeconds": leaf("integer"),
+		}),
 	})
 	in = object(map[string]any{
 		"spec": object(map[string]any{
@@ -35,7 +37,10 @@ func realistic(containers int) (in, obj map[string]any) {
 		}),
 		"status": object(map[string]any{
 			"replicas": leaf("integer"), "phase": leaf("string"),
-			"conditions": list(object(map[string]any{"type": leaf("string"), "status": leaf("string"), "reason": leaf("string"), "message": leaf("string"), "lastTransitionTime": leaf("string")})),
+			"conditions": list(object(map[string]any{
+				"type": leaf("string"), "status": leaf("string"), "reason": leaf("string"), "message": leaf("string"),
+				"lastTransitionTime": leaf("string"),
+			})),
 		}),
 	})
 
@@ -49,20 +54,37 @@ func realistic(containers int) (in, obj map[string]any) {
 	var containerList, conditions []any
 	for i := range containers {
 		containerList = append(containerList, map[string]any{
-			"name": fmt.Sprintf("c%d", i), "image": "registry.example.com/app:v1", "command": []any{"/bin/app", "--flag"}, "workingDir": "/",
-			"ports":     []any{map[string]any{"name": "http", "containerPort": int64(80), "protocol": "TCP"}, map[string]any{"name": "metrics", "containerPort": int64(81), "protocol": "TCP"}},
-			"env":       []any{map[string]any{"name": "A", "value": "b"}, map[string]any{"name": "C", "value": "d"}, map[string]any{"name": "E", "value": "f"}},
-			"resources": map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"}},
-			"probe":     map[string]any{"path": "/healthz", "port": "http", "periodSeconds": int64(10)},
+			"name": fmt.Sprintf("c%d", i), "image": "registry.example.com/app:v1", "command": []any{"/bin/app", "--flag"},
+			"workingDir": "/",
+			"ports": []any{
+				map[string]any{"name": "http", "containerPort": int64(80), "protocol": "TCP"},
+				map[string]any{"name": "metrics", "containerPort": int64(81), "protocol": "TCP"},
+			},
+			"env": []any{
+				map[string]any{"name": "A", "value": "b"}, map[string]any{"name": "C", "value": "d"},
+				map[string]any{"name": "E", "value": "f"},
+			},
+			"resources": map[string]any{
+				"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"},
+			},
+			"probe": map[string]any{"path": "/healthz", "port": "http", "periodSeconds": int64(10)},
 		})
-		conditions = append(conditions, map[string]any{"type": "Ready", "status": "True", "reason": "AllGood", "message": "all is good", "lastTransitionTime": "2026-01-01T00:00:00Z"})
+		conditions = append(conditions, map[string]any{
+			"type": "Ready", "status": "True", "reason": "AllGood", "message": "all is good",
+			"lastTransitionTime": "2026-01-01T00:00:00Z",
+		})
 	}
 	obj = map[string]any{
 		"apiVersion": "example.com/v1", "kind": "App",
-		"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": int64(3), "labels": strings(6), "annotations": strings(6)},
+		"metadata": map[string]any{
+			"name": "app", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": int64(3), "labels": strings(6),
+			"annotations": strings(6),
+		},
 		"spec": map[string]any{
-			"replicas": int64(3), "paused": false, "serviceName": "app", "version": "1.2.3", "selector": map[string]any{"matchLabels": strings(4)},
-			"containers": containerList, "nodeSelector": strings(4), "storage": map[string]any{"size": "1Gi", "class": "fast", "retain": true},
+			"replicas": int64(3), "paused": false, "serviceName": "app", "version": "1.2.3",
+			"selector":   map[string]any{"matchLabels": strings(4)},
+			"containers": containerList, "nodeSelector": strings(4),
+			"storage": map[string]any{"size": "1Gi", "class": "fast", "retain": true},
 		},
 		"status": map[string]any{"replicas": int64(3), "phase": "Running", "conditions": conditions},
 	}
@@ -83,9 +105,10 @@ func fieldsOf(x any) (n int) {
 	return n
 }
 
-func TestCleanObjectsCostNoMemory(t *testing.T) {
+func TestNothingToDropAllocatesNothing(t *testing.T) {
 	in, obj := realistic(5)
-	overlapping := build(t, `{properties: {p: {patternProperties: {^x: {properties: {a: {items: {properties: {c: {}}}}}}, 1$: {properties: {b: {}, a: {items: {properties: {d: {}}}}}}}}}}`)
+	overlapping := build(t, `{properties: {p: {patternProperties: {^x: {properties: {a: {items: {properties: {c: {}}}}}},
+		1$: {properties: {b: {}, a: {items: {properties: {d: {}}}}}}}}}}`)
 	overlappingObj := object(t, `{p: {x1: {a: [{c: 1, d: 1}], b: 1}, x2: {a: []}}}`)
 	sk := skeleton.Build(decode(t, in))
 	for name, run := range map[string]func(){
@@ -149,7 +172,7 @@ func BenchmarkCheckClean(b *testing.B) {
 	}
 }
 
-// largeSchema has n nodes, three levels deep, with logic on some.
+// largeSchema returns a schema with n nodes, three levels deep, some with logic.
 func largeSchema(n int) map[string]any {
 	properties := map[string]any{}
 	for len(properties)*20 < n {
@@ -159,7 +182,10 @@ func largeSchema(n int) map[string]any {
 		}
 		properties[fmt.Sprintf("group%d", len(properties))] = map[string]any{
 			"type": "object", "properties": inner,
-			"anyOf": []any{map[string]any{"required": []any{"field1"}}, map[string]any{"properties": map[string]any{"field2": map[string]any{"pattern": "x"}}}},
+			"anyOf": []any{
+				map[string]any{"required": []any{"field1"}},
+				map[string]any{"properties": map[string]any{"field2": map[string]any{"pattern": "x"}}},
+			},
 		}
 	}
 	return map[string]any{"type": "object", "properties": properties}

@@ -9,28 +9,27 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// WrongType is a value that does not have the basic type its place demands. It
-// names types only, never the value.
+// WrongType is a value of another basic type than the schema demands. It does not have
+// the value itself, which may be secret.
 type WrongType struct {
 	Path string // spec.ports[0].port
 	Want string // the type the schema names
 	Got  string // the type of the value, null included
 }
 
-// Error is what a person reads.
+// Error returns the path and the types.
 func (w WrongType) Error() string {
 	return w.Path + ": must be of type " + w.Want + ", not " + w.Got
 }
 
-// Check returns every value of obj whose basic type is not the one that binds
-// at its place, sorted by path. A null under a key counts as absent. It looks
-// at specified values only and allocates nothing when all is well.
+// Check returns every specified value of obj with another type than the one that
+// binds there, sorted by path. A null under a key counts as absent. It allocates
+// nothing if all types are right.
 func (sk *Skeleton) Check(obj map[string]any) []WrongType {
 	return sk.check(obj, value.Absent{})
 }
 
-// CheckUpdate is Check without what was wrong in oldObj already: a value that
-// stands unchanged at the same path is not reported.
+// CheckUpdate is Check without the values that oldObj already has at the same path.
 func (sk *Skeleton) CheckUpdate(oldObj, newObj map[string]any) []WrongType {
 	return sk.check(newObj, oldObj)
 }
@@ -49,7 +48,7 @@ func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 	slices.SortFunc(wrong, func(a, b WrongType) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Want, b.Want))
 	})
-	// Overlapping patterns may say the same twice.
+	// Two patterns that match one key may report the same value twice.
 	return slices.Compact(wrong)
 }
 
@@ -91,7 +90,7 @@ func (c *checker) report(n *node, x, old any) {
 	c.found = append(c.found, finding{want: n.binding, got: got})
 }
 
-// at adds a step to everything found since there were before findings.
+// at adds a step to all findings from the index before on.
 func (c *checker) at(step value.Step, before int) {
 	for i := before; i < len(c.found); i++ {
 		c.found[i].steps = append(c.found[i].steps, step)
@@ -109,7 +108,7 @@ func (c *checker) object(n *node, x map[string]any, old any) {
 		if child, ok := n.properties[key]; ok {
 			c.value(child, v, oldValue)
 		} else {
-			// Each pattern that matches must hold.
+			// The value must have the type of each pattern that matches.
 			for child := range n.undeclaredNodes(key) {
 				c.value(child, v, oldValue)
 			}

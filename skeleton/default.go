@@ -1,10 +1,9 @@
 package skeleton
 
-// Default sets, in place and at every depth, the default of each property that
-// is absent, or null without being nullable, in an object that is there. Where
-// a default brings an object, the defaults below it are set too. Values are
-// copied from the schema. It does nothing, and walks nowhere, below places
-// without defaults.
+// Default sets, in place and at every depth, the default of each property that is
+// absent, or null and not nullable. If the default is an object, the defaults below
+// it are set too. Values are copied from the schema. Parts of the object without
+// defaults are not visited.
 func (sk *Skeleton) Default(obj map[string]any) {
 	if obj != nil {
 		defaultObject(sk.root, obj)
@@ -35,7 +34,7 @@ func defaultObject(n *node, x map[string]any) {
 	}
 }
 
-// setDefault gives key its default; a null that is nullable stays.
+// setDefault sets key to its default. A null stays if it is nullable.
 func setDefault(c *node, x map[string]any, key string) {
 	if _, present := x[key]; present && c.nullable || c.fallback == nil {
 		return

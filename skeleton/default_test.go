@@ -22,8 +22,10 @@ func TestDefault(t *testing.T) {
 			want:   `{a: {b: x}}`,
 		},
 		"in maps and lists": {
-			schema: `{properties: {m: {additionalProperties: {default: 5, properties: {a: {default: 1}}}}, p: {patternProperties: {^x: {properties: {a: {default: 1}}}, 1$: {properties: {b: {default: 2}}}}},
-			  l: {items: {default: {}, properties: {a: {default: 1}}}}, t: {items: [{}, {properties: {a: {default: 1}}}], additionalItems: {properties: {b: {default: 2}}}}}}`,
+			schema: `{properties: {m: {additionalProperties: {default: 5, properties: {a: {default: 1}}}},
+				p: {patternProperties: {^x: {properties: {a: {default: 1}}}, 1$: {properties: {b: {default: 2}}}}},
+			  l: {items: {default: {}, properties: {a: {default: 1}}}}, t: {items: [{}, {properties: {a: {default: 1}}}],
+			  additionalItems: {properties: {b: {default: 2}}}}}}`,
 			in:   `{m: {j: {}, k: null}, p: {x1: {}, x2: {}}, l: [{}, null, 3], t: [{}, {}, {}, {}]}`,
 			want: `{m: {j: {a: 1}, k: 5}, p: {x1: {a: 1, b: 2}, x2: {a: 1}}, l: [{a: 1}, {a: 1}, 3], t: [{}, {a: 1}, {b: 2}, {b: 2}]}`,
 		},

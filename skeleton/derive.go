@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// derive folds and merges s into its skeleton.
+// derive returns the root of the skeleton of s.
 func derive(s *schema.Schema) *node {
 	if s == nil {
 		s = &schema.Schema{}
@@ -19,12 +19,12 @@ func derive(s *schema.Schema) *node {
 
 type builder struct {
 	round int
-	// parts is a stack: the parts of the place that is being merged lie on top,
-	// those of the places around it below.
+	// parts is a stack. On top are the parts of the node that is being merged, below
+	// them those of the nodes around it.
 	parts []part
 }
 
-// place makes the place that only p and what logic folds into it speak about.
+// place returns the node of p and of the parts that logic adds to it.
 func (b *builder) place(p part) *node {
 	bottom := len(b.parts)
 	b.parts = fold(b.parts, p)
@@ -33,9 +33,8 @@ func (b *builder) place(p part) *node {
 	return out
 }
 
-// merge makes one place of the skeleton from all parts that speak about it. It
-// looks at each part once and hands each child to one place, so the whole is
-// linear.
+// merge returns one node of the skeleton, made from all its parts. It reads each part
+// once and gives each child to one node, so the time is linear in the schema.
 func (b *builder) merge(parts []part) *node {
 	n := &node{nullFits: true}
 	spine := b.types(parts, n)
@@ -53,8 +52,8 @@ func (b *builder) merge(parts []part) *node {
 	return n
 }
 
-// types finds the type that the parts agree on, and whether it binds. It returns
-// the one part outside of logic, nil for a place that only logic names.
+// types sets the type that the parts agree on, and whether it binds. It returns the
+// part outside of logic, nil for a node that only logic names.
 func (b *builder) types(parts []part, n *node) (spine *schema.Schema) {
 	agreed := true
 	for i := range parts {
@@ -78,15 +77,15 @@ func (b *builder) types(parts []part, n *node) (spine *schema.Schema) {
 	}
 	if b.binds(parts, func(*part) bool { return true }) {
 		n.binding = kindNamed(n.typ)
-		// Upstream's validator lets a null pass logic without a look, so only
-		// a type that needs no logic at this place refuses one.
+		// Upstream's validator does not apply logic to null, so only a type outside
+		// of logic refuses a null.
 		n.nullFits = n.nullable || !b.binds(parts, func(p *part) bool { return p.direct && !p.s.Nullable })
 	}
 	return spine
 }
 
-// binds says whether every value that the schema accepts at this place is bound
-// to the type that the parts agree on, looking only at parts that count.
+// binds reports whether every value that the schema accepts here has the type that
+// the parts agree on. Only parts for which counts returns true are used.
 func (b *builder) binds(parts []part, counts func(*part) bool) bool {
 	b.round++
 	for i := range parts {
@@ -101,10 +100,10 @@ func (b *builder) binds(parts []part, counts func(*part) bool) bool {
 func properties(s *schema.Schema) map[string]*schema.Schema        { return s.Properties }
 func patternProperties(s *schema.Schema) map[string]*schema.Schema { return s.PatternProperties }
 
-// named makes the places of a keyword that maps names to schemas.
+// named returns the nodes of a keyword that maps names to schemas.
 func (b *builder) named(parts []part, n *node, of func(*schema.Schema) map[string]*schema.Schema) map[string]*node {
-	// Nearly everywhere one part says nearly all names, mostly the spine. What
-	// the others say is collected by name, the rest needs no collecting.
+	// Usually one part has nearly all names, mostly the one outside of logic. Only
+	// the names of the other parts are collected in a map.
 	most, speakers := 0, 0
 	for i, p := range parts {
 		if names := len(of(p.s)); names > 0 {
@@ -180,7 +179,8 @@ func (b *builder) list(parts []part, n *node) {
 		if a := p.s.AdditionalItems; a != nil && a.Schema != nil {
 			c := p.child(a.Schema)
 			if len(p.s.Tuple) == 0 {
-				// Says nothing in the schema, but once folded it could.
+				// Without items by position, additionalItems has no effect, so its
+				// type must not bind.
 				c.in = never()
 			}
 			rest = fold(rest, c)
@@ -208,7 +208,7 @@ func (b *builder) list(parts []part, n *node) {
 	}
 }
 
-// compilePatterns sorts the patterns, so that answers do not depend on the
+// compilePatterns compiles the patterns, sorted, so that results do not depend on the
 // order of a map.
 func compilePatterns(places map[string]*node) []pattern {
 	if len(places) == 0 {
@@ -225,7 +225,7 @@ func compilePatterns(places map[string]*node) []pattern {
 	return out
 }
 
-// defaulted is the names of the places with a default, sorted.
+// defaulted returns the names of the nodes with a default, sorted.
 func defaulted(places map[string]*node) []string {
 	var names []string
 	for name, c := range places {

@@ -6,10 +6,9 @@ import (
 )
 
 // PruneFields drops from a set of fields, in place, every field that is not
-// specified, and says whether it dropped any. The set is written as fieldsV1 of
-// managedFields is: f:name holds what is owned of a field, k:, v: and i: of an
-// item, and "." stands for the value itself. A set in which nothing is owned any
-// more is empty. Metadata is left alone.
+// specified, and reports whether it dropped any. The set has the format of fieldsV1
+// in managedFields: f:name is a field, k:, v: and i: are items, and "." is the value
+// itself. A set without fields is empty. Metadata is not changed.
 func (sk *Skeleton) PruneFields(fields map[string]any) (dropped bool) {
 	if sk.root.verbatim {
 		return false
@@ -23,7 +22,7 @@ func (sk *Skeleton) PruneFields(fields map[string]any) (dropped bool) {
 	return dropped
 }
 
-// pruneFields prunes what is owned of a value that all the nodes specify.
+// pruneFields prunes the set of a value that has several nodes.
 func pruneFields(nodes []*node, fields map[string]any) (dropped bool) {
 	for step, below := range fields {
 		kind, name, ok := strings.Cut(step, ":")
@@ -42,7 +41,7 @@ func pruneFields(nodes []*node, fields map[string]any) (dropped bool) {
 			if len(owned) == 0 {
 				delete(fields, step)
 			} else if _, self := owned["."]; self && len(owned) == 1 {
-				// What is owned alone is written without the point.
+				// A set of only the value itself is written as {}.
 				maps.DeleteFunc(owned, func(string, any) bool { return true })
 			}
 		}
@@ -50,8 +49,8 @@ func pruneFields(nodes []*node, fields map[string]any) (dropped bool) {
 	return dropped
 }
 
-// fieldNodes are the nodes of what a step of a set of fields leads to, none if it
-// is not specified. known is false where pruning would not look.
+// fieldNodes returns the nodes of a field or item, none if it is not specified. known
+// is false if pruning does not apply there.
 func fieldNodes(nodes []*node, kind, name string) (next []*node, known bool) {
 	for _, n := range nodes {
 		if n.verbatim {
@@ -62,7 +61,7 @@ func fieldNodes(nodes []*node, kind, name string) (next []*node, known bool) {
 		return gatherAll(nil, nodes, name)
 	}
 	for _, n := range nodes {
-		// Items by position have no owners of their own.
+		// Items by position are not fields of their own.
 		if len(n.positions) > 0 {
 			return nil, false
 		}

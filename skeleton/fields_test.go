@@ -33,10 +33,14 @@ func TestPruneFields(t *testing.T) {
 			want:   `{"f:l": {'k:{"k":"x"}': {".": {}, "f:k": {}}}, "f:s": {'v:"x"': {}}}`,
 		},
 		"maps, patterns and what is left alone": {
-			schema: `{properties: {m: {additionalProperties: {properties: {a: {}}}}, p: {patternProperties: {^x: {properties: {a: {}}}, x$: {properties: {b: {}}}}},
-			  free: {x-kubernetes-no-prune: true}, u: {x-kubernetes-preserve-unknown-fields: true, properties: {a: {properties: {b: {}}}}}}}`,
-			in:   `{"f:m": {"f:k": {"f:a": {}, "f:b": {}}}, "f:p": {"f:x": {"f:a": {}, "f:b": {}, "f:c": {}}, "f:z": {}}, "f:free": {"f:z": {}}, "f:u": {"f:z": {"f:z": {}}, "f:a": {"f:z": {}, "f:b": {}}}}`,
-			want: `{"f:m": {"f:k": {"f:a": {}}}, "f:p": {"f:x": {"f:a": {}, "f:b": {}}}, "f:free": {"f:z": {}}, "f:u": {"f:z": {"f:z": {}}, "f:a": {"f:b": {}}}}`,
+			schema: `{properties: {m: {additionalProperties: {properties: {a: {}}}},
+				p: {patternProperties: {^x: {properties: {a: {}}}, x$: {properties: {b: {}}}}},
+			  free: {x-kubernetes-no-prune: true}, u: {x-kubernetes-preserve-unknown-fields: true,
+			  properties: {a: {properties: {b: {}}}}}}}`,
+			in: `{"f:m": {"f:k": {"f:a": {}, "f:b": {}}}, "f:p": {"f:x": {"f:a": {}, "f:b": {}, "f:c": {}}, "f:z": {}},
+				"f:free": {"f:z": {}}, "f:u": {"f:z": {"f:z": {}}, "f:a": {"f:z": {}, "f:b": {}}}}`,
+			want: `{"f:m": {"f:k": {"f:a": {}}}, "f:p": {"f:x": {"f:a": {}, "f:b": {}}}, "f:free": {"f:z": {}},
+				"f:u": {"f:z": {"f:z": {}}, "f:a": {"f:b": {}}}}`,
 		},
 		"a root that is left alone": {
 			schema: `{x-kubernetes-no-prune: true}`,

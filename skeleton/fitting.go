@@ -2,10 +2,9 @@ package skeleton
 
 import "holdfast.dev/holdfast/value"
 
-// Fitting is a copy of obj without the values that do not have the basic type
-// their place demands, for those who can work with nothing else. A list with
-// such an item is left out as a whole. What is copied are maps and lists; obj
-// stays as it is.
+// Fitting returns a copy of obj without the values of the wrong type, for callers that
+// need the right types. A list with such an item is left out as a whole. Maps and
+// lists are copied; obj does not change.
 func (sk *Skeleton) Fitting(obj map[string]any) map[string]any {
 	out, _ := fitting(sk.root, obj).(map[string]any)
 	return out

@@ -19,14 +19,16 @@ func TestFitting(t *testing.T) {
 			want:   `{b: {d: x}}`,
 		},
 		"lists": {
-			schema: `{properties: {a: {type: array, items: {type: object, properties: {c: {type: integer}, d: {type: string}}}}, b: {type: array, items: {type: string}}}}`,
-			in:     `{a: [{c: x, d: x}, {c: 1}], b: [x, 1]}`,
-			want:   `{a: [{d: x}, {c: 1}]}`,
+			schema: `{properties: {a: {type: array, items: {type: object, properties: {c: {type: integer}, d: {type: string}}}},
+				b: {type: array, items: {type: string}}}}`,
+			in:   `{a: [{c: x, d: x}, {c: 1}], b: [x, 1]}`,
+			want: `{a: [{d: x}, {c: 1}]}`,
 		},
 		"maps and patterns": {
-			schema: `{properties: {m: {additionalProperties: {type: string}}, p: {patternProperties: {^x: {type: object}, x$: {type: object, properties: {a: {type: string}}}}}}}`,
-			in:     `{m: {k: 1, l: x}, p: {x: {a: 1, b: 1}, x1: 1, z: 1}}`,
-			want:   `{m: {l: x}, p: {x: {b: 1}, z: 1}}`,
+			schema: `{properties: {m: {additionalProperties: {type: string}}, p: {patternProperties: {^x: {type: object},
+				x$: {type: object, properties: {a: {type: string}}}}}}}`,
+			in:   `{m: {k: 1, l: x}, p: {x: {a: 1, b: 1}, x1: 1, z: 1}}`,
+			want: `{m: {l: x}, p: {x: {b: 1}, z: 1}}`,
 		},
 		"nulls count as absent": {
 			schema: `{properties: {a: {type: string}, l: {items: {type: string}}, nn: {items: {type: string, nullable: true}}}}`,

@@ -6,42 +6,43 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// part is a node of the schema that speaks about one place of the skeleton.
+// part is one of the schema nodes that make a node of the skeleton.
 type part struct {
 	s *schema.Schema
-	// in is the branch of anyOf or oneOf that the node stands in, at this place
-	// or above; nil when the node holds for every value.
+	// in is the branch of anyOf or oneOf that the schema node is in, nil if it applies
+	// to every value.
 	in *branch
-	// silent is true under not: the node gives structure and no type.
+	// silent is true below not: the schema node gives structure but no type.
 	silent bool
-	// direct is false for a node that is folded into this very place.
+	// direct is false if the schema node is in logic of the same skeleton node.
 	direct bool
 	// spine is true outside of all logic.
 	spine bool
 }
 
-// child is a part for a node that p's node holds.
+// child returns the part of a child of p.
 func (p part) child(s *schema.Schema) part {
 	return part{s: s, in: p.in, silent: p.silent, direct: true, spine: p.spine}
 }
 
-// branch is one of the branches of a choice, which is an anyOf or a oneOf.
+// branch is one branch of an anyOf or oneOf.
 type branch struct {
 	of    *choice
 	round int
 }
 
+// choice is an anyOf or a oneOf.
 type choice struct {
-	in    *branch // the branch that the choice itself stands in
+	in    *branch // the branch that the choice itself is in
 	size  int
 	met   int
 	round int
 }
 
-// never is a branch whose siblings cannot all be met, so nothing in it binds.
+// never returns a branch in which nothing binds: not all its siblings can be met.
 func never() *branch { return &branch{of: &choice{size: math.MaxInt}} }
 
-// fold appends p and everything that logic folds into its place.
+// fold appends p and all parts that are in its logic.
 func fold(parts []part, p part) []part {
 	if p.s == nil {
 		return parts
@@ -78,9 +79,9 @@ func foldChoice(parts []part, p part, branches []*schema.Schema) []part {
 	return parts
 }
 
-// meet notes that a branch says what is asked for in this round, and tells
-// whether with it the answer holds for every value: it stands in no choice, or
-// all branches of each choice around it have been met.
+// meet records that a branch has the type that this round looks for. It reports whether
+// the type now binds: the branch is nil, or all branches of each choice around it have
+// been met in this round.
 func meet(b *branch, round int) bool {
 	for b != nil {
 		if b.round == round {

@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// chooser makes choices from the bytes of a fuzz input. When they run out every
-// choice is 0, which the generators below make the smallest one.
+// chooser makes choices from the bytes of a fuzz input. After the last byte every choice
+// is 0, for which the generators below make the smallest value.
 type chooser struct{ data []byte }
 
 func (c *chooser) below(n int) int {
@@ -24,12 +24,12 @@ func (c *chooser) below(n int) int {
 	return int(b) % n
 }
 
-// oneIn is true in one of n cases, and never when the bytes have run out.
+// oneIn returns true in one of n cases, and false after the last byte.
 func (c *chooser) oneIn(n int) bool { return c.below(n) == n-1 }
 
 func pick[T any](c *chooser, of []T) T { return of[c.below(len(of))] }
 
-// inputs are random inputs for tests that do not wait for a fuzzer.
+// inputs returns random inputs for tests that run without a fuzzer.
 func inputs(n int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([][]byte, n)
@@ -48,7 +48,7 @@ var (
 	patterns  = []string{"^x", "1$", "^z"}
 )
 
-// anySchema makes a schema with logic, maps, patterns, and all forms of lists.
+// anySchema returns a schema with logic, maps, patterns and all forms of lists.
 func anySchema(c *chooser, depth int) map[string]any {
 	s := map[string]any{}
 	if t := pick(c, typeNames); t != "" {
@@ -84,8 +84,8 @@ func anySchema(c *chooser, depth int) map[string]any {
 	case 3:
 		s["items"] = []any{child(), child()}
 	case 4:
-		// Upstream's validator leaves out the last of many additional items,
-		// so it is no judge of their types; structure is enough here.
+		// Upstream's validator does not validate the last of several additional
+		// items, so their types cannot be compared. They get only structure.
 		s["items"], s["additionalItems"] = []any{child()}, map[string]any{"properties": map[string]any{"a": child()}}
 	}
 	for _, logic := range []string{"allOf", "anyOf", "oneOf"} {
@@ -103,7 +103,7 @@ func anySchema(c *chooser, depth int) map[string]any {
 	return s
 }
 
-// anyValue makes a value of any shape out of the names that schemas use.
+// anyValue returns a value of any type, with the names that schemas use.
 func anyValue(c *chooser, depth int) any {
 	kinds := 9
 	if depth == 0 {
@@ -142,8 +142,8 @@ func anyObject(c *chooser, depth int) map[string]any {
 	return obj
 }
 
-// fittingValue makes a value all of whose keys are specified by the nodes, read
-// off the schema and not off a skeleton. Most have the type they should have.
+// fittingValue returns a value with only specified keys, found from the schema and not
+// from a skeleton. Most values have the right type.
 func fittingValue(c *chooser, nodes []*schema.Schema, depth int) any {
 	nodes = unfold(nodes)
 	t := pick(c, typeNames)
@@ -192,7 +192,7 @@ func fittingObject(c *chooser, nodes []*schema.Schema, depth int) map[string]any
 	return obj
 }
 
-// unfold adds to nodes everything that logic says about the same value.
+// unfold adds the schemas that are in the logic of nodes.
 func unfold(nodes []*schema.Schema) []*schema.Schema {
 	var out []*schema.Schema
 	for _, n := range nodes {

@@ -2,8 +2,8 @@ package skeleton
 
 import "math"
 
-// kind is a basic type of JSON. Only objects, lists and so on that a schema can
-// name are kinds; anyKind is the absence of a demand.
+// kind is a basic type of JSON that a schema can name. anyKind means that no type is
+// demanded.
 type kind uint8
 
 const (
@@ -18,10 +18,10 @@ const (
 
 var kindNames = [...]string{"", "object", "array", "string", "boolean", "integer", "number"}
 
-// String is the type as a schema names it.
+// String returns the type as a schema names it.
 func (k kind) String() string { return kindNames[k] }
 
-// kindNamed is anyKind for a name that no schema may use.
+// kindNamed returns the kind with a name, anyKind if there is none.
 func kindNamed(name string) kind {
 	for k, n := range kindNames {
 		if n == name {
@@ -31,8 +31,8 @@ func kindNamed(name string) kind {
 	return anyKind
 }
 
-// accepts says whether a value that is not null has the kind. Integers are
-// numbers, and 1.0 is an integer, as JSON does not tell it from 1.
+// accepts reports whether a value that is not null has the kind. Integers are numbers,
+// and 1.0 is an integer, because JSON does not distinguish it from 1.
 func (k kind) accepts(x any) bool {
 	got := kindOf(x)
 	switch k {
@@ -48,7 +48,8 @@ func (k kind) accepts(x any) bool {
 	return got == k
 }
 
-// kindOf is anyKind for null and for Go values that JSON decoding never gives.
+// kindOf returns the kind of a value, anyKind for null and for Go values that JSON
+// decoding never gives.
 func kindOf(x any) kind {
 	switch x.(type) {
 	case map[string]any:

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// everything does to an object whatever the package can do to one.
+// everything runs all functions of the package on an object.
 func everything(sk *skeleton.Skeleton, obj map[string]any) {
 	sk.Check(obj)
 	sk.CheckUpdate(obj, obj)
@@ -33,6 +33,8 @@ func nestedObject(depth int, wrap func(any) any) map[string]any {
 func inList(v any) any { return []any{v} }
 func inA(v any) any    { return map[string]any{"a": v} }
 
+// All functions work on objects of every depth and size that a request can have: Check and
+// Prune find what they find in small objects, and nothing is left to prune.
 func TestDeepAndLargeObjects(t *testing.T) {
 	deepSchema := func(depth int, key string) string {
 		return strings.Repeat(`{"`+key+`":`, depth) + `{}` + strings.Repeat(`}`, depth)
@@ -44,34 +46,66 @@ func TestDeepAndLargeObjects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		schema string
 		obj    map[string]any
+		// wrong and dropped are how many wrong types and dropped keys there are.
+		wrong, dropped int
 	}{
-		"deep lists, nothing said":    {`{"properties":{"a":{}}}`, nestedObject(10_000, inList)},
-		"deep objects, nothing said":  {`{"properties":{"a":{}}}`, nestedObject(10_000, inA)},
-		"deep lists, preserved":       {`{"properties":{"a":{"x-kubernetes-preserve-unknown-fields":true,"items":{"items":{}}}}}`, nestedObject(10_000, inList)},
-		"deep lists, overlapping":     {`{"patternProperties":{"a":{"items":{}},"^a":{}}}`, nestedObject(10_000, inList)},
-		"very deep lists":             {`{"properties":{"a":{}}}`, nestedObject(500_000, inList)},
-		"deep schema of lists":        {deepSchema(499, "items"), nestedObject(10_000, inList)},
-		"deep schema of logic":        {deepSchema(499, "not"), nestedObject(10_000, inA)},
-		"deep schema of maps":         {deepSchema(499, "additionalProperties"), nestedObject(10_000, inA)},
-		"a megabyte, nothing said":    {`{}`, clone(t, wide)},
-		"a megabyte, a map":           {`{"properties":{"m":{"additionalProperties":{"type":"string"}}}}`, map[string]any{"m": clone(t, wide)}},
-		"a megabyte, no-prune":        {`{"x-kubernetes-no-prune":true}`, clone(t, wide)},
-		"a megabyte of wrong types":   {`{"additionalProperties":{"type":"integer"}}`, clone(t, wide)},
-		"a megabyte under patterns":   {`{"patternProperties":{"^key":{},"1$":{"type":"string"}}}`, clone(t, wide)},
-		"a megabyte, all keys folded": {`{"anyOf":[{"additionalProperties":{"type":"string"}},{"additionalProperties":{"nullable":true}}]}`, clone(t, wide)},
+		"deep lists":   {schema: `{"properties":{"a":{}}}`, obj: nestedObject(10_000, inList)},
+		"deep objects": {schema: `{"properties":{"a":{}}}`, obj: nestedObject(10_000, inA), dropped: 1},
+		"deep lists, preserved": {
+			schema: `{"properties":{"a":{"x-kubernetes-preserve-unknown-fields":true,"items":{"items":{}}}}}`,
+			obj:    nestedObject(10_000, inList),
+		},
+		"deep lists, overlapping patterns": {
+			schema: `{"patternProperties":{"a":{"items":{}},"^a":{}}}`, obj: nestedObject(10_000, inList),
+		},
+		"very deep lists":      {schema: `{"properties":{"a":{}}}`, obj: nestedObject(500_000, inList)},
+		"deep schema of lists": {schema: deepSchema(499, "items"), obj: nestedObject(10_000, inList), dropped: 1},
+		"deep schema of logic": {schema: deepSchema(499, "not"), obj: nestedObject(10_000, inA), dropped: 1},
+		"deep schema of maps":  {schema: deepSchema(499, "additionalProperties"), obj: nestedObject(10_000, inA), dropped: 1},
+		"a megabyte, empty schema": {
+			schema: `{}`, obj: clone(t, wide), dropped: len(wide),
+		},
+		"a megabyte, a map": {
+			schema: `{"properties":{"m":{"additionalProperties":{"type":"string"}}}}`, obj: map[string]any{"m": clone(t, wide)},
+		},
+		"a megabyte, no-prune": {schema: `{"x-kubernetes-no-prune":true}`, obj: clone(t, wide)},
+		"a megabyte of wrong types": {
+			schema: `{"additionalProperties":{"type":"integer"}}`, obj: clone(t, wide), wrong: len(wide),
+		},
+		"a megabyte under patterns": {
+			schema: `{"patternProperties":{"^key":{},"1$":{"type":"string"}}}`, obj: clone(t, wide),
+		},
+		"a megabyte, all keys in logic": {
+			schema: `{"anyOf":[{"additionalProperties":{"type":"string"}},{"additionalProperties":{"nullable":true}}]}`,
+			obj:    clone(t, wide),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everything(build(t, tc.schema), tc.obj)
+			sk := build(t, tc.schema)
+			if wrong := len(sk.Check(tc.obj)); wrong != tc.wrong {
+				t.Errorf("%d wrong types, want %d", wrong, tc.wrong)
+			}
+			if wrong := len(sk.CheckUpdate(tc.obj, tc.obj)); wrong != 0 {
+				t.Errorf("%d wrong types in an update without changes", wrong)
+			}
+			if dropped := len(sk.PrunePaths(tc.obj)); dropped != tc.dropped {
+				t.Errorf("%d dropped keys, want %d", dropped, tc.dropped)
+			}
+			everything(sk, tc.obj)
+			if sk.Prune(tc.obj) {
+				t.Error("the second run of Prune dropped a key")
+			}
 		})
 	}
 }
 
-// A schema of many branches, each with names of its own, is derived in time
-// linear in its size. The bound is generous: a quadratic merge takes minutes.
+// Build takes time linear in the size of a schema with many branches that each have
+// their own names. A quadratic merge would take minutes.
 func TestBuildOfManyBranches(t *testing.T) {
 	var branches []any
 	for i := range 20_000 {
-		branches = append(branches, map[string]any{"properties": map[string]any{fmt.Sprintf("p%d", i): map[string]any{"type": "string"}}})
+		property := map[string]any{fmt.Sprintf("p%d", i): map[string]any{"type": "string"}}
+		branches = append(branches, map[string]any{"properties": property})
 	}
 	s := decode(t, map[string]any{"anyOf": branches, "oneOf": branches})
 	sk := skeleton.Build(s)
@@ -80,11 +114,14 @@ func TestBuildOfManyBranches(t *testing.T) {
 	}
 }
 
-// FuzzAnything takes schemas and objects from outside as they come.
+// FuzzAnything runs all functions on any schema and any object.
 func FuzzAnything(f *testing.F) {
 	f.Add([]byte(`{"properties":{"a":{"items":[{}],"additionalItems":{"type":"string"}}}}`), []byte(`{"a":[{"b":1},2]}`))
-	f.Add([]byte(`{"patternProperties":{"(":{},"a":{"x-kubernetes-preserve-unknown-fields":true}},"anyOf":[{"items":{}},{"items":[{}]}]}`), []byte(`{"a":{"b":null}}`))
-	f.Add([]byte(`{"x-kubernetes-embedded-resource":true,"default":{},"x-kubernetes-normalize":"undefined"}`), []byte(`{"metadata":{"labels":[null]}}`))
+	f.Add([]byte(`{"patternProperties":{"(":{},"a":{"x-kubernetes-preserve-unknown-fields":true}},
+		"anyOf":[{"items":{}},{"items":[{}]}]}`),
+		[]byte(`{"a":{"b":null}}`))
+	f.Add([]byte(`{"x-kubernetes-embedded-resource":true,"default":{},"x-kubernetes-normalize":"undefined"}`),
+		[]byte(`{"metadata":{"labels":[null]}}`))
 	f.Fuzz(func(t *testing.T, schemaText, objectText []byte) {
 		var in any
 		var obj map[string]any

@@ -2,7 +2,7 @@ package skeleton
 
 import "iter"
 
-// item is the node of the item at a position.
+// item returns the node of the item at an index.
 func (n *node) item(i int) *node {
 	switch {
 	case i < len(n.positions):
@@ -13,9 +13,9 @@ func (n *node) item(i int) *node {
 	return n.rest
 }
 
-// undeclared is the node of a key that is none of the properties, nil where it
-// is not specified. For a key that matches several patterns it is the first of
-// several, which gather gives.
+// undeclared returns the node of a key that is no property, nil if it is not
+// specified. If the key matches several patterns, several is true and the node is the
+// first of those that gather returns.
 func (n *node) undeclared(key string) (c *node, several bool) {
 	for _, p := range n.patterns {
 		if !p.covers(key) {
@@ -34,7 +34,7 @@ func (n *node) undeclared(key string) (c *node, several bool) {
 
 func (p pattern) covers(key string) bool { return p.matches == nil || p.matches.MatchString(key) }
 
-// undeclaredNodes yields every node of a key that is none of the properties.
+// undeclaredNodes yields every node of a key that is no property.
 func (n *node) undeclaredNodes(key string) iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		c, several := n.undeclared(key)

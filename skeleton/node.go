@@ -8,30 +8,30 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// node is one place of the skeleton. It never changes once Build is done.
+// node is one node of the skeleton. It never changes after Build.
 type node struct {
-	properties map[string]*node // what every resource has included
+	properties map[string]*node // with the fields that every resource has
 	patterns   []pattern        // sorted by source
-	additional *node            // the values of all other keys; nil where there are none
+	additional *node            // the values of all other keys, nil if they are not specified
 	positions  []*node          // items by position
-	rest       *node            // the items beyond, all of them where items is one schema; nil is nothing
+	rest       *node            // the items after positions, all if items is one schema
 
-	verbatim bool // pruning does not look inside
+	verbatim bool // pruning does not change the value
 	preserve bool // keys that are not specified stay
 	nullable bool
-	keepNull bool // pruning lets a null stay: it is nullable, or its default comes later
+	keepNull bool // pruning keeps a null: it is nullable, or Default replaces it later
 	nullFits bool // a null in a list passes the check
-	binding  kind // the type that the check enforces; anyKind for none
+	binding  kind // the type that the check enforces, anyKind for none
 
-	tidy      bool     // null and empty become absent, see Normalize
-	within    effect   // what Default and Normalize would find below
-	defaulted []string // the properties that have a default, sorted
-	fallback  any      // the default, nil for none
+	normalized bool     // null and empty become absent, see Normalize
+	within     effect   // what Default and Normalize would find below
+	defaulted  []string // the properties that have a default, sorted
+	fallback   any      // the default, nil for none
 
-	// What follows is for showing the skeleton and for rules about it.
+	// The following fields are only for Schema, Binding and Rules.
 
 	typ         string
-	asTrue      bool             // stands for true, given and never refined by a schema
+	asTrue      bool             // the schema has only true here, and no schema
 	embedded    bool             // x-kubernetes-embedded-resource
 	intOrString bool             // x-kubernetes-int-or-string
 	declared    map[string]*node // the properties that the schema names
@@ -41,7 +41,7 @@ type node struct {
 	topology    *topology        // nil for none
 }
 
-// topology is how lists and maps are merged, which the skeleton only shows.
+// topology says how server-side apply merges lists and maps. Only Schema uses it.
 type topology struct {
 	listType, mapType string
 	listMapKeys       []string
@@ -58,18 +58,18 @@ type effect uint8
 
 const (
 	hasDefaults effect = 1 << iota
-	hasTidy
+	hasNormalized
 )
 
 var (
-	// nothing specifies no keys: objects are pruned to {}, lists keep their items.
+	// nothing has no keys: objects are pruned to {}, lists keep their items.
 	nothing = &node{nullFits: true}
-	// leaveAlone keeps whatever it is asked about.
+	// leaveAlone keeps every value as it is.
 	leaveAlone = &node{verbatim: true, nullable: true, keepNull: true, nullFits: true}
 )
 
-// extend reads what the node of the schema outside of logic says about a place
-// whose children are there.
+// extend sets the fields that only the schema node outside of logic has. The children of
+// n are complete.
 func (n *node) extend(s *schema.Schema) {
 	n.verbatim = schema.IsTrue(s.NoPrune)
 	n.intOrString = s.IntOrString
@@ -77,7 +77,7 @@ func (n *node) extend(s *schema.Schema) {
 		n.fallback = s.Default
 		n.keepNull = true
 	}
-	n.tidy = s.Normalize != nil && *s.Normalize == normalizeUndefined
+	n.normalized = s.Normalize != nil && *s.Normalize == normalizeUndefined
 	if s.ListType != "" || s.MapType != "" || len(s.ListMapKeys) > 0 {
 		n.topology = &topology{s.ListType, s.MapType, slices.Clone(s.ListMapKeys)}
 	}
@@ -90,8 +90,8 @@ func (n *node) extend(s *schema.Schema) {
 	}
 }
 
-// addResourceFields specifies what every Kubernetes object has. The fields are
-// Kubernetes' own, whatever the schema says about them.
+// addResourceFields adds the fields that every Kubernetes object has. They replace those
+// of the schema.
 func (n *node) addResourceFields() {
 	n.properties = make(map[string]*node, len(n.declared)+3)
 	maps.Copy(n.properties, n.declared)
@@ -100,8 +100,8 @@ func (n *node) addResourceFields() {
 	n.properties["metadata"] = objectMeta
 }
 
-// preserveUnknown keeps keys that are not specified. On a list the items are
-// meant, as upstream has it, so they get variants of their nodes.
+// preserveUnknown makes pruning keep keys that are not specified. On a list it applies
+// to the items, as in upstream, so they get copies of their nodes.
 func (n *node) preserveUnknown() {
 	n.preserve = true
 	n.positions = slices.Clone(n.positions)
@@ -124,14 +124,14 @@ func (n *node) preserved() *node {
 	return &c
 }
 
-// note records what Default and Normalize find in a child.
+// note records what Default and Normalize have to do in a child.
 func (n *node) note(c *node) *node {
 	n.within |= c.within
 	if c.fallback != nil {
 		n.within |= hasDefaults
 	}
-	if c.tidy {
-		n.within |= hasTidy
+	if c.normalized {
+		n.within |= hasNormalized
 	}
 	return c
 }

@@ -1,26 +1,28 @@
 package skeleton
 
-// Normalize takes away, in place and innermost first, each null, empty list and
-// empty object under a property with x-kubernetes-normalize: undefined. It does
-// nothing, and walks nowhere, below places without such properties.
+import "holdfast.dev/holdfast/value"
+
+// Normalize removes, in place and innermost first, each null, empty list and empty
+// object of a property with x-kubernetes-normalize: undefined. Parts of the object
+// without such properties are not visited.
 func (sk *Skeleton) Normalize(obj map[string]any) {
 	normalizeObject(sk.root, obj)
 }
 
 func normalizeObject(n *node, x map[string]any) {
-	if n.within&hasTidy == 0 {
+	if n.within&hasNormalized == 0 {
 		return
 	}
-	for key, value := range x {
+	for key, v := range x {
 		c, declared := n.properties[key]
 		if !declared {
 			for c := range n.undeclaredNodes(key) {
-				normalizeValue(c, value)
+				normalizeValue(c, v)
 			}
 			continue
 		}
-		normalizeValue(c, value)
-		if c.tidy && isEmpty(value) {
+		normalizeValue(c, v)
+		if c.normalized && isEmpty(v) {
 			delete(x, key)
 		}
 	}
@@ -31,7 +33,7 @@ func normalizeValue(n *node, x any) {
 	case map[string]any:
 		normalizeObject(n, x)
 	case []any:
-		if n.within&hasTidy == 0 {
+		if n.within&hasNormalized == 0 {
 			return
 		}
 		for i, item := range x {
@@ -40,14 +42,8 @@ func normalizeValue(n *node, x any) {
 	}
 }
 
-func isEmpty(x any) bool {
-	switch x := x.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(x) == 0
-	case []any:
-		return len(x) == 0
-	}
-	return false
+// isEmpty reports whether a value is null, an empty list or an empty object.
+func isEmpty(v any) bool {
+	_, absent := value.BuiltIn.Reduce(v).(value.Absent)
+	return absent
 }

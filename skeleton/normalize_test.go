@@ -27,7 +27,8 @@ func TestNormalize(t *testing.T) {
 			want:   `{}`,
 		},
 		"in maps and lists, which keep their items": {
-			schema: `{properties: {m: {additionalProperties: {properties: {a: {` + undefined + `}}}}, p: {patternProperties: {^x: {properties: {a: {` + undefined + `}}}, 1$: {properties: {b: {` + undefined + `}}}}},
+			schema: `{properties: {m: {additionalProperties: {properties: {a: {` + undefined + `}}}},
+				p: {patternProperties: {^x: {properties: {a: {` + undefined + `}}}, 1$: {properties: {b: {` + undefined + `}}}}},
 			  l: {` + undefined + `, items: {properties: {a: {` + undefined + `}}}}}}`,
 			in:   `{m: {k: {a: []}}, p: {x1: {a: [], b: []}}, l: [{a: []}, null]}`,
 			want: `{m: {k: {}}, p: {x1: {}}, l: [{}, null]}`,

@@ -1,7 +1,7 @@
 package skeleton
 
-// objectMeta is the shape of metav1.ObjectMeta. Metadata is pruned to it at the
-// root and in embedded resources, whatever the schema says about metadata.
+// objectMeta is the structure of metav1.ObjectMeta. Metadata at the root and in embedded
+// resources is pruned by it, not by the schema.
 var objectMeta = metaObject(map[string]*node{
 	"name":                       metaString,
 	"generateName":               metaString,

@@ -1,15 +1,15 @@
 package skeleton
 
-// A key that matches several patterns is specified by all of them, and so is
-// what lies below: a key stays when any of the nodes has a place for it. This
-// is the same walk as pruneValue with a handful of nodes in place of one. They
-// are gathered on the stack, so that here too a clean object costs no memory.
+// A key that matches several patterns has several nodes, and so have the keys below it.
+// Such a key stays if one of the nodes specifies it. This file does the same as
+// pruneValue with several nodes in place of one. The nodes are collected on the stack,
+// so that an object from which nothing is dropped costs no memory.
 
-// handful is how many nodes are gathered without allocating.
-const handful = 8
+// smallCount is how many nodes are collected without allocating.
+const smallCount = 8
 
-func pruneOverlap(n *node, key string, x map[string]any, t *trail) {
-	var buf [handful]*node
+func pruneOverlap(n *node, key string, x map[string]any, t *recorder) {
+	var buf [smallCount]*node
 	pruneKey(n.gather(buf[:0], key), key, x, t)
 }
 
@@ -31,7 +31,7 @@ func (n *node) gather(nodes []*node, key string) []*node {
 }
 
 // pruneKey prunes the value of a key by the nodes that specify it.
-func pruneKey(nodes []*node, key string, x map[string]any, t *trail) {
+func pruneKey(nodes []*node, key string, x map[string]any, t *recorder) {
 	value := x[key]
 	switch {
 	case len(nodes) == 0:
@@ -46,7 +46,7 @@ func pruneKey(nodes []*node, key string, x map[string]any, t *trail) {
 	}
 }
 
-func pruneBy(nodes []*node, x any, t *trail) {
+func pruneBy(nodes []*node, x any, t *recorder) {
 	if len(nodes) == 1 {
 		pruneValue(nodes[0], x, t)
 		return
@@ -56,7 +56,7 @@ func pruneBy(nodes []*node, x any, t *trail) {
 			return
 		}
 	}
-	var buf [handful]*node
+	var buf [smallCount]*node
 	switch x := x.(type) {
 	case map[string]any:
 		for key := range x {
@@ -77,8 +77,8 @@ func pruneBy(nodes []*node, x any, t *trail) {
 	}
 }
 
-// gatherAll appends every node for a key; known is false where one of the nodes
-// keeps the key as it is because it does not know it.
+// gatherAll appends every node for a key. known is false if one of the nodes preserves
+// unknown fields and does not specify the key: the key then stays as it is.
 func gatherAll(next, nodes []*node, key string) (all []*node, known bool) {
 	for _, n := range nodes {
 		before := len(next)

@@ -14,7 +14,7 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// upstreamProps is a schema as upstream's own types hold it.
+// upstreamProps returns a schema in upstream's own types.
 func upstreamProps(t testing.TB, in map[string]any) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	data, err := stdjson.Marshal(in)
@@ -32,8 +32,8 @@ func upstreamProps(t testing.TB, in map[string]any) *apiextensions.JSONSchemaPro
 	return &out
 }
 
-// properties holds the promises of the package on one generated schema, and
-// says how many of the values upstream's validator accepted.
+// properties asserts the promises of the package for one generated schema. It returns how
+// many of the values upstream's validator accepted.
 func properties(t *testing.T, data []byte) (accepted int) {
 	c := &chooser{data}
 	in := anySchema(c, 4)
@@ -92,7 +92,7 @@ func properties(t *testing.T, data []byte) (accepted int) {
 			}
 			accepted++
 			for _, wrong := range sk.Check(v) {
-				// Upstream's type check lets a list pass as a string with a format.
+				// Upstream's type check accepts a list as a string with a format.
 				if wrong.Want == "string" && wrong.Got == "array" {
 					continue
 				}
@@ -103,8 +103,8 @@ func properties(t *testing.T, data []byte) (accepted int) {
 	return accepted
 }
 
-// fittingProperties: what fits has no wrong type, is all there is where none was
-// wrong, and was copied.
+// fittingProperties asserts that the result of Fitting has no wrong type, is a copy, and
+// equals an object without wrong types.
 func fittingProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) {
 	before := clone(t, obj)
 	fits := sk.Fitting(obj)
@@ -119,14 +119,14 @@ func fittingProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) 
 	}
 }
 
-// fieldsProperties: owning every field of an object and pruning the fields is
-// owning every field of the pruned object.
+// fieldsProperties asserts that pruning the set of all fields of an object gives the set
+// of all fields of the pruned object.
 func fieldsProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) {
 	obj = withoutNulls(obj).(map[string]any)
 	owned := allFields(obj)
 	dropped := sk.PruneFields(owned)
 	if lost := sk.Prune(obj); lost != dropped {
-		// Items are owned as a whole here, so only the object's can be lost alone.
+		// The set has lists as a whole, so only fields of objects can be dropped.
 		if dropped {
 			t.Errorf("fields were dropped, nothing of %s was", toJSON(t, obj))
 		}
@@ -139,7 +139,7 @@ func fieldsProperties(t *testing.T, sk *skeleton.Skeleton, obj map[string]any) {
 	}
 }
 
-// allFields is the set of all fields of an object, lists as a whole.
+// allFields returns the set of all fields of an object, with lists as a whole.
 func allFields(obj map[string]any) map[string]any {
 	set := map[string]any{}
 	for name, value := range obj {
@@ -184,7 +184,7 @@ func TestProperties(t *testing.T) {
 			return
 		}
 	}
-	// The judge must have something to say, or nothing was tested.
+	// Upstream must accept some values, or the test compares nothing.
 	if accepted*10 < total {
 		t.Errorf("only %d of %d values are valid", accepted, total)
 	}

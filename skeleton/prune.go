@@ -2,32 +2,31 @@ package skeleton
 
 import "slices"
 
-// Prune drops from obj, in place and at every depth, each key that is not
-// specified, and each null under a specified key that is neither nullable nor
-// has a default. It says whether a key was not specified, and allocates nothing
-// when it drops nothing.
+// Prune drops from obj, in place and at every depth, each key that is not specified, and
+// each null under a specified key that is not nullable and has no default. It reports
+// whether a key was not specified. It allocates nothing if it drops nothing.
 func (sk *Skeleton) Prune(obj map[string]any) (dropped bool) {
-	var t trail
+	var t recorder
 	sk.prune(obj, &t)
-	return t.lossy
+	return t.hasDropped
 }
 
-// PrunePaths does what Prune does and returns the paths of the keys that were
-// not specified, sorted: spec.template.foo, spec.ports[0].bar. What lies below
-// a dropped key is not listed, and neither are dropped nulls.
+// PrunePaths prunes as Prune does and returns the paths of the keys that were not
+// specified, sorted: spec.template.foo, spec.ports[0].bar. Keys below a dropped key and
+// dropped nulls are not listed.
 func (sk *Skeleton) PrunePaths(obj map[string]any) []string {
-	t := trail{keeps: true}
+	t := recorder{withPaths: true}
 	sk.prune(obj, &t)
 	slices.Sort(t.dropped)
 	return t.dropped
 }
 
-func (sk *Skeleton) prune(obj map[string]any, t *trail) {
+func (sk *Skeleton) prune(obj map[string]any, t *recorder) {
 	if !sk.root.verbatim {
 		pruneObject(sk.root, obj, t)
 		return
 	}
-	// Metadata stays Kubernetes' own under a root that is left alone.
+	// Metadata is pruned even if the root is not.
 	if metadata, ok := obj["metadata"]; ok {
 		t.enter("metadata")
 		pruneValue(objectMeta, metadata, t)
@@ -35,7 +34,7 @@ func (sk *Skeleton) prune(obj map[string]any, t *trail) {
 	}
 }
 
-func pruneValue(n *node, x any, t *trail) {
+func pruneValue(n *node, x any, t *recorder) {
 	switch x := x.(type) {
 	case map[string]any:
 		if !n.verbatim {
@@ -48,7 +47,7 @@ func pruneValue(n *node, x any, t *trail) {
 	}
 }
 
-func pruneObject(n *node, x map[string]any, t *trail) {
+func pruneObject(n *node, x map[string]any, t *recorder) {
 	for key, value := range x {
 		c, ok := n.properties[key]
 		if !ok {
@@ -86,7 +85,7 @@ func pruneObject(n *node, x map[string]any, t *trail) {
 	}
 }
 
-func pruneList(n *node, x []any, t *trail) {
+func pruneList(n *node, x []any, t *recorder) {
 	for i, item := range x {
 		switch item.(type) {
 		case map[string]any, []any:

@@ -26,8 +26,10 @@ func TestPrune(t *testing.T) {
 			dropped: []string{"a.x", "b[0].x", "b[1][0].x"},
 		},
 		"maps keep their keys": {
-			schema: `{properties: {a: {additionalProperties: {properties: {b: {}}}}, t: {additionalProperties: true}, f: {additionalProperties: false},
-			  p: {patternProperties: {^x: {properties: {b: {}}}}}, q: {patternProperties: {^x: {}}, additionalProperties: {properties: {r: {}}}}}}`,
+			schema: `{properties: {a: {additionalProperties: {properties: {b: {}}}}, t: {additionalProperties: true},
+				f: {additionalProperties: false},
+			  p: {patternProperties: {^x: {properties: {b: {}}}}}, q: {patternProperties: {^x: {}},
+			  additionalProperties: {properties: {r: {}}}}}}`,
 			in:      `{a: {k: {b: 1, c: 1}}, t: {k: {b: 1}}, f: {k: 1}, p: {x1: {b: 1, c: 1}, yy: 1}, q: {x1: {r: 1}, yy: {r: 1}}}`,
 			want:    `{a: {k: {b: 1}}, t: {k: {}}, f: {}, p: {x1: {b: 1}}, q: {x1: {}, yy: {r: 1}}}`,
 			dropped: []string{"a.k.c", "f.k", "p.x1.c", "p.yy", "q.x1.r", "t.k.b"},
@@ -44,13 +46,15 @@ func TestPrune(t *testing.T) {
 			dropped: []string{"p.x1.c", "p.x1.l[0].c", "p.x1.nn", "p.x2.b", "p.yy", "p.z1.b.d", "p.z1.e.d"},
 		},
 		"items by position": {
-			schema:  `{properties: {a: {items: [{properties: {x: {}}}, {properties: {yy: {}}}], additionalItems: {properties: {z: {}}}}, b: {items: [{}], additionalItems: true}}}`,
+			schema: `{properties: {a: {items: [{properties: {x: {}}}, {properties: {yy: {}}}],
+				additionalItems: {properties: {z: {}}}}, b: {items: [{}], additionalItems: true}}}`,
 			in:      `{a: [{x: 1, yy: 1, z: 1}, {x: 1, yy: 1, z: 1}, {x: 1, yy: 1, z: 1}, {z: 1}], b: [{x: 1}, {x: 1}]}`,
 			want:    `{a: [{x: 1}, {yy: 1}, {z: 1}, {z: 1}], b: [{}, {}]}`,
 			dropped: []string{"a[0].yy", "a[0].z", "a[1].x", "a[1].z", "a[2].x", "a[2].yy", "b[0].x", "b[1].x"},
 		},
 		"no-prune": {
-			schema:  `{properties: {a: {x-kubernetes-no-prune: true, properties: {b: {properties: {c: {}}}}}, d: {items: {x-kubernetes-no-prune: true}}}}`,
+			schema: `{properties: {a: {x-kubernetes-no-prune: true, properties: {b: {properties: {c: {}}}}},
+				d: {items: {x-kubernetes-no-prune: true}}}}`,
 			in:      `{a: {b: {x: 1, c: null}, yy: [{z: 1}]}, d: [{e: 1}], f: 1}`,
 			want:    `{a: {b: {x: 1, c: null}, yy: [{z: 1}]}, d: [{e: 1}]}`,
 			dropped: []string{"f"},
@@ -62,13 +66,15 @@ func TestPrune(t *testing.T) {
 			dropped: []string{"metadata.foo"},
 		},
 		"preserve-unknown-fields": {
-			schema:  `{properties: {a: {x-kubernetes-preserve-unknown-fields: true, properties: {b: {properties: {c: {}}}, nn: {}}, additionalProperties: false}}}`,
+			schema: `{properties: {a: {x-kubernetes-preserve-unknown-fields: true, properties: {b: {properties: {c: {}}},
+				nn: {}}, additionalProperties: false}}}`,
 			in:      `{a: {b: {c: 1, d: 1}, e: {f: {g: null}}, nn: null, m: null}, h: 1}`,
 			want:    `{a: {b: {c: 1}, e: {f: {g: null}}, m: null}}`,
 			dropped: []string{"a.b.d", "h"},
 		},
 		"preserve-unknown-fields passes through lists to their items": {
-			schema: `{properties: {a: {x-kubernetes-preserve-unknown-fields: true, items: {items: {properties: {b: {properties: {c: {}}}}}}}, l: {x-kubernetes-preserve-unknown-fields: true},
+			schema: `{properties: {a: {x-kubernetes-preserve-unknown-fields: true,
+				items: {items: {properties: {b: {properties: {c: {}}}}}}}, l: {x-kubernetes-preserve-unknown-fields: true},
 			  t: {x-kubernetes-preserve-unknown-fields: true, items: [{properties: {b: {}}}]}}}`,
 			in:      `{a: [[{b: {c: 1, d: 1}, e: {f: 1}}]], l: [[{x: 1}], {x: 1}], t: [{b: {c: 1}, d: {c: 1}}, {e: 1}]}`,
 			want:    `{a: [[{b: {c: 1}, e: {f: 1}}]], l: [[{x: 1}], {x: 1}], t: [{b: {}, d: {c: 1}}, {e: 1}]}`,
@@ -98,7 +104,8 @@ func TestPrune(t *testing.T) {
 			dropped: []string{"metadata.foo", "metadata.managedFields[0].foo", "metadata.ownerReferences[0].foo", "spec"},
 		},
 		"nulls": {
-			schema: `{properties: {a: {}, b: {nullable: true}, c: {default: 1}, m: {additionalProperties: {}}, nn: {additionalProperties: {nullable: true}},
+			schema: `{properties: {a: {}, b: {nullable: true}, c: {default: 1}, m: {additionalProperties: {}},
+				nn: {additionalProperties: {nullable: true}},
 			  l: {items: {properties: {a: {}}}}, p: {patternProperties: {x: {}}}}}`,
 			in:      `{a: null, b: null, c: null, d: null, m: {k: null}, nn: {k: null}, l: [null, {a: null}], p: {x: null}}`,
 			want:    `{b: null, c: null, m: {}, nn: {k: null}, l: [null, {}], p: {}}`,
@@ -134,8 +141,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// A schema that Rules refuses keeps data where it is in doubt.
-func TestPruneByARefusedSchemaKeeps(t *testing.T) {
+// A schema that Rules refuses keeps data if it is not clear.
+func TestPruneByRefusedSchemaKeepsData(t *testing.T) {
 	sk := build(t, `{properties: {a: {patternProperties: {"(": {properties: {b: {}}}}}, l: {items: {}, anyOf: [{items: [{}]}]}}}`)
 	obj := object(t, `{a: {k: {b: 1}}, l: [{x: 1}]}`)
 	if dropped := sk.PrunePaths(obj); len(dropped) > 0 {
@@ -143,7 +150,7 @@ func TestPruneByARefusedSchemaKeeps(t *testing.T) {
 	}
 }
 
-func TestPruneOfNothing(t *testing.T) {
+func TestPruneOfNilObject(t *testing.T) {
 	sk := skeleton.Build(nil)
 	sk.Prune(nil)
 	obj := map[string]any{"a": 1, "kind": "X"}

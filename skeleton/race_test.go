@@ -2,5 +2,6 @@
 
 package skeleton_test
 
-// raceDetector is on: sync.Pool, which regexp uses, then forgets at random.
+// raceDetector is true if the race detector is on. sync.Pool, which regexp uses, then
+// drops items at random.
 const raceDetector = true

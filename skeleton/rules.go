@@ -5,44 +5,43 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Rules says which schemas a definition may carry. The zero value holds for
-// definitions that are pruned.
+// Rules validates the schema of a definition. The zero value is for definitions with
+// pruning.
 type Rules struct {
-	// NotPruned is for a definition with pruning off: extensions that steer
-	// structure are then accepted, and ignored, inside logic.
+	// NotPruned is for a definition with pruning off: extensions about structure are
+	// then accepted, and ignored, inside logic.
 	NotPruned bool
 }
 
-// Check returns everything that a definition with this schema is refused for,
-// with its path inside the schema, sorted; empty means that it is acceptable.
-// What the merge of logic brings together (properties beside a map, both forms
-// of items) is reported at its path in the skeleton.
+// Check returns all errors of a schema, with their paths inside the schema, sorted. If
+// only the merged logic is wrong (properties beside a map, both forms of items), the
+// path is that in the skeleton.
 //
-// Not here: the rules for markers, for lists and maps of upstream's merge
-// types, and for the rest of a definition.
+// Markers, list types and map types, and the rest of a definition are validated
+// elsewhere.
 func (r Rules) Check(s *schema.Schema) schema.Errors {
 	if s == nil {
 		return nil
 	}
-	ruling := &ruling{rules: r}
+	check := &ruleCheck{rules: r}
 	schema.Walk(s, func(v *schema.Visit) bool {
-		ruling.keywords(v)
-		ruling.logic(v)
-		ruling.noPrune(v)
-		ruling.normalize(v)
+		check.keywords(v)
+		check.logic(v)
+		check.noPrune(v)
+		check.normalize(v)
 		return true
 	})
 	root := derive(s)
 	if root.typ != "" && root.typ != "object" {
-		ruling.refuse((*value.Path)(nil).Child("type"), "must be object at the root, not %s", root.typ)
+		check.refuse((*value.Path)(nil).Child("type"), "must be object at the root, not %s", root.typ)
 	}
-	ruling.shape(root, nil)
-	ruling.found.Sort()
-	return ruling.found
+	check.shape(root, nil)
+	check.found.Sort()
+	return check.found
 }
 
-// shape looks at what only the merge of all parts can tell.
-func (r *ruling) shape(n *node, path *value.Path) {
+// shape validates what can only be seen after logic was merged.
+func (r *ruleCheck) shape(n *node, path *value.Path) {
 	if len(n.declared) > 0 {
 		const detail = "must not be used beside properties: an object has either known fields or free keys; " +
 			"to keep unknown fields beside known ones use " + schema.PreserveUnknownFieldsKeyword + ": true"

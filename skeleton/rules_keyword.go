@@ -8,18 +8,18 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// ruling is one run of the rules.
-type ruling struct {
+// ruleCheck is one run of Rules.Check.
+type ruleCheck struct {
 	rules Rules
 	found schema.Errors
 }
 
-func (r *ruling) refuse(path *value.Path, format string, args ...any) {
+func (r *ruleCheck) refuse(path *value.Path, format string, args ...any) {
 	r.found = append(r.found, &schema.Error{Path: path, Detail: fmt.Sprintf(format, args...)})
 }
 
-// keywords refuses what a schema may not say anywhere.
-func (r *ruling) keywords(v *schema.Visit) {
+// keywords refuses keywords and values that are not allowed anywhere.
+func (r *ruleCheck) keywords(v *schema.Visit) {
 	s := v.Schema
 	for _, k := range []struct {
 		name string
@@ -40,7 +40,8 @@ func (r *ruling) keywords(v *schema.Visit) {
 		r.refuse(v.Path.Child("type"), "must be object, array, string, boolean, integer or number, not %q", s.Type)
 	}
 	if s.UniqueItems {
-		r.refuse(v.Path.Child("uniqueItems"), "must not be true, because the check would take quadratic time; use %s: set", schema.ListTypeKeyword)
+		r.refuse(v.Path.Child("uniqueItems"), "must not be true, because the check would take quadratic time; use %s: set",
+			schema.ListTypeKeyword)
 	}
 	if s.Nullable && isRoot(v) {
 		r.refuse(v.Path.Child("nullable"), "must not be true at the root")
@@ -58,9 +59,8 @@ func (r *ruling) keywords(v *schema.Visit) {
 	}
 }
 
-// logic refuses, inside allOf, anyOf, oneOf and not, what must hold for every
-// value or for none.
-func (r *ruling) logic(v *schema.Visit) {
+// logic refuses keywords that are not allowed inside allOf, anyOf, oneOf and not.
+func (r *ruleCheck) logic(v *schema.Visit) {
 	if !v.InLogic {
 		return
 	}
@@ -92,8 +92,7 @@ func (r *ruling) logic(v *schema.Visit) {
 	}
 }
 
-// isRoot says whether a node speaks about the object itself, directly or
-// through logic.
+// isRoot reports whether a node is the root, or logic of the root.
 func isRoot(v *schema.Visit) bool {
 	for ; v.Parent != nil; v = v.Parent {
 		if !v.Edge.IsLogic() {

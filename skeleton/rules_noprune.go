@@ -2,8 +2,8 @@ package skeleton
 
 import "holdfast.dev/holdfast/schema"
 
-// noPrune refuses what x-kubernetes-no-prune cannot mean.
-func (r *ruling) noPrune(v *schema.Visit) {
+// noPrune validates x-kubernetes-no-prune.
+func (r *ruleCheck) noPrune(v *schema.Visit) {
 	if v.Schema.NoPrune == nil {
 		return
 	}

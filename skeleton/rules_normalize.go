@@ -6,11 +6,12 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// normalizeUndefined is the one value of x-kubernetes-normalize.
+// normalizeUndefined is the only valid value of x-kubernetes-normalize.
 const normalizeUndefined = "undefined"
 
-// normalize refuses x-kubernetes-normalize where a value cannot simply go away.
-func (r *ruling) normalize(v *schema.Visit) {
+// normalize validates x-kubernetes-normalize. It is refused where a value cannot be
+// removed.
+func (r *ruleCheck) normalize(v *schema.Visit) {
 	if v.Schema.Normalize == nil {
 		return
 	}
@@ -51,7 +52,7 @@ func inMetadata(v *schema.Visit) bool {
 	return v.Edge == schema.Property && v.Name == "metadata"
 }
 
-// isRequired looks at the node and at what allOf adds to it.
+// isRequired reports whether a property is required, also through allOf.
 func isRequired(s *schema.Schema, name string) bool {
 	if s == nil {
 		return false

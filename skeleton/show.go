@@ -6,15 +6,14 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// Schema shows the skeleton as a schema of its own: the types, the structure,
-// nullable, and the extensions that steer structure. A type is shown also where
-// it does not bind. Building the schema that is returned gives this skeleton's
-// schema again.
+// Schema returns the skeleton as a schema: the types, the structure, nullable, and the
+// extensions about structure. It has types that do not bind too. The skeleton of the
+// returned schema has the same schema.
 func (sk *Skeleton) Schema() *schema.Schema {
 	return sk.root.show(func(n *node) string { return n.typ })
 }
 
-// Binding is Schema with the types that bind and no others.
+// Binding returns Schema with only the types that bind.
 func (sk *Skeleton) Binding() *schema.Schema {
 	return sk.root.show(func(n *node) string { return n.binding.String() })
 }

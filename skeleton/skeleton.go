@@ -2,14 +2,14 @@ package skeleton
 
 import "holdfast.dev/holdfast/schema"
 
-// Skeleton is the shape of one schema, ready for use. Make one with Build.
+// Skeleton is the structure of one schema. Build makes one.
 type Skeleton struct{ root *node }
 
-// Build derives the skeleton of s, of which it keeps default values only. It
-// takes any schema, also one that Rules refuses, and then errs on the side of
-// keeping data: a pattern that is no regular expression matches every key, and
-// a list with both forms of items is left alone. A nil schema has the skeleton
-// of the empty one.
+// Build derives the skeleton of s. It shares only default values with s. It accepts
+// every schema, also one that Rules refuses. If such a schema is not clear, the
+// skeleton keeps data: a pattern that is no regular expression matches every key,
+// and a list with both forms of items is not pruned. The skeleton of a nil schema is
+// that of the empty schema.
 func Build(s *schema.Schema) *Skeleton {
 	root := derive(s)
 	if !root.embedded {

@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// value reads YAML as the API server reads JSON: integers are int64.
+// value decodes YAML as the API server decodes JSON: integers are int64.
 func value(t testing.TB, text string) any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -54,7 +54,7 @@ func toJSON(t testing.TB, v any) string {
 	return string(out)
 }
 
-func TestSeedExamples(t *testing.T) {
+func TestExamples(t *testing.T) {
 	const (
 		example1 = `{"properties": {"a": {}, "b": {"type": "string"}, "c": {"not": {}}}}`
 		example2 = `{"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}`
@@ -136,13 +136,15 @@ func TestSkeleton(t *testing.T) {
 			  c: {items: [{}], additionalItems: true}, d: {items: [{}]}, e: {}}}`,
 		},
 		"maps": {
-			`{properties: {a: {additionalProperties: true}, b: {additionalProperties: false}, c: {additionalProperties: true, allOf: [{additionalProperties: {type: string}}]},
+			`{properties: {a: {additionalProperties: true}, b: {additionalProperties: false}, c: {additionalProperties: true,
+				allOf: [{additionalProperties: {type: string}}]},
 			  d: {patternProperties: {x: {type: string}}, oneOf: [{patternProperties: {x: {}, yy: {}}}]}, e: {properties: {}}}}`,
 			`{properties: {a: {additionalProperties: true}, b: {}, c: {additionalProperties: {type: string}},
 			  d: {patternProperties: {x: {type: string}, yy: {}}}, e: {}}}`,
 		},
 		"extensions stay on the spine and nowhere else": {
-			`{x-kubernetes-preserve-unknown-fields: true, allOf: [{x-kubernetes-embedded-resource: true, properties: {b: {x-kubernetes-int-or-string: true}}}],
+			`{x-kubernetes-preserve-unknown-fields: true, allOf: [{x-kubernetes-embedded-resource: true,
+				properties: {b: {x-kubernetes-int-or-string: true}}}],
 			  properties: {a: {x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]}, b: {x-kubernetes-map-type: atomic},
 			  c: {x-kubernetes-no-prune: true}, d: {x-kubernetes-int-or-string: true}, e: {x-kubernetes-embedded-resource: true},
 			  f: {x-kubernetes-immutable: true, x-kubernetes-normalize: undefined}}}`,
@@ -161,9 +163,11 @@ func TestSkeleton(t *testing.T) {
 }
 
 func TestBindingShowsTypesThatBind(t *testing.T) {
-	got := schema.Encode(build(t, `{type: object, properties: {a: {anyOf: [{type: string}, {}]}, b: {anyOf: [{type: string}, {type: string}], x-kubernetes-list-type: set},
+	got := schema.Encode(build(t, `{type: object, properties: {a: {anyOf: [{type: string}, {}]}, b: {anyOf: [{type: string},
+		{type: string}], x-kubernetes-list-type: set},
 	  c: {x-kubernetes-int-or-string: true, type: string}, m: {additionalProperties: {allOf: [{type: integer}]}}}}`).Binding())
-	want := value(t, `{type: object, properties: {a: {}, b: {type: string, x-kubernetes-list-type: set}, c: {x-kubernetes-int-or-string: true}, m: {additionalProperties: {type: integer}}}}`)
+	want := value(t, `{type: object, properties: {a: {}, b: {type: string, x-kubernetes-list-type: set},
+		c: {x-kubernetes-int-or-string: true}, m: {additionalProperties: {type: integer}}}}`)
 	if diff := cmp.Diff(want, any(got)); diff != "" {
 		t.Errorf("binding types (-want +got):\n%s", diff)
 	}

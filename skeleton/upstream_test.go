@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// structural makes a schema that upstream calls structural.
+// structural returns a schema that upstream calls structural.
 func structural(c *chooser, depth int) map[string]any {
 	s := map[string]any{"type": "object"}
 	if c.oneIn(5) {
@@ -34,7 +34,7 @@ func structural(c *chooser, depth int) map[string]any {
 			s["x-kubernetes-embedded-resource"] = true
 		}
 		if c.oneIn(4) {
-			// Logic about fields that stand outside of it too.
+			// Logic about fields that are also named outside of it.
 			s["anyOf"] = []any{map[string]any{"required": []any{"a"}}, map[string]any{"not": map[string]any{"required": []any{"b"}}}}
 		}
 	case 5:
@@ -62,12 +62,13 @@ func upstreamStructural(t testing.TB, in map[string]any) *structuralschema.Struc
 	return s
 }
 
-// upstreamPrune is what apiextensions-apiserver does to a custom resource where
-// Prune stands here: metadata, unknown fields, nulls.
+// upstreamPrune does what apiextensions-apiserver does to a custom resource in place of
+// Prune: it coerces metadata and drops unknown fields and nulls.
 func upstreamPrune(t testing.TB, s *structuralschema.Structural, obj map[string]any) []string {
 	t.Helper()
 	opts := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
-	err, unknown := objectmeta.CoerceWithOptions(nil, obj, s, true, objectmeta.CoerceOptions{DropInvalidFields: true, ReturnUnknownFieldPaths: true})
+	coerce := objectmeta.CoerceOptions{DropInvalidFields: true, ReturnUnknownFieldPaths: true}
+	err, unknown := objectmeta.CoerceWithOptions(nil, obj, s, true, coerce)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func upstreamPrune(t testing.TB, s *structuralschema.Structural, obj map[string]
 	return unknown
 }
 
-// resource makes an object with valid metadata and an unknown key in it.
+// resource returns an object with valid metadata and an unknown key in it.
 func resource(c *chooser, depth int) map[string]any {
 	obj := anyObject(c, depth)
 	obj["apiVersion"], obj["kind"] = "v1", "X"
@@ -89,9 +90,9 @@ func resource(c *chooser, depth int) map[string]any {
 	return obj
 }
 
-// agreement compares Prune with upstream on one generated schema. The named
-// differences of TestPruneDiffersFromUpstream are generated around: maps with
-// additionalProperties true get no nulls.
+// agreement compares Prune with upstream for one generated schema. It does not generate
+// the differences that TestPruneDiffersFromUpstream asserts: maps with
+// additionalProperties: true get no nulls.
 func agreement(t *testing.T, data []byte) {
 	c := &chooser{data}
 	in := structural(c, 4)
@@ -153,11 +154,14 @@ func FuzzPruneAgreesWithUpstream(f *testing.F) {
 	f.Fuzz(agreement)
 }
 
-// The dropped paths agree too, where upstream's are complete: in its own order
-// of work it does not list what nulls hide.
+// The dropped paths agree too. The object has no nulls, below which upstream does not
+// list paths.
 func TestDroppedPathsAgreeWithUpstream(t *testing.T) {
-	in := object(t, `{type: object, properties: {spec: {type: object, properties: {a: {type: string}, l: {type: array, items: {type: object, properties: {b: {type: string}}}}, m: {type: object, additionalProperties: {type: object, properties: {c: {type: string}}}}}}}}`)
-	obj := object(t, `{apiVersion: v1, kind: X, metadata: {name: x, foo: 1, ownerReferences: [{uid: u, bar: 1}]}, status: {}, spec: {a: x, b: 1, l: [{b: x}, {b: x, c: {d: 1}}], m: {k1: {c: x, d: 1}}}}`)
+	in := object(t, `{type: object, properties: {spec: {type: object, properties: {a: {type: string}, l: {type: array,
+		items: {type: object, properties: {b: {type: string}}}}, m: {type: object, additionalProperties: {type: object,
+		properties: {c: {type: string}}}}}}}}`)
+	obj := object(t, `{apiVersion: v1, kind: X, metadata: {name: x, foo: 1, ownerReferences: [{uid: u, bar: 1}]}, status: {},
+		spec: {a: x, b: 1, l: [{b: x}, {b: x, c: {d: 1}}], m: {k1: {c: x, d: 1}}}}`)
 	want := upstreamPrune(t, upstreamStructural(t, in), clone(t, obj))
 	got := skeleton.Build(decode(t, in)).PrunePaths(obj)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -165,32 +169,33 @@ func TestDroppedPathsAgreeWithUpstream(t *testing.T) {
 	}
 }
 
-// Every difference from upstream, and why.
+// The table has every difference from upstream, and the reason.
 func TestPruneDiffersFromUpstream(t *testing.T) {
 	for name, tc := range map[string]struct{ schema, obj, upstream, ours string }{
-		// additionalProperties: false makes no map, so nothing is specified.
+		// additionalProperties: false is no map, so no key is specified.
 		"additionalProperties false alone": {
 			schema:   `{type: object, properties: {a: {type: object, additionalProperties: false}}}`,
 			obj:      `{a: {b: 1}}`,
 			upstream: `{a: {b: 1}}`,
 			ours:     `{a: {}}`,
 		},
-		// Logic is folded into the skeleton, so what it names is specified.
+		// Logic is merged into the skeleton, so its names are specified.
 		"properties that appear only inside logic": {
 			schema:   `{type: object, properties: {a: {type: object, anyOf: [{properties: {b: {type: string}}}]}}}`,
 			obj:      `{a: {b: x}}`,
 			upstream: `{a: {}}`,
 			ours:     `{a: {b: x}}`,
 		},
-		// true means the same as {}, which is not nullable. Upstream has no
-		// schema for the values then, and tells the two apart.
+		// true means the same as {}, which is not nullable. Upstream has no schema for
+		// the values of true, and treats the two differently.
 		"nulls in a map with additionalProperties true": {
-			schema:   `{type: object, properties: {a: {type: object, additionalProperties: true}, b: {type: object, additionalProperties: {}}}}`,
+			schema: `{type: object, properties: {a: {type: object, additionalProperties: true}, b: {type: object,
+				additionalProperties: {}}}}`,
 			obj:      `{a: {k: null}, b: {k: null}}`,
 			upstream: `{a: {k: null}, b: {}}`,
 			ours:     `{a: {}, b: {}}`,
 		},
-		// A null under a specified key that is not nullable goes; upstream reads
+		// A null under a specified key that is not nullable is dropped. Upstream reads
 		// it as empty metadata.
 		"metadata null": {
 			schema:   `{type: object}`,
