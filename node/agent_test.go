@@ -15,6 +15,7 @@ var modes = map[string]node.Config{
 
 // TestVolumesFollowObjects checks that the files change with the objects.
 func TestVolumesFollowObjects(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)

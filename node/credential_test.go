@@ -57,6 +57,7 @@ func (c *cluster) approve(t *testing.T, name string) {
 // TestCredentialRenewed checks that a node renews its certificate with the current one, and
 // still uses the new one after a restart.
 func TestCredentialRenewed(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	config := c.credential(t, "n1")
 	given := rest.CopyConfig(config)
@@ -113,6 +114,7 @@ func TestCredentialRenewed(t *testing.T) {
 // TestCredentialRejected checks that KeepCredential accepts only a valid certificate of the
 // node itself, and creates no files otherwise.
 func TestCredentialRejected(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	name := "n1" + c.suffix
 	tests := map[string]struct {

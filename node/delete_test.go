@@ -42,6 +42,7 @@ func (c *cluster) waitForDeletion(t testing.TB, pod string) {
 // TestPodDeleted checks that the agent ends the deletion of a pod as soon as its files are
 // removed, without waiting for the grace period.
 func TestPodDeleted(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -73,6 +74,7 @@ func TestPodDeleted(t *testing.T) {
 // TestPodDeletedWhileStopped checks that a new agent removes the files of pods that were
 // deleted while no agent ran, and that a new pod with the same name gets its own files.
 func TestPodDeletedWhileStopped(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	credential := c.credential(t, "n1")
@@ -101,6 +103,7 @@ func TestPodDeletedWhileStopped(t *testing.T) {
 // TestPodWithFinalizer checks that the agent removes the files of a deleted pod that has a
 // finalizer, and that the pod itself stays until the finalizer is removed.
 func TestPodWithFinalizer(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -119,6 +122,7 @@ func TestPodWithFinalizer(t *testing.T) {
 
 // TestNamespaceDeleted checks that the deletion of a namespace with pods on a node completes.
 func TestNamespaceDeleted(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -173,6 +177,7 @@ func TestWatchesOfUnusedObjects(t *testing.T) {
 // TestOneWatchForEachKind checks that an agent of a Holdfast server has three watches, however
 // many objects its pods use: one each for pods, ConfigMaps and Secrets.
 func TestOneWatchForEachKind(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}
 ---

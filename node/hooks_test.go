@@ -52,6 +52,7 @@ func podWithHooks(name, configMap, annotations string) string {
 // TestHooks checks the user, environment and arguments of hooks, and what happens if a hook
 // fails.
 func TestHooks(t *testing.T) {
+	t.Parallel()
 	out := openDir(t)
 	if err := os.Chmod(out, 0o777); err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func TestHooks(t *testing.T) {
 // TestHookTimeout checks that a hook that exceeds its timeout is killed with all processes that
 // it started, and that files that were not checked do not replace the old ones.
 func TestHookTimeout(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "started")
 	dir := hooksDir(t, map[string]string{"slow": "sleep 100000 & echo $! >>" + out + "; wait"})
 	c := startCluster(t)
@@ -165,6 +167,7 @@ func isRunning(pid int) bool {
 
 // TestHooksOff checks that the annotations have no effect if the agent has no hooks directory.
 func TestHooksOff(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -176,6 +179,7 @@ func TestHooksOff(t *testing.T) {
 // TestUnsafeHooks checks that the agent accepts only hooks and directories that no user but root
 // can change.
 func TestUnsafeHooks(t *testing.T) {
+	t.Parallel()
 	good := hooksDir(t, map[string]string{"reload": "true"})
 	writable := hooksDir(t, nil)
 	if err := os.Chmod(writable, os.ModeSticky|0o777); err != nil {

@@ -111,6 +111,7 @@ func TestBecomesImmutable(t *testing.T) {
 // was deleted and created again, also after a restart of the agent. A new pod gets the new
 // content.
 func TestImmutableRecreated(t *testing.T) {
+	t.Parallel()
 	const volumes = `[{name: conf, configMap: {name: app}}, ` +
 		`{name: all, projected: {sources: [{configMap: {name: app}}, {configMap: {name: other}}]}}]`
 	for name, config := range pinning {
@@ -159,6 +160,7 @@ func TestImmutableRecreated(t *testing.T) {
 // TestImmutableDeleted checks that a pod keeps the content of an immutable object that was
 // deleted, also if the object is optional, and also after a restart of the agent.
 func TestImmutableDeleted(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -185,6 +187,7 @@ func TestImmutableDeleted(t *testing.T) {
 // TestMutableRecreated checks that a pod gets the new content of a mutable object that was
 // deleted and created again, until it gets an immutable one, to which it is pinned.
 func TestMutableRecreated(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -207,6 +210,7 @@ func TestMutableRecreated(t *testing.T) {
 // TestWatchImmutable checks that an agent with WatchImmutable watches an immutable object like
 // any other.
 func TestWatchImmutable(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", WatchImmutable: true})
@@ -222,6 +226,7 @@ func TestWatchImmutable(t *testing.T) {
 // TestSwitchWatchImmutable checks that an agent that is restarted with WatchImmutable watches the
 // objects to which its pods were pinned, and that one restarted without it pins them again.
 func TestSwitchWatchImmutable(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	credential := c.credential(t, "n1")

@@ -17,6 +17,7 @@ import (
 // TestNodeCredentialOnly checks that the credential of an agent allows only what the agent
 // needs.
 func TestNodeCredentialOnly(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -35,6 +36,7 @@ func TestNodeCredentialOnly(t *testing.T) {
 // TestDownwardFollowsThePod checks that a downward API volume changes with the labels of the
 // pod.
 func TestDownwardFollowsThePod(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: me, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}]`))
@@ -45,6 +47,7 @@ func TestDownwardFollowsThePod(t *testing.T) {
 
 // TestStopWithoutServer checks that an agent that cannot reach its server stops without an error.
 func TestStopWithoutServer(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	credential := c.credential(t, "n1")
 	credential.Host = "https://127.0.0.1:1"
@@ -56,6 +59,7 @@ func TestStopWithoutServer(t *testing.T) {
 // TestDamagedRecord checks that an agent keeps the files of a running pod whose record is
 // damaged, and removes files and damaged records of pods that no longer exist.
 func TestDamagedRecord(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]string{"no JSON": "{", "no UID": "{}"} {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)

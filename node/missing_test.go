@@ -32,6 +32,7 @@ func (c *cluster) waitForEvent(t testing.TB, pod, eventType, message string) {
 // TestMissingObjects checks that the condition and the Events of a pod name missing objects and
 // keys, and that the volumes become ready when these are created.
 func TestMissingObjects(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -64,6 +65,7 @@ func TestMissingObjects(t *testing.T) {
 // TestObjectDeleted checks that the files of a volume stay when its object is deleted, and that
 // they are removed if the object is optional.
 func TestObjectDeleted(t *testing.T) {
+	t.Parallel()
 	for name, config := range modes {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -95,6 +97,7 @@ func TestObjectDeleted(t *testing.T) {
 // TestImmutableWithoutKey checks that a pod is not pinned to an immutable object that lacks a
 // key, so it gets the object that is created next under this name.
 func TestImmutableWithoutKey(t *testing.T) {
+	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
@@ -112,6 +115,7 @@ func TestImmutableWithoutKey(t *testing.T) {
 // TestFileModes checks the modes of files and directories, and that records contain neither the
 // content of Secrets nor a plain hash of it.
 func TestFileModes(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	a := c.startAgent(t, modes["one watch for all"])

@@ -117,6 +117,7 @@ func TestServerDown(t *testing.T) {
 // on the host: the agent reads the object again if it still exists, and otherwise leaves the files
 // as they are.
 func TestSavedObjectLost(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: one}}`)
 	credential := c.credential(t, "n1")
@@ -153,6 +154,7 @@ func TestSavedObjectLost(t *testing.T) {
 // TestStartFails checks that an agent does not start if another agent uses its root, or if its key
 // is readable by other users.
 func TestStartFails(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	servertest.Eventually(t, "the agent has its root", func() bool {

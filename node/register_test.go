@@ -12,6 +12,7 @@ import (
 
 // TestRegister checks that an agent creates its Node and its Lease.
 func TestRegister(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1", Version: "test"})
 	servertest.Eventually(t, "the node is ready and has its lease", func() bool {

@@ -53,6 +53,7 @@ next:
 // TestRejectionsAreLogged checks that the agent logs why the server rejects its Lease, its Node and
 // its Events, and that it does not log this for every attempt.
 func TestRejectionsAreLogged(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	credential := c.credential(t, "n1")
 	sent := &requests{}

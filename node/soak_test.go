@@ -39,6 +39,7 @@ func soakTime(t *testing.T) time.Duration {
 // is created after an object gets this object. A pod that is created at the same time gets the old
 // or the new one.
 func TestSoakRecreated(t *testing.T) {
+	t.Parallel()
 	const atLeast, keep = 6, 5
 	limit := soakTime(t)
 	c := startCluster(t)

@@ -72,6 +72,7 @@ func respond(request *http.Request, code int, what any) (*http.Response, error) 
 // TestStockServer checks that the agent of a stock API server opens one watch for each mutable
 // object, and leaves the deletion of pods to the kubelet.
 func TestStockServer(t *testing.T) {
+	t.Parallel()
 	for name, stock := range stockServers {
 		t.Run(name, func(t *testing.T) { testStockServer(t, stock) })
 	}

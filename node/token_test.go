@@ -45,6 +45,7 @@ func claims(t testing.TB, token string) (audience []string, pod string) {
 // TestToken checks that a token is bound to its pod and audience, stays the same after a restart
 // of the agent, and is replaced after 80% of its lifetime.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	begin := time.Now()
 	clock := clocktesting.NewFakeClock(begin)
@@ -136,6 +137,7 @@ func TestFirstTokenRejected(t *testing.T) {
 
 // TestServiceAccountVolume checks the files of the volume that the server adds to every pod.
 func TestServiceAccountVolume(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1}}`)
@@ -154,6 +156,7 @@ func TestServiceAccountVolume(t *testing.T) {
 
 // TestSecretsNeedMemory checks that the agent writes Secrets to a disk only with SecretsOnDisk.
 func TestSecretsNeedMemory(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	c.apply(t, immutableObjects)
 	onDisk := func(string) (bool, error) { return false, nil }
