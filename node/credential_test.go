@@ -204,6 +204,10 @@ func TestCertificateExpires(t *testing.T) {
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	before := credentialID(t, a.Client)
+	old, err := tls.LoadX509KeyPair(config.CertFile, config.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var renewing sync.WaitGroup
@@ -217,7 +221,8 @@ func TestCertificateExpires(t *testing.T) {
 		}
 		sum := sha256.Sum256(pair.Certificate[0])
 		id := credentialID(t, a.Client)
-		return id != before && id == "X509SHA256="+hex.EncodeToString(sum[:]) && time.Until(pair.Leaf.NotAfter) > time.Hour
+		return id != before && id == "X509SHA256="+hex.EncodeToString(sum[:]) &&
+			pair.Leaf.NotAfter.After(old.Leaf.NotAfter.Add(time.Hour))
 	})
 	requests, err := c.admin.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
