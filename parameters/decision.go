@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Request is what an instance has and what is asked of it.
+// Request is the state of an instance and the change that a client asks for.
 type Request struct {
-	// Stored are the values the instance has, empty at installation.
+	// Stored are the values of the instance, empty at installation.
 	Stored map[string]string
-	// Wanted are all the values the instance shall have, as the write says it:
-	// a name that is missing is one that was removed.
+	// Wanted are all values that the instance has after the write. A missing name
+	// means that the client removed the value.
 	Wanted map[string]string
-	// Consented are the names of parameters whose becoming immutable, or being
-	// added immutable, was accepted for exactly this upgrade.
+	// Consented are the names of the parameters that the client agreed to become
+	// immutable, or to be added as immutable, in this upgrade.
 	Consented []string
 	// Recorded are the values that a rollback restores, nil if there are none.
 	Recorded map[string]string
-	// Plan is one asked for by name, "" for none.
+	// Plan is the plan that the client asks for by name, "" for none.
 	Plan string
 	// Running is the plan that runs now, "" for none.
 	Running string
@@ -27,36 +27,37 @@ type Request struct {
 
 // Refusal is one reason why a request is not accepted.
 type Refusal struct {
-	// Parameter it is about, "" for none in particular.
+	// Parameter is the name of the parameter, "" if it is about the whole request.
 	Parameter string
 	Message   string
-	// Conflict means that the request may be accepted later, as it stands.
+	// Conflict means that the same request may be accepted later.
 	Conflict bool
 }
 
-// Decision is what becomes of a request. With refusals, nothing does.
+// Decision is the answer to a request. If it has refusals, nothing is stored.
 type Decision struct {
-	// Values to store, nil if refused.
+	// Values are the values to store, nil if the request is refused.
 	Values map[string]string
-	// Plan that runs, or would if there were no refusals; "" for none.
+	// Plan is the plan to run, also if the request is refused; "" for none.
 	Plan string
-	// Rows tell about every parameter of either version, those of the new one
-	// first, in the order of the package. Rows are complete even if refused.
+	// Rows has a row for every parameter of either version, those of the new version
+	// first, in the order of the package. It is complete even if the request is
+	// refused.
 	Rows []Row
-	// Refusals in the order of the rows, then those about names that neither
-	// version knows, then those about the request as a whole.
+	// Refusals are in the order of the rows, then those of unknown names, then those of
+	// the whole request.
 	Refusals []Refusal
 }
 
-// Accepted says that there is nothing against it.
+// Accepted reports whether there are no refusals.
 func (d Decision) Accepted() bool { return len(d.Refusals) == 0 }
 
-// Conflict says that only time is against it: a plan runs.
+// Conflict reports whether the only reason for refusal is a running plan.
 func (d Decision) Conflict() bool {
 	return len(d.Refusals) > 0 && !slices.ContainsFunc(d.Refusals, func(r Refusal) bool { return !r.Conflict })
 }
 
-// Err joins the refusals, one line each; nil if there are none.
+// Err returns the refusals as one error, one line each; nil if there are none.
 func (d Decision) Err() error {
 	var all []error
 	for _, refusal := range d.Refusals {
@@ -65,7 +66,7 @@ func (d Decision) Err() error {
 	return errors.Join(all...)
 }
 
-// decider collects a decision.
+// decider makes one decision.
 type decider struct {
 	Request
 	from, to *Version
@@ -80,11 +81,12 @@ func (d *decider) refuse(parameter, format string, args ...any) {
 	d.Refusals = append(d.Refusals, Refusal{Parameter: parameter, Message: fmt.Sprintf(format, args...)})
 }
 
+// changed refuses to change an immutable parameter.
 func (d *decider) changed(name, oldText, newText string) {
 	d.refuse(name, "parameter '%s' is immutable but was changed from '%s' to '%s'", name, brief(oldText), brief(newText))
 }
 
-// store keeps a value, if there is one and it is good.
+// store stores a value if it is set and valid.
 func (d *decider) store(definition *Definition, v setting) {
 	switch {
 	case v.set:
@@ -98,9 +100,9 @@ func (d *decider) store(definition *Definition, v setting) {
 	}
 }
 
-// strangers refuses names that the new version does not know. One that was
-// stored all along, of a parameter that is gone, goes without a word.
-func (d *decider) strangers() {
+// refuseUnknown refuses names that the new version does not have. A stored value of a
+// removed parameter that the request does not change is dropped.
+func (d *decider) refuseUnknown() {
 	unknown := func(name string) {
 		d.refuse(name, "parameter '%s' is unknown: operator version %s has no such parameter", name, d.to.Name)
 	}
@@ -116,9 +118,8 @@ func (d *decider) strangers() {
 	}
 }
 
-// twins refuses a version that defines a parameter twice, of which only one
-// could be obeyed.
-func (d *decider) twins() {
+// refuseDuplicates refuses a version that defines a parameter twice.
+func (d *decider) refuseDuplicates() {
 	seen := map[string]bool{}
 	for _, definition := range d.to.Definitions {
 		if seen[definition.Name] {
@@ -128,7 +129,7 @@ func (d *decider) twins() {
 	}
 }
 
-// decide ends the decision: with refusals there is nothing to store.
+// decide returns the decision. With refusals it has no values.
 func (d *decider) decide() Decision {
 	if len(d.Refusals) > 0 {
 		d.Values = nil

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// version reads an operator version from a short form; a parameter is required
-// unless it says otherwise, as in a package.
+// version reads an operator version from a short form. A parameter is required by
+// default, as in a package.
 func version(t testing.TB, text string) *parameters.Version {
 	t.Helper()
 	var short struct {
@@ -45,7 +45,7 @@ func version(t testing.TB, text string) *parameters.Version {
 	return v
 }
 
-// answer is what a user reads of a decision: the values and the plan, or the
+// answer is the part of a decision that a user sees: the values and the plan, or the
 // refusals.
 type answer struct {
 	Values  map[string]string
@@ -91,7 +91,10 @@ func TestInstall(t *testing.T) {
 		},
 		"given values": {
 			wanted: values{"CLASS": "ssd", "TOKENS": "16", "CPUS": "1", "HOSTS": "[a, b]", "NOTE": "x", "MODE": "safe"},
-			want:   answer{Values: values{"CLASS": "ssd", "TOKENS": "16", "CPUS": "1", "HOSTS": "[a, b]", "NOTE": "x", "MODE": "safe"}, Plan: "deploy"},
+			want: answer{
+				Values: values{"CLASS": "ssd", "TOKENS": "16", "CPUS": "1", "HOSTS": "[a, b]", "NOTE": "x", "MODE": "safe"},
+				Plan:   "deploy",
+			},
 		},
 		"every refusal at once": {
 			wanted: values{"TOKENS": "many", "HOSTS": "{a: b}", "MODE": "slow", "TYPO": "1", "ANOTHER": "2"},

@@ -8,36 +8,36 @@ import (
 // Definition describes one parameter of an operator version.
 type Definition struct {
 	Name string
-	// Type of the value; "" is String.
+	// Type is the type of the value; "" means String.
 	Type Type
-	// Required means that there must be a value, given or by default.
+	// Required means that there must be a value or a default.
 	Required bool
-	// Default is the value of a parameter that has none, nil for no default.
+	// Default is the value if none is set, nil for no default.
 	Default *string
-	// Enum is the list of allowed values, nil for any.
+	// Enum has the allowed values, nil if all are allowed.
 	Enum []string
-	// Trigger is the plan that a change runs; "" is update, or deploy where
-	// there is no update.
+	// Trigger is the plan that runs if the value changes; "" means update, or deploy if
+	// there is no plan update.
 	Trigger string
-	// Immutable parameters get their value once.
+	// Immutable means that the value cannot change once it is set.
 	Immutable bool
 }
 
-// Version is what one operator version says about parameters and plans.
+// Version is the parameters and plans of one operator version.
 type Version struct {
-	// Name of the OperatorVersion, such as kafka-2.5.0-1.3.0.
+	// Name is that of the OperatorVersion, such as kafka-2.5.0-1.3.0.
 	Name string
-	// Operator is the name of the operator it is a version of.
+	// Operator is the name of the operator.
 	Operator string
 	// Version is spec.version, a semantic version.
 	Version string
 	// Plans are the names of its plans.
 	Plans []string
-	// Definitions in the order of the package.
+	// Definitions are in the order of the package.
 	Definitions []Definition
 }
 
-// definition finds a parameter by its name.
+// definition returns the parameter with a name, nil if there is none.
 func (v *Version) definition(name string) *Definition {
 	if v == nil {
 		return nil
@@ -50,7 +50,7 @@ func (v *Version) definition(name string) *Definition {
 	return nil
 }
 
-// value is one that may be missing.
+// setting is a value that may not be set.
 type setting struct {
 	text string
 	set  bool
@@ -61,7 +61,7 @@ func lookup(values map[string]string, name string) setting {
 	return setting{text, set}
 }
 
-// or is the value, or another if it is missing.
+// or returns v if it is set, else other.
 func (v setting) or(other setting) setting {
 	if v.set {
 		return v
@@ -69,25 +69,25 @@ func (v setting) or(other setting) setting {
 	return other
 }
 
-// preset is the default.
-func (d *Definition) preset() setting {
+// defaultSetting returns the default, not set if there is none.
+func (d *Definition) defaultSetting() setting {
 	if d.Default == nil {
 		return setting{}
 	}
 	return setting{*d.Default, true}
 }
 
-// Problem says why a value is not one for the parameter, "" if it is.
+// Problem says why a value is not valid for the parameter, "" if it is valid.
 func (d *Definition) Problem(text string) string {
-	// KUDO takes the empty string for "no value" whatever the type is.
+	// In KUDO the empty string means "no value" for every type.
 	if text == "" {
-		if d.Required && (d.Default == nil || d.Type.orString() != String) {
+		if d.Required && (d.Default == nil || d.Type.orDefault() != String) {
 			return d.missing()
 		}
 		return ""
 	}
-	if !d.Type.holds(text) {
-		return fmt.Sprintf("parameter '%s' has the value '%s', which is not of type %s", d.Name, brief(text), d.Type.orString())
+	if !d.Type.accepts(text) {
+		return fmt.Sprintf("parameter '%s' has the value '%s', which is not of type %s", d.Name, brief(text), d.Type.orDefault())
 	}
 	if d.Enum == nil {
 		return ""
@@ -100,7 +100,7 @@ func (d *Definition) Problem(text string) string {
 	return fmt.Sprintf("parameter '%s' has the value '%s', allowed are '%s'", d.Name, brief(text), brief(strings.Join(d.Enum, "', '")))
 }
 
-// missing is the refusal of a required parameter without a value.
+// missing returns the message about a required parameter without a value.
 func (d *Definition) missing() string {
 	return fmt.Sprintf("parameter '%s' is required but no value was provided", d.Name)
 }

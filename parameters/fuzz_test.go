@@ -3,13 +3,13 @@ package parameters_test
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"testing"
 
 	"holdfast.dev/holdfast/parameters"
+	"holdfast.dev/holdfast/value"
 )
 
-// tape turns the bytes of a fuzz input into choices.
+// tape makes choices from the bytes of a fuzz input.
 type tape struct{ bytes []byte }
 
 func (t *tape) next(limit int) int {
@@ -65,8 +65,7 @@ func (t *tape) values(from map[string]string) map[string]string {
 	return wanted
 }
 
-// immutables are the effective values of the parameters that are immutable and
-// have one.
+// immutables returns the effective values of the immutable parameters.
 func immutables(v *parameters.Version, stored map[string]string) map[string]any {
 	fixed := map[string]any{}
 	effective := v.Effective(stored)
@@ -78,12 +77,13 @@ func immutables(v *parameters.Version, stored map[string]string) map[string]any 
 	return fixed
 }
 
-// FuzzHistory installs an operator and lets it live: whatever is accepted, no
-// parameter changes its effective value while it is immutable.
+// FuzzHistory installs an operator, updates, upgrades and rolls it back. It asserts that no
+// accepted request changes the effective value of a parameter while it is immutable.
 func FuzzHistory(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"))
 	f.Add([]byte("immutable parameters hold through install, update and upgrade"))
-	f.Add([]byte("\x01\x01\x06\x01\x01\x06\x01\x01\x06\x01\x01\x01\x06\x02\x01\x06\x02\x01\x06\x02\x00\x01\x00\x02\x00\x01\x02\x02\x02\x03\x01\x01"))
+	f.Add([]byte("\x01\x01\x06\x01\x01\x06\x01\x01\x06\x01\x01\x01\x06\x02\x01\x06" +
+		"\x02\x01\x06\x02\x00\x01\x00\x02\x00\x01\x02\x02\x02\x03\x01\x01"))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		choices := &tape{input}
 		versions := []*parameters.Version{choices.version(0), choices.version(1), choices.version(2)}
@@ -97,7 +97,7 @@ func FuzzHistory(f *testing.F) {
 			version *parameters.Version
 			values  map[string]string
 		}
-		var trail []past
+		var history []past
 		for len(choices.bytes) > 0 {
 			request := parameters.Request{Stored: stored, Wanted: choices.values(stored)}
 			target, decision := current, parameters.Decision{}
@@ -107,10 +107,10 @@ func FuzzHistory(f *testing.F) {
 				request.Consented = []string{"A", "B", "C"}[:choices.next(4)]
 				decision = parameters.Upgrade(current, target, request)
 			case 1:
-				if len(trail) == 0 {
+				if len(history) == 0 {
 					continue
 				}
-				target, request.Recorded, request.Wanted = trail[len(trail)-1].version, trail[len(trail)-1].values, stored
+				target, request.Recorded, request.Wanted = history[len(history)-1].version, history[len(history)-1].values, stored
 				decision = parameters.Rollback(current, target, request)
 			default:
 				decision = parameters.Update(current, request)
@@ -119,25 +119,25 @@ func FuzzHistory(f *testing.F) {
 				continue
 			}
 			before, after := immutables(current, stored), immutables(target, decision.Values)
-			for name, value := range before {
-				if now, still := after[name]; still && !reflect.DeepEqual(value, now) {
-					t.Fatalf("%s changed from %#v to %#v while immutable (%s to %s)", name, value, now, current.Name, target.Name)
+			for name, old := range before {
+				if now, still := after[name]; still && !value.Strict.Equal(old, now) {
+					t.Fatalf("%s changed from %#v to %#v while immutable (%s to %s)", name, old, now, current.Name, target.Name)
 				}
 			}
 			sound(t, target, decision)
 			switch {
 			case target == current:
 			case request.Recorded != nil:
-				trail = trail[:len(trail)-1]
+				history = history[:len(history)-1]
 			default:
-				trail = append(trail, past{current, stored})
+				history = append(history, past{current, stored})
 			}
 			current, stored = target, decision.Values
 		}
 	})
 }
 
-// sound asks what holds of every accepted decision.
+// sound asserts what is true for every accepted decision.
 func sound(t *testing.T, v *parameters.Version, decision parameters.Decision) {
 	t.Helper()
 	for _, d := range v.Definitions {
@@ -154,14 +154,17 @@ func sound(t *testing.T, v *parameters.Version, decision parameters.Decision) {
 	}
 }
 
-// FuzzSame has values of every type equal themselves, in both directions, and
-// seen as what they are.
+// FuzzSame asserts for every type that a value is the same as itself, and that "the same"
+// is symmetric.
 func FuzzSame(f *testing.F) {
 	f.Add("[a, b]", "- a\n- b\n")
 	f.Add("a: &x [1]\nb: *x", "{a: [1], b: [1.0]}")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, typ := range parameters.Types() {
-			v := &parameters.Version{Plans: []string{"deploy"}, Definitions: []parameters.Definition{{Name: "X", Type: typ, Immutable: true}}}
+			v := &parameters.Version{
+				Plans:       []string{"deploy"},
+				Definitions: []parameters.Definition{{Name: "X", Type: typ, Immutable: true}},
+			}
 			update := func(from, to string) bool {
 				return parameters.Update(v, parameters.Request{Stored: values{"X": from}, Wanted: values{"X": to}}).Accepted()
 			}

@@ -1,29 +1,29 @@
 package parameters
 
-// Install decides about a new instance. Immutable parameters without a value get
-// their default stored, so that no later default changes them.
+// Install decides about a new instance. For an immutable parameter without a value the
+// default is stored, so that a later default does not change it.
 func Install(to *Version, request Request) Decision {
 	request.Stored = nil
 	d := newDecider(nil, to, request)
-	d.twins()
+	d.refuseDuplicates()
 	for i := range to.Definitions {
 		definition := &to.Definitions[i]
 		before := len(d.Refusals)
 		wanted := lookup(d.Wanted, definition.Name)
 		if definition.Immutable {
-			wanted = wanted.or(definition.pin(definition.preset()))
+			wanted = wanted.or(definition.pinned(definition.defaultSetting()))
 		}
 		d.store(definition, wanted)
 		d.row(nil, definition, before)
 	}
-	d.strangers()
+	d.refuseUnknown()
 	d.installPlan()
 	return d.decide()
 }
 
-// pin is what to store for an immutable parameter that was given no value: its
-// effective value, which is empty if there is no default and none is required.
-func (d *Definition) pin(effective setting) setting {
+// pinned returns the value to store for an immutable parameter without a value: its
+// effective value. It is the empty string if there is no default and none is required.
+func (d *Definition) pinned(effective setting) setting {
 	if !effective.set && !d.Required {
 		return setting{set: true}
 	}

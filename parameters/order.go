@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Compare orders two operator versions as semantic versions: negative, zero or
-// positive as a is older than, equal to or newer than b. A missing minor or patch
-// number is 0.
+// Compare compares two operator versions as semantic versions. It returns -1, 0 or 1 if
+// a is older than, equal to or newer than b. A missing minor or patch number is 0.
 func Compare(a, b string) (int, error) {
 	parsedA, err := parseVersion(a)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The plans that have a meaning of their own.
+// The plans with a special meaning.
 const (
 	DeployPlan  = "deploy"
 	UpdatePlan  = "update"
@@ -15,7 +15,7 @@ const (
 
 func (v *Version) has(plan string) bool { return slices.Contains(v.Plans, plan) }
 
-// first is the first of some plans that the version has, the last if none.
+// first returns the first of the plans that the version has, the last if it has none.
 func (v *Version) first(plans ...string) string {
 	for _, plan := range plans {
 		if v.has(plan) {
@@ -25,29 +25,30 @@ func (v *Version) first(plans ...string) string {
 	return plans[len(plans)-1]
 }
 
+// installPlan sets the plan of an installation.
 func (d *decider) installPlan() {
 	d.Decision.Plan = DeployPlan
-	d.served("")
+	d.requirePlan("")
 }
 
-// upgradePlan is also that of an upgrade that changes parameters.
+// upgradePlan sets the plan of an upgrade, with or without changed parameters.
 func (d *decider) upgradePlan() {
 	d.Decision.Plan = d.to.first(UpgradePlan, UpdatePlan, DeployPlan)
-	d.served("")
+	d.requirePlan("")
 	if d.Running != "" {
-		d.busy()
+		d.refuseRunning()
 	}
 }
 
-// updatePlan is the one that all changed parameters trigger, and that was asked
-// for by name.
+// updatePlan sets the plan of an update: the one that the request names, or the one that
+// the changed parameters trigger. It refuses a request that needs two plans.
 func (d *decider) updatePlan() {
 	d.Decision.Plan = d.Request.Plan
 	cause := fmt.Sprintf("the request asks for plan '%s'", d.Decision.Plan)
 	if d.Decision.Plan != "" {
-		d.served("")
+		d.requirePlan("")
 	}
-	// What is refused triggers nothing.
+	// A refused request triggers no plan.
 	refused := len(d.Refusals) > 0
 	for _, row := range d.Rows {
 		if !row.Changed || refused {
@@ -61,25 +62,26 @@ func (d *decider) updatePlan() {
 		switch d.Decision.Plan {
 		case "":
 			d.Decision.Plan, cause = plan, triggers
-			d.served(row.Name)
+			d.requirePlan(row.Name)
 		case plan:
 		default:
 			d.refuse(row.Name, "one update runs one plan, but %s and %s", cause, triggers)
 		}
 	}
 	if d.Running != "" && d.Decision.Plan != "" && d.Decision.Plan != d.Running {
-		d.busy()
+		d.refuseRunning()
 	}
 }
 
-// served refuses a plan that the version does not have.
-func (d *decider) served(parameter string) {
+// requirePlan refuses a plan that the version does not have.
+func (d *decider) requirePlan(parameter string) {
 	if !d.to.has(d.Decision.Plan) {
 		d.refuse(parameter, "operator version %s has no plan '%s'", d.to.Name, d.Decision.Plan)
 	}
 }
 
-func (d *decider) busy() {
+// refuseRunning refuses the request until the running plan has ended.
+func (d *decider) refuseRunning() {
 	d.Refusals = append(d.Refusals, Refusal{
 		Message:  fmt.Sprintf("plan '%s' is running: wait until it has ended", d.Running),
 		Conflict: true,

@@ -1,9 +1,9 @@
 package parameters
 
-// Mutability is what an upgrade does to a parameter's being immutable.
+// Mutability says whether a parameter is immutable, and how an upgrade changes that.
 type Mutability string
 
-// The words of the decision table.
+// The values of Mutability.
 const (
 	Mutable          Mutability = "mutable"
 	Immutable        Mutability = "immutable"
@@ -14,28 +14,29 @@ const (
 	Removed          Mutability = "removed"
 )
 
-// Row is one parameter in the decision table.
+// Row describes what happens to one parameter.
 type Row struct {
 	Name       string
 	Mutability Mutability
-	// Old and New are the effective values before and after, nil where there is
-	// none. Where the request is refused, New is what it asked for.
+	// Old and New are the effective values before and after, nil if there is none. If
+	// the request is refused, New is the value that it asked for.
 	Old, New *string
-	// Changed says that a template sees another value than before.
+	// Changed means that templates see another value than before.
 	Changed bool
-	// Pinned says that the value was not stored before and is from now on.
+	// Pinned means that the default is stored from now on, without a request to set it.
 	Pinned bool
-	// Refused are the messages about this parameter.
+	// Refused has the messages of the refusals of this parameter.
 	Refused []string
 }
 
-// row tells about one parameter; refusals since the given number are its own.
+// row adds the row of one parameter. The refusals from the index refusalsBefore on are
+// of this parameter.
 func (d *decider) row(oldDefinition, newDefinition *Definition, refusalsBefore int) {
 	r := Row{Mutability: mutability(oldDefinition, newDefinition)}
 	var oldValue, newValue setting
 	if oldDefinition != nil {
 		r.Name = oldDefinition.Name
-		oldValue = lookup(d.Stored, r.Name).or(oldDefinition.preset())
+		oldValue = lookup(d.Stored, r.Name).or(oldDefinition.defaultSetting())
 	}
 	if newDefinition != nil {
 		r.Name = newDefinition.Name
@@ -43,7 +44,7 @@ func (d *decider) row(oldDefinition, newDefinition *Definition, refusalsBefore i
 		if len(d.Refusals) > refusalsBefore {
 			kept = kept.or(lookup(d.Wanted, r.Name))
 		}
-		newValue = kept.or(newDefinition.preset())
+		newValue = kept.or(newDefinition.defaultSetting())
 		r.Pinned = kept.set && !stored.set && !lookup(d.Wanted, r.Name).set
 	}
 	r.Old, r.New = oldValue.pointer(), newValue.pointer()
@@ -65,7 +66,7 @@ func differs(oldDefinition *Definition, oldValue setting, newDefinition *Definit
 	if oldDefinition == nil || newDefinition == nil {
 		return oldValue.set || newValue.set
 	}
-	return !seenAlike(oldDefinition.Type, oldValue.text, newDefinition.Type, newValue.text)
+	return !sameSeen(oldDefinition.Type, oldValue.text, newDefinition.Type, newValue.text)
 }
 
 func mutability(oldDefinition, newDefinition *Definition) Mutability {

@@ -2,10 +2,10 @@ package parameters
 
 import "slices"
 
-// Upgrade decides about another operator version, with or without other values.
+// Upgrade decides about a newer operator version, with or without new values.
 func Upgrade(from, to *Version, request Request) Decision {
 	d := newDecider(from, to, request)
-	d.twins()
+	d.refuseDuplicates()
 	for i := range to.Definitions {
 		definition := &to.Definitions[i]
 		before := len(d.Refusals)
@@ -14,25 +14,25 @@ func Upgrade(from, to *Version, request Request) Decision {
 		d.row(oldDefinition, definition, before)
 	}
 	d.removedRows()
-	d.strangers()
-	d.newer()
+	d.refuseUnknown()
+	d.requireNewer()
 	d.upgradePlan()
 	return d.decide()
 }
 
-// carry takes one parameter into the new version.
+// carry decides about one parameter of the new version.
 func (d *decider) carry(oldDefinition, newDefinition *Definition) {
 	stored, wanted := lookup(d.Stored, newDefinition.Name), lookup(d.Wanted, newDefinition.Name)
 	switch mutability(oldDefinition, newDefinition) {
 	case Immutable:
-		d.hold(oldDefinition, newDefinition)
+		d.keep(oldDefinition, newDefinition)
 	case BecomesImmutable, AddedImmutable:
-		d.fix(oldDefinition, newDefinition)
+		d.makeImmutable(oldDefinition, newDefinition)
 	case BecomesMutable:
-		// It keeps its value, even one that was never stored; removing a stored
-		// one is a change like any other.
+		// It keeps its value, also a default that was never stored. The request may
+		// remove a stored value.
 		if !stored.set {
-			wanted = wanted.or(oldDefinition.pin(oldDefinition.preset()))
+			wanted = wanted.or(oldDefinition.pinned(oldDefinition.defaultSetting()))
 		}
 		d.store(newDefinition, wanted)
 	default:
@@ -40,35 +40,36 @@ func (d *decider) carry(oldDefinition, newDefinition *Definition) {
 	}
 }
 
-// fix gives a parameter the value it will keep. That takes a value given in this
-// upgrade: a name that was consented to, or a value that is not the stored one.
-func (d *decider) fix(oldDefinition, newDefinition *Definition) {
+// makeImmutable stores the value of a parameter that is immutable from now on. The client
+// must choose the value in this upgrade: by consent, or by a value other than the
+// stored one.
+func (d *decider) makeImmutable(oldDefinition, newDefinition *Definition) {
 	name := newDefinition.Name
 	stored, wanted := lookup(d.Stored, name), lookup(d.Wanted, name)
 	given := slices.Contains(d.Consented, name) || wanted.set && wanted != stored
 	if !wanted.set && given {
-		// Consent without a value takes the current one, or the default.
+		// Consent without a value means the current value, or else the default.
 		if oldDefinition != nil && !stored.set {
-			wanted = oldDefinition.preset()
+			wanted = oldDefinition.defaultSetting()
 		}
-		wanted = wanted.or(newDefinition.preset())
+		wanted = wanted.or(newDefinition.defaultSetting())
 	}
 	if given && wanted.set {
 		d.store(newDefinition, wanted)
 		return
 	}
-	switch preset := newDefinition.preset(); {
+	switch defaulted := newDefinition.defaultSetting(); {
 	case oldDefinition != nil:
 		d.refuse(name, "parameter '%s' was changed to immutable in operator version %s but no value was provided", name, d.to.Version)
-	case preset.set:
+	case defaulted.set:
 		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided (default would be %s)",
-			name, d.to.Version, brief(preset.text))
+			name, d.to.Version, brief(defaulted.text))
 	default:
 		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided", name, d.to.Version)
 	}
 }
 
-// removedRows tells about the parameters that the new version does not have.
+// removedRows adds the rows of the parameters that the new version does not have.
 func (d *decider) removedRows() {
 	for i := range d.from.Definitions {
 		definition := &d.from.Definitions[i]
@@ -78,8 +79,8 @@ func (d *decider) removedRows() {
 	}
 }
 
-// sameOperator refuses a version of another operator.
-func (d *decider) sameOperator() bool {
+// requireSameOperator refuses a version of another operator.
+func (d *decider) requireSameOperator() bool {
 	if d.from.Operator == d.to.Operator {
 		return true
 	}
@@ -87,9 +88,9 @@ func (d *decider) sameOperator() bool {
 	return false
 }
 
-// newer refuses a version that is not an upgrade.
-func (d *decider) newer() {
-	if !d.sameOperator() {
+// requireNewer refuses a version that is not newer.
+func (d *decider) requireNewer() {
+	if !d.requireSameOperator() {
 		return
 	}
 	switch order, err := Compare(d.to.Version, d.from.Version); {

@@ -51,7 +51,9 @@ func TestUpgrade(t *testing.T) {
 		"KUDO's hole: becomes immutable, set before": {
 			from: `{name: X, default: a}`, to: `{name: X, default: a, immutable: true}`,
 			request: parameters.Request{Stored: values{"X": "b"}, Wanted: values{"X": "b"}},
-			want:    answer{Refused: []string{"parameter 'X' was changed to immutable in operator version 0.2.0 but no value was provided"}},
+			want: answer{
+				Refused: []string{"parameter 'X' was changed to immutable in operator version 0.2.0 but no value was provided"},
+			},
 		},
 		"becomes immutable, set before and consented to": {
 			from: `{name: X, default: a}`, to: `{name: X, default: a, immutable: true}`,
@@ -76,11 +78,15 @@ func TestUpgrade(t *testing.T) {
 		"becomes immutable, consented to and there is no value": {
 			from: `{name: X, required: false}`, to: `{name: X, immutable: true}`,
 			request: parameters.Request{Consented: []string{"X"}},
-			want:    answer{Refused: []string{"parameter 'X' was changed to immutable in operator version 0.2.0 but no value was provided"}},
+			want: answer{
+				Refused: []string{"parameter 'X' was changed to immutable in operator version 0.2.0 but no value was provided"},
+			},
 		},
 		"added immutable, with a default": {
-			to:   `{name: X, default: d, immutable: true}`,
-			want: answer{Refused: []string{"parameter 'X' was added in operator version 0.2.0, but no value was provided (default would be d)"}},
+			to: `{name: X, default: d, immutable: true}`,
+			want: answer{
+				Refused: []string{"parameter 'X' was added in operator version 0.2.0, but no value was provided (default would be d)"},
+			},
 		},
 		"added immutable, without a default": {
 			to:   `{name: X, immutable: true}`,
@@ -104,7 +110,9 @@ func TestUpgrade(t *testing.T) {
 		"added immutable, a leftover of that name is no value given": {
 			to:      `{name: X, default: d, immutable: true}`,
 			request: parameters.Request{Stored: values{"X": "old"}, Wanted: values{"X": "old"}},
-			want:    answer{Refused: []string{"parameter 'X' was added in operator version 0.2.0, but no value was provided (default would be d)"}},
+			want: answer{
+				Refused: []string{"parameter 'X' was added in operator version 0.2.0, but no value was provided (default would be d)"},
+			},
 		},
 		"becomes mutable: keeps its value": {
 			from: `{name: X, default: a, immutable: true}`, to: `{name: X, default: b}`,
@@ -147,7 +155,8 @@ func TestUpgrade(t *testing.T) {
 			to: `{name: NEW, default: "7", immutable: true}, {name: KEPT, default: a, immutable: true}, ` +
 				`{name: LATER, default: a, immutable: true}, {name: SIZE, type: integer, default: "1"}`,
 			request: parameters.Request{
-				Stored: values{"KEPT": "a", "GONE": "b", "LATER": "c"}, Wanted: values{"GONE": "b", "LATER": "c", "SIZE": "x", "TYPO": "1"}, Running: "deploy",
+				Stored: values{"KEPT": "a", "GONE": "b", "LATER": "c"},
+				Wanted: values{"GONE": "b", "LATER": "c", "SIZE": "x", "TYPO": "1"}, Running: "deploy",
 			},
 			want: answer{Refused: []string{
 				"parameter 'NEW' was added in operator version 0.2.0, but no value was provided (default would be 7)",
@@ -182,7 +191,10 @@ func TestUpgradeVersions(t *testing.T) {
 		"short":            {from: `{version: "1"}`, to: `{version: "1.1"}`, want: answer{Values: values{}, Plan: "deploy"}},
 		"lower": {
 			from: `{version: 0.2.0}`, to: `{version: 0.1.0}`,
-			want: answer{Refused: []string{"operator version tok-1.0-0.1.0 is lower than tok-1.0-0.2.0: an upgrade goes to a higher one (version 0.1.0 after 0.2.0)"}},
+			want: answer{
+				Refused: []string{"operator version tok-1.0-0.1.0 is lower than tok-1.0-0.2.0: " +
+					"an upgrade goes to a higher one (version 0.1.0 after 0.2.0)"},
+			},
 		},
 		"equal": {
 			from: `{version: 0.2.0}`, to: `{version: 0.2.0}`,
@@ -210,9 +222,11 @@ func TestUpgradeVersions(t *testing.T) {
 
 func TestRollback(t *testing.T) {
 	from := version(t, `{version: 0.2.0, params: [
-		{name: BOTH, default: a, immutable: true}, {name: LATER, default: a, immutable: true}, {name: NEW, default: a, immutable: true}, {name: FREED, default: a}]}`)
+		{name: BOTH, default: a, immutable: true}, {name: LATER, default: a, immutable: true},
+		{name: NEW, default: a, immutable: true}, {name: FREED, default: a}]}`)
 	to := version(t, `{version: 0.1.0, params: [
-		{name: BOTH, default: a, immutable: true}, {name: LATER, default: a}, {name: GONE, default: a, immutable: true}, {name: FREED, default: a, immutable: true}]}`)
+		{name: BOTH, default: a, immutable: true}, {name: LATER, default: a}, {name: GONE, default: a, immutable: true},
+		{name: FREED, default: a, immutable: true}]}`)
 	stored := values{"BOTH": "1", "LATER": "2", "NEW": "3", "FREED": "5"}
 	recorded := values{"BOTH": "1", "GONE": "4", "FREED": "6"}
 	tests := map[string]struct {
@@ -261,11 +275,15 @@ func TestRollback(t *testing.T) {
 
 func TestRows(t *testing.T) {
 	from := version(t, `{version: 0.1.0, params: [
-		{name: HELD, default: a, immutable: true}, {name: LATER, default: a}, {name: FREED, default: a, immutable: true}, {name: GONE, default: a}, {name: PLAIN, default: a}]}`)
+		{name: HELD, default: a, immutable: true}, {name: LATER, default: a}, {name: FREED, default: a, immutable: true},
+		{name: GONE, default: a}, {name: PLAIN, default: a}]}`)
 	to := version(t, `{version: 0.2.0, params: [
-		{name: HELD, default: b, immutable: true}, {name: LATER, default: a, immutable: true}, {name: FREED, default: b}, {name: PLAIN, default: b},
+		{name: HELD, default: b, immutable: true}, {name: LATER, default: a, immutable: true}, {name: FREED, default: b},
+		{name: PLAIN, default: b},
 		{name: NEW, default: d, immutable: true}, {name: MORE, required: false}]}`)
-	got := parameters.Upgrade(from, to, parameters.Request{Stored: values{"FREED": "x"}, Wanted: values{"FREED": "y"}, Consented: []string{"NEW"}})
+	got := parameters.Upgrade(from, to, parameters.Request{
+		Stored: values{"FREED": "x"}, Wanted: values{"FREED": "y"}, Consented: []string{"NEW"},
+	})
 	text := func(s string) *string { return &s }
 	want := []parameters.Row{
 		{Name: "HELD", Mutability: "immutable", Old: text("a"), New: text("a"), Pinned: true},

@@ -47,7 +47,8 @@ func TestEnumOfArrays(t *testing.T) {
 }
 
 func TestEffective(t *testing.T) {
-	v := version(t, `{version: 0.1.0, params: [{name: A, default: x}, {name: B, type: integer, default: "3"}, {name: C, type: array, default: "[1, a]"},
+	v := version(t, `{version: 0.1.0, params: [{name: A, default: x}, {name: B, type: integer, default: "3"},
+		{name: C, type: array, default: "[1, a]"},
 		{name: D, type: map, required: false}, {name: E, required: false}, {name: F, type: map, default: "a: 1.5"}]}`)
 	want := map[string]any{"A": "y", "B": "3", "C": []any{int64(1), "a"}, "D": map[string]any{}, "E": "", "F": map[string]any{"a": 1.5}}
 	if diff := cmp.Diff(want, v.Effective(values{"A": "y", "GONE": "z"})); diff != "" {

@@ -13,8 +13,8 @@ import (
 // Type is the type of a parameter's value.
 type Type string
 
-// The types. A value is text in all of them; only Array and Map are seen by
-// templates as something else.
+// The types. All values are stored as text. Templates see values of type Array and Map as
+// lists and objects, all others as text.
 const (
 	String  Type = "string"
 	Integer Type = "integer"
@@ -24,10 +24,10 @@ const (
 	Map     Type = "map"
 )
 
-// Types are all of them.
+// Types returns all types.
 func Types() []Type { return []Type{String, Integer, Number, Boolean, Array, Map} }
 
-func (t Type) orString() Type {
+func (t Type) orDefault() Type {
 	if t == "" {
 		return String
 	}
@@ -37,8 +37,8 @@ func (t Type) orString() Type {
 // brief returns as much of a value as a message shows.
 func brief(text string) string { return value.CutBytes(text, 256) }
 
-// holds says whether a text is a value of the type.
-func (t Type) holds(text string) bool {
+// accepts reports whether a text is a value of the type.
+func (t Type) accepts(text string) bool {
 	switch t {
 	case Integer:
 		_, err := strconv.ParseInt(text, 10, 64)
@@ -56,7 +56,7 @@ func (t Type) holds(text string) bool {
 	return true
 }
 
-// parse is the value that the text of an array or a map stands for.
+// parse returns the list or object that the text of an array or map describes.
 func (t Type) parse(text string) (any, bool) {
 	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -84,8 +84,8 @@ func (t Type) empty() any {
 	return []any{}
 }
 
-// Seen is the value as a template sees it: a list for an array, an object for a
-// map, the text itself for every other type, and for what is no array or map.
+// Seen returns a value as templates see it: a list for an array, an object for a map, and
+// the text itself for every other type and for a text that is no array or map.
 func (t Type) Seen(text string) any {
 	if t == Array || t == Map {
 		if parsed, ok := t.parse(text); ok {
@@ -95,20 +95,20 @@ func (t Type) Seen(text string) any {
 	return text
 }
 
-// same says whether two texts are one value to a template.
-func (t Type) same(a, b string) bool { return a == b || seenAlike(t, a, t, b) }
+// same reports whether templates see two texts as the same value.
+func (t Type) same(a, b string) bool { return a == b || sameSeen(t, a, t, b) }
 
-func seenAlike(aType Type, a string, bType Type, b string) bool {
+func sameSeen(aType Type, a string, bType Type, b string) bool {
 	return value.Strict.Equal(aType.Seen(a), bType.Seen(b))
 }
 
-// Effective are the values a template sees, by name: the stored ones, else the
-// defaults, else nothing: the empty text, list or object.
+// Effective returns the values that templates see, by name: the stored value, else the
+// default, else the empty text, list or object.
 func (v *Version) Effective(stored map[string]string) map[string]any {
 	seen := make(map[string]any, len(v.Definitions))
 	for i := range v.Definitions {
 		d := &v.Definitions[i]
-		seen[d.Name] = d.Type.Seen(lookup(stored, d.Name).or(d.preset()).text)
+		seen[d.Name] = d.Type.Seen(lookup(stored, d.Name).or(d.defaultSetting()).text)
 	}
 	return seen
 }
