@@ -10,9 +10,9 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Limits bound what Decode takes. A zero field means its default.
+// Limits limits the schemas that Decode accepts. A zero field means the default.
 type Limits struct {
-	// Depth is how many nodes may lie inside each other, by default 500.
+	// Depth is how deeply nodes may be nested, by default 500.
 	Depth int
 	// Nodes is how many nodes a schema may have, by default 200,000.
 	Nodes int
@@ -21,7 +21,7 @@ type Limits struct {
 const (
 	defaultDepth = 500
 	defaultNodes = 200_000
-	// maxErrors bounds the work spent on a schema that is all garbage.
+	// maxErrors is after how many errors decoding stops.
 	maxErrors = 100
 )
 
@@ -31,11 +31,11 @@ func Decode(v any) (s *Schema, unknown []*value.Path, err error) {
 	return Limits{}.Decode(v)
 }
 
-// Decode reads a schema from a value as JSON decoding gives it: maps, slices,
-// strings, bools, int64, float64 and nil. It returns the paths of keys that are
-// no keyword, by name at each node, and leaves them out of the schema; a
-// keyword whose value is null is absent. The error is nil or [Errors], of which
-// there are at most a hundred; no schema is returned beside it.
+// Decode reads a schema from a value as JSON decoding gives it: maps, slices, strings,
+// bools, int64, float64 and nil. unknown has the paths of keys that are no keywords,
+// sorted by name at each node; the schema does not have them. A keyword with the value
+// null counts as absent. The error is nil or an [Errors] with at most a hundred errors;
+// the schema is nil then.
 func (l Limits) Decode(v any) (s *Schema, unknown []*value.Path, err error) {
 	if l.Depth <= 0 {
 		l.Depth = defaultDepth
@@ -90,7 +90,7 @@ func (d *decoder) schema(path *value.Path, v any) *Schema {
 	return schemaKeywords.decode(d, path, m)
 }
 
-// decode reads the keys of m into a new T.
+// decode decodes the keys of m into a new T.
 func (o object[T]) decode(d *decoder, path *value.Path, m map[string]any) *T {
 	out := new(T)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -112,8 +112,8 @@ func (o object[T]) decode(d *decoder, path *value.Path, m map[string]any) *T {
 	return out
 }
 
-// field reads value into the field at target and says whether the keyword was
-// given with its zero value.
+// field decodes v into the field at target. It reports whether the keyword was given
+// with its zero value.
 func (d *decoder) field(path *value.Path, v, target any) (blank bool) {
 	switch t := target.(type) {
 	case *string:
@@ -155,7 +155,7 @@ func (d *decoder) integer(path *value.Path, v any) *int64 {
 	case int64:
 		return &v
 	case float64:
-		// Beyond 2^63 the conversion is not defined.
+		// Go does not define the conversion of floats beyond 2^63.
 		if i := int64(v); v >= -1<<63 && v < 1<<63 && float64(i) == v {
 			return &i
 		}
@@ -189,7 +189,8 @@ func (d *decoder) names(path *value.Path, v any) []string {
 	return names
 }
 
-// take is value as a T, or an error and the zero T.
+// take returns v as a T. If v has another type, it records an error and returns the zero
+// T.
 func take[T any](d *decoder, path *value.Path, v any, want string) T {
 	typed, ok := v.(T)
 	if !ok {
@@ -198,6 +199,7 @@ func take[T any](d *decoder, path *value.Path, v any, want string) T {
 	return typed
 }
 
+// kindOf describes the type of a value in an error.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:

@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// holder reads a keyword whose value holds schemas or objects of its own.
+// holder decodes a keyword with schemas or objects in its value.
 func (d *decoder) holder(path *value.Path, v, target any) {
 	switch t := target.(type) {
 	case **Schema:
@@ -41,7 +41,7 @@ func (d *decoder) list(path *value.Path, v any) []*Schema {
 	return out
 }
 
-// entries reads an object whose values are read by one.
+// entries decodes an object; one decodes each of its values.
 func entries[T any](d *decoder, path *value.Path, v any, one func(*value.Path, any) *T) map[string]*T {
 	m := take[map[string]any](d, path, v, "an object")
 	if m == nil {

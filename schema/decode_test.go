@@ -10,7 +10,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-func TestDecodeRefusesGarbage(t *testing.T) {
+func TestDecodeRefusesWrongTypes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   string
 		want []string
@@ -33,7 +33,9 @@ func TestDecodeRefusesGarbage(t *testing.T) {
 		"enum string":       {`enum: a`, []string{"enum: must be a list, not a string"}},
 		"dependency bool":   {`dependencies: {a: true}`, []string{"dependencies[a]: must be a schema or a list of strings, not a boolean"}},
 		"docs string":       {`externalDocs: x`, []string{"externalDocs: must be an object, not a string"}},
-		"rule string":       {`x-kubernetes-validations: [self]`, []string{"x-kubernetes-validations[0]: must be a rule (an object), not a string"}},
+		"rule string": {
+			`x-kubernetes-validations: [self]`, []string{"x-kubernetes-validations[0]: must be a rule (an object), not a string"},
+		},
 		"all at once, sorted": {`
 properties:
   b: {type: 1}
@@ -85,7 +87,8 @@ properties:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unknown keys (-want +got):\n%s", diff)
 	}
-	without := value(t, `{type: object, properties: {a: {type: string}, b: {allOf: [{}], externalDocs: {}, x-kubernetes-validations: [{}]}}}`)
+	without := value(t, `{type: object, properties: {a: {type: string}, b: {allOf: [{}], externalDocs: {},
+		x-kubernetes-validations: [{}]}}}`)
 	if diff := cmp.Diff(without, any(schema.Encode(s))); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
@@ -112,13 +115,15 @@ func TestDecodeLimits(t *testing.T) {
 		in     any
 		want   string
 	}{
-		"deep enough":       {small, nested(5), ""},
-		"too deep":          {small, nested(6), "not.not.not.not.not: the schema is nested more than 5 levels deep"},
-		"wide enough":       {small, wide(20), ""},
-		"too wide":          {small, wide(21), "properties[xxxxxxxxxxxxxxxxxxxx]: the schema has more than 20 nodes"},
-		"default, fits":     {schema.Limits{}, nested(500), ""},
-		"default, a bomb":   {schema.Limits{}, nested(1_000_000), "the schema is nested more than 500 levels deep"},
-		"garbage all over":  {schema.Limits{}, map[string]any{"required": make([]any, 1_000_000)}, "required[99]: must be a string, not null"},
+		"deep enough":     {small, nested(5), ""},
+		"too deep":        {small, nested(6), "not.not.not.not.not: the schema is nested more than 5 levels deep"},
+		"wide enough":     {small, wide(20), ""},
+		"too wide":        {small, wide(21), "properties[xxxxxxxxxxxxxxxxxxxx]: the schema has more than 20 nodes"},
+		"default, fits":   {schema.Limits{}, nested(500), ""},
+		"default, a bomb": {schema.Limits{}, nested(1_000_000), "the schema is nested more than 500 levels deep"},
+		"a million errors": {
+			schema.Limits{}, map[string]any{"required": make([]any, 1_000_000)}, "required[99]: must be a string, not null",
+		},
 		"a list of garbage": {schema.Limits{}, map[string]any{"allOf": make([]any, 1_000_000)}, "allOf[99]: must be a schema"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,22 +1,23 @@
-// Package schema holds an OpenAPI v3 schema as CustomResourceDefinitions carry
-// it, with every keyword of CRD v1 and v1beta1, every x-kubernetes extension of
-// upstream, and the extensions of Holdfast that upstream's typed schema drops.
+// Package schema has the OpenAPI v3 schema of CustomResourceDefinitions as a Go type. It
+// knows every keyword of CRD v1 and v1beta1, every x-kubernetes extension of upstream,
+// and the extensions of Holdfast, which upstream's own Go type drops.
 //
-// A node is one [Schema]. A keyword is a key of it. A marker is one of the four
-// keywords that say what may not change. Logic is what stands under allOf,
-// anyOf, oneOf and not; the rest of a schema is its spine. An edge is how a
-// node holds a child.
+// A node is one [Schema]. A keyword is a key of a node. A marker is one of the four
+// keywords that say what may not change: x-kubernetes-immutable, -immutable-keys,
+// -addition-only and -deletion-only. Logic is the nodes below allOf, anyOf, oneOf and
+// not; the rest of a schema is its spine. An edge says by which keyword a node has a
+// child.
 //
 //	s, unknown, err := schema.Decode(value) // value as JSON decoding gives it
 //	out := schema.Encode(s)                 // equal to value, but for unknown keys and nulls
 //
-// Decode is strict: a keyword with a value of the wrong kind is an error with
-// its path, and all errors are returned together. A key that is no keyword is
-// reported and left to the caller. Decode and Walk are linear in the size of
-// the schema (and sort the names of each node, so that every answer has one
-// order), and depth and number of nodes are limited, see [Limits].
+// Decode is strict: a keyword with a value of the wrong type is an error with its path,
+// and all errors are returned together. Keys that are no keywords are returned to the
+// caller. Decode and Walk are linear in the size of the schema, except that they sort
+// the names of each node, so that results have a fixed order. [Limits] limits the depth
+// and the number of nodes.
 //
-// Default, Enum and Example are held as they were given: a Schema shares them
-// with the value it was decoded from and with what Encode returns. A Schema is
-// safe for concurrent reading, and nothing in this package changes one.
+// Default, Enum and Example are not copied: a Schema shares them with the value it was
+// decoded from and with the result of Encode. A Schema is safe for concurrent reading.
+// Nothing in this package changes one.
 package schema

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Encode is s as a value that JSON encoding takes: what Decode read, without
-// unknown keys and nulls. Two calls give equal values, and as JSON encoding
-// sorts the keys of a map, equal bytes. Nil encodes as nil.
+// Encode returns s as a value for JSON encoding: the value that Decode read, without
+// unknown keys and nulls. JSON encoding sorts the keys of maps, so equal schemas give
+// equal bytes. Encode returns nil for a nil schema.
 func Encode(s *Schema) map[string]any {
 	if s == nil {
 		return nil
@@ -15,7 +15,7 @@ func Encode(s *Schema) map[string]any {
 	return schemaKeywords.encode(s)
 }
 
-// MarshalJSON is the JSON of [Encode].
+// MarshalJSON returns the JSON of [Encode].
 func (s *Schema) MarshalJSON() ([]byte, error) { return json.Marshal(Encode(s)) }
 
 func (o object[T]) encode(from *T) map[string]any {
@@ -29,8 +29,8 @@ func (o object[T]) encode(from *T) map[string]any {
 	return out
 }
 
-// encodeField is the value of the field at target; present is false for the
-// zero value.
+// encodeField returns the value of the field at target. present is false for the zero
+// value.
 func encodeField(target any) (value any, present bool) {
 	switch t := target.(type) {
 	case *string:
@@ -84,7 +84,7 @@ func deref[T any](p *T) (any, bool) {
 	return *p, true
 }
 
-// encodeNumber gives back an int64 where the text is one, else a float64.
+// encodeNumber returns an int64 if the text is one, else a float64.
 func encodeNumber(n json.Number) any {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return i
@@ -117,7 +117,7 @@ func encodeMap[T any](m map[string]T, one func(T) any) (any, bool) {
 	return out, true
 }
 
-// encodeSchema has no typed nil: a nil schema in a holder made by hand is {}.
+// encodeSchema returns {} for a nil schema, which only a Schema made in Go code has.
 func encodeSchema(s *Schema) any {
 	if s == nil {
 		return map[string]any{}

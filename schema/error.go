@@ -8,13 +8,13 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Error is one thing that is wrong with a schema, and where.
+// Error is one error in a schema, with its path.
 type Error struct {
 	Path   *value.Path
 	Detail string
 }
 
-// Error is the path and the detail.
+// Error returns the path and the detail.
 func (e *Error) Error() string {
 	if e.Path == nil {
 		return e.Detail
@@ -22,10 +22,10 @@ func (e *Error) Error() string {
 	return pathText(e.Path) + ": " + e.Detail
 }
 
-// Errors is every error found, sorted by path.
+// Errors is all errors of a schema, sorted by path.
 type Errors []*Error
 
-// Error is one line per error.
+// Error returns one line per error.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
@@ -34,7 +34,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort orders the errors by path, then by detail.
+// Sort sorts the errors by path, then by detail.
 func (e Errors) Sort() {
 	if len(e) < 2 {
 		return
@@ -55,5 +55,5 @@ func (e Errors) Sort() {
 	}
 }
 
-// pathText is a path as Kubernetes writes it: properties[spec].items.
+// pathText returns a path as Kubernetes writes it: properties[spec].items.
 func pathText(path *value.Path) string { return value.Notation{Kubernetes: true}.Path(path) }

@@ -31,20 +31,20 @@ const (
 	blankFieldPath
 )
 
-// object is how the keys of a JSON object are held in a T.
+// object describes how the keys of a JSON object are stored in a T.
 type object[T any] struct {
 	keywords map[string]keyword[T]
 	blank    func(*T) *Blank
 }
 
-// keyword ties a key to the field that holds its value. The type of the field
-// says what value the key may have; decode and encode switch on it.
+// keyword describes the field that has the value of a key. The type of the field says
+// which values the key may have; decode and encode switch on it.
 type keyword[T any] struct {
-	at    func(*T) any // a pointer to the field
-	blank Blank        // set for strings and bools only
+	at    func(*T) any // returns a pointer to the field
+	blank Blank        // only for strings and bools
 }
 
-// schemaKeywords has every key of a schema.
+// schemaKeywords has every keyword of a schema.
 var schemaKeywords = object[Schema]{map[string]keyword[Schema]{
 	"id":          {func(s *Schema) any { return &s.ID }, blankID},
 	"$schema":     {func(s *Schema) any { return &s.SchemaURL }, blankSchemaURL},
@@ -73,7 +73,7 @@ var schemaKeywords = object[Schema]{map[string]keyword[Schema]{
 	"minProperties":    {func(s *Schema) any { return &s.MinProperties }, 0},
 	"required":         {func(s *Schema) any { return &s.Required }, 0},
 
-	// items has two forms, and so two fields.
+	// items has two forms, each with its own field.
 	"items":                {func(s *Schema) any { return items{s} }, 0},
 	"additionalItems":      {func(s *Schema) any { return &s.AdditionalItems }, 0},
 	"properties":           {func(s *Schema) any { return &s.Properties }, 0},
@@ -120,7 +120,7 @@ var validationRuleKeywords = object[ValidationRule]{map[string]keyword[Validatio
 
 type items struct{ of *Schema }
 
-// Keywords returns every key that a schema may have, sorted.
+// Keywords returns every keyword of a schema, sorted.
 func Keywords() []string {
 	return slices.Sorted(maps.Keys(schemaKeywords.keywords))
 }

@@ -2,7 +2,7 @@ package schema
 
 import "encoding/json"
 
-// The keywords that are ours, as they are spelled in a definition.
+// The extensions of Holdfast, as they are written in a definition.
 const (
 	ImmutableKeyword     = "x-kubernetes-immutable"
 	ImmutableKeysKeyword = "x-kubernetes-immutable-keys"
@@ -12,7 +12,7 @@ const (
 	NormalizeKeyword     = "x-kubernetes-normalize"
 )
 
-// The extensions of upstream, as they are spelled in a definition.
+// The extensions of upstream, as they are written in a definition.
 const (
 	PreserveUnknownFieldsKeyword = "x-kubernetes-preserve-unknown-fields"
 	EmbeddedResourceKeyword      = "x-kubernetes-embedded-resource"
@@ -23,13 +23,13 @@ const (
 	ValidationsKeyword           = "x-kubernetes-validations"
 )
 
-// Schema is one node. The zero value is the empty schema {}, which says nothing.
+// Schema is one node. The zero value is the empty schema {}, which accepts every value.
 //
-// A nil pointer, slice or map and an empty number mean that the keyword is
-// absent; an empty slice or map means that it is present and empty. Plain
-// strings and bools do not tell absent from zero; Blank does.
+// A nil pointer, slice or map and an empty number mean that the keyword is absent. An
+// empty slice or map means that it is present and empty. For strings and bools, Blank
+// says whether the zero value was written.
 type Schema struct {
-	// The shape. It stands first because every walk reads it.
+	// The structure. It is first because every walk reads it.
 
 	Type                 string // one of object, array, string, integer, number, boolean; not checked here
 	Nullable             bool
@@ -48,8 +48,8 @@ type Schema struct {
 
 	PreserveUnknownFields *bool
 
-	// The extensions of Holdfast. Each may be given as false, which definition
-	// rules refuse, so absent, true and false are told apart.
+	// The extensions of Holdfast. They are pointers because the validation of
+	// definitions refuses false, so absent and false are different.
 
 	NoPrune       *bool
 	Normalize     *string
@@ -83,7 +83,7 @@ type Schema struct {
 	Required         []string
 	Validations      []*ValidationRule
 
-	// Documentation, and what definitions may not use.
+	// Documentation, and keywords that definitions may not use.
 
 	Description  string
 	Title        string
@@ -95,9 +95,9 @@ type Schema struct {
 	Definitions  map[string]*Schema
 	Dependencies map[string]*Dependency
 
-	// Blank holds the keywords that were written out with their zero value,
-	// such as nullable: false. They mean the same as absent ones, and Encode
-	// writes them out again.
+	// Blank is the set of keywords that were written with their zero value, such as
+	// nullable: false. They mean the same as absent keywords, and Encode writes them
+	// again.
 	Blank Blank
 }
 
@@ -115,7 +115,7 @@ type Dependency struct {
 	Property []string
 }
 
-// ExternalDocs points at documentation elsewhere.
+// ExternalDocs is a link to documentation.
 type ExternalDocs struct {
 	Description string
 	URL         string
@@ -133,11 +133,11 @@ type ValidationRule struct {
 	Blank             Blank
 }
 
-// IsTrue says whether a flag or marker is present and true.
+// IsTrue reports whether a flag or marker is present and true.
 func IsTrue(flag *bool) bool { return flag != nil && *flag }
 
-// IsMap says whether additional keys are specified by the node itself: it has
-// additionalProperties that are a schema or true, or patternProperties.
+// IsMap reports whether the node describes keys that it does not name: it has
+// patternProperties, or additionalProperties that are a schema or true.
 func (s *Schema) IsMap() bool {
 	return len(s.PatternProperties) > 0 || s.AdditionalProperties != nil && s.AdditionalProperties.Allows
 }

@@ -16,7 +16,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// value reads YAML as the API server reads JSON: integers are int64.
+// value decodes YAML as the API server decodes JSON: integers are int64.
 func value(t *testing.T, text string) any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,7 @@ func value(t *testing.T, text string) any {
 	return out
 }
 
-// everyKeyword has each keyword at least once, and zero values beside others.
+// everyKeyword has each keyword at least once, some with their zero value.
 const everyKeyword = `
 id: a
 $schema: b
@@ -89,7 +89,7 @@ x-kubernetes-no-prune: false
 x-kubernetes-normalize: ""
 `
 
-func TestEncodeGivesBackEveryKeyword(t *testing.T) {
+func TestEncodeReturnsEveryKeyword(t *testing.T) {
 	in := value(t, everyKeyword)
 	s, unknown, err := schema.Decode(in)
 	if err != nil || len(unknown) > 0 {
@@ -113,7 +113,7 @@ func TestEncodeGivesBackEveryKeyword(t *testing.T) {
 	}
 }
 
-func TestKeywordsAreUpstreamsAndOurs(t *testing.T) {
+func TestKeywordsAreThoseOfUpstreamAndHoldfast(t *testing.T) {
 	ours := []string{
 		schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword,
 		schema.DeletionOnlyKeyword, schema.NoPruneKeyword, schema.NormalizeKeyword,
@@ -136,7 +136,7 @@ func TestKeywordsAreUpstreamsAndOurs(t *testing.T) {
 	}
 }
 
-func TestMarkersTellAbsentFromFalse(t *testing.T) {
+func TestMarkersDistinguishAbsentAndFalse(t *testing.T) {
 	for text, want := range map[string]*bool{
 		`{}`:                              nil,
 		`{x-kubernetes-immutable: true}`:  new(true),

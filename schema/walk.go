@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Edge is how a node holds a child.
+// Edge says by which keyword a node has a child.
 type Edge uint8
 
 // The edges, in the order in which Children yields them.
@@ -28,10 +28,10 @@ const (
 	DependencySchema               // dependencies[Name], given as a schema
 )
 
-// IsLogic says whether the edge is allOf, anyOf, oneOf or not.
+// IsLogic reports whether the edge is allOf, anyOf, oneOf or not.
 func (e Edge) IsLogic() bool { return e >= AllOf && e <= Not }
 
-// Child is a node as its parent holds it.
+// Child is a child of a node, with its edge.
 type Child struct {
 	Schema *Schema
 	Edge   Edge
@@ -39,7 +39,7 @@ type Child struct {
 	Index  int    // of a tuple item or a branch of logic
 }
 
-// Path is where the child stands when its parent stands at parent.
+// Path returns the path of the child, given the path of its parent.
 func (c Child) Path(parent *value.Path) *value.Path {
 	switch c.Edge {
 	case Property:
@@ -70,8 +70,8 @@ func (c Child) Path(parent *value.Path) *value.Path {
 	return parent
 }
 
-// Children yields the nodes that s holds directly, by edge and then by name or
-// index. A nil child (a Schema made by hand may hold one) is left out.
+// Children yields the children of s, sorted by edge and then by name or index. Nil
+// children, which only a Schema made in Go code has, are left out.
 func (s *Schema) Children() iter.Seq[Child] {
 	return func(yield func(Child) bool) {
 		_ = named(Property, s.Properties, yield) &&
@@ -125,22 +125,21 @@ func dependent(m map[string]*Dependency, yield func(Child) bool) bool {
 	return true
 }
 
-// Visit is a node as a walk meets it. It may be kept, and is not changed after
-// the visit.
+// Visit is a node that a walk visits. The caller may keep it; it does not change.
 type Visit struct {
 	Child
-	// Path is where the node stands, nil for the root.
+	// Path is the path of the node, nil for the root.
 	Path *value.Path
-	// Parent is the visit of the node that holds this one, nil for the root.
+	// Parent is the visit of the parent, nil for the root.
 	Parent *Visit
-	// InLogic is true at and below a branch of allOf, anyOf, oneOf or not.
+	// InLogic is true for the branches of allOf, anyOf, oneOf and not, and below them.
 	InLogic bool
 	// Depth is the number of edges from the root.
 	Depth int
 }
 
 // Walk visits s and every node below it, parents first, children in the order of
-// Children. A visit that returns false leaves out what lies below that node.
+// Children. If visit returns false, the nodes below that node are not visited.
 func Walk(s *Schema, visit func(*Visit) bool) {
 	if s != nil {
 		walk(&Visit{Child: Child{Schema: s}}, visit)

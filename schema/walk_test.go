@@ -9,7 +9,7 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-func TestWalkVisitsEveryNodeInOneOrder(t *testing.T) {
+func TestWalkVisitsEveryNodeInOrder(t *testing.T) {
 	s, _, err := schema.Decode(value(t, `
 not: {}
 oneOf: [{}]
@@ -56,7 +56,7 @@ definitions: {d: {}}
 	}
 }
 
-func TestWalkLeavesOutWhatAVisitDeclines(t *testing.T) {
+func TestWalkSkipsBelowFalse(t *testing.T) {
 	s, _, err := schema.Decode(value(t, `{properties: {a: {properties: {b: {}}}, c: {}}}`))
 	if err != nil {
 		t.Fatal(err)
