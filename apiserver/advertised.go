@@ -30,7 +30,7 @@ func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Pub
 		config.Own = netip.AddrPort{}
 	}
 	if b.member == nil {
-		if config.Identity, err = identityOf(b.config.DataDir); err != nil {
+		if config.Identity, err = serverIdentity(b.config.DataDir); err != nil {
 			return nil, err
 		}
 	}

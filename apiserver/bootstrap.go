@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,47 +19,16 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
 	"holdfast.dev/holdfast/apiserver/fairness"
-	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
-
-const readyPoll = 10 * time.Millisecond
 
 // systemNamespaces are created at the start; clients expect them.
 var systemNamespaces = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
 
-// addHooks is the last stage: it registers what runs once the server listens, and
-// before it shuts down. The server is ready when all start hooks have returned.
-func addHooks(b base, who identity, owned ownershipStage, served resourcesStage) error {
-	h, loopback := served.hooks, b.generic.LoopbackClientConfig
-	// bootstrapped is closed when the objects exist that clients expect.
-	bootstrapped := make(chan struct{})
-	if err := bootstrap(b, who, h, bootstrapped); err != nil {
-		return err
-	}
-	if err := rememberCommands(h, owned, fieldownership.LookupAt(who.clients.http, loopback.Host)); err != nil {
-		return err
-	}
-	// Controllers of operator packages, if this server runs them.
-	var led []func(context.Context)
-	if !b.config.WithoutOperators {
-		// operatorKinds is closed when the kinds of operator packages are served.
-		operatorKinds := make(chan struct{})
-		if err := addOperatorKinds(h, who.clients.dynamic, operatorKinds); err != nil {
-			return err
-		}
-		led = append(led, func(ctx context.Context) { runOperators(ctx, loopback, operatorKinds) })
-	}
-	if err := addControllers(b, h, bootstrapped, led); err != nil {
-		return err
-	}
-	return h.install()
-}
-
 // bootstrap creates the objects that clients expect and closes done, then starts the
 // controllers that every server runs. A refused write does not end the start.
-func bootstrap(b base, who identity, h *hooks, done chan<- struct{}) error {
+func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error {
 	clients := who.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
 	if err != nil {
@@ -106,7 +74,7 @@ func bootstrap(b base, who identity, h *hooks, done chan<- struct{}) error {
 // waitForRoles waits until the authorizer knows the stored roles, and the aggregated roles
 // have their rules. If the roles could not be written, or the rules are not there in time,
 // it logs that and waits no longer.
-func waitForRoles(ctx context.Context, who identity, written bool) error {
+func waitForRoles(ctx context.Context, who identityStage, written bool) error {
 	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return who.roles.HasSynced(), nil })
 	if err != nil || !written {
 		return err

@@ -3,9 +3,13 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+
+	"github.com/google/uuid"
 )
 
 // lockDataDir creates the directory and locks it. The kernel releases the lock when
@@ -26,4 +30,23 @@ func lockDataDir(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("data directory %s: lock: %w", dir, err)
 	}
 	return lock, nil
+}
+
+// serverIdentity returns the name of this server among those that share an etcd. It stays
+// the same over restarts, so that a restarted server continues with its own lease.
+func serverIdentity(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, "identity")
+	data, err := os.ReadFile(path)
+	if err == nil && len(data) > 0 {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	name := host + "_" + uuid.NewString()
+	return name, os.WriteFile(path, []byte(name+"\n"), 0o600)
 }

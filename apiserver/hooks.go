@@ -9,6 +9,9 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
+// readyPoll is how often the server checks a condition that the start waits for.
+const readyPoll = 10 * time.Millisecond
+
 // shutdownWork is how long a shutdown waits, while the server still answers, for
 // parts of the server that write to the API before they end.
 const shutdownWork = time.Second

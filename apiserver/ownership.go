@@ -47,9 +47,9 @@ func applyOwnership(b base) (ownershipStage, error) {
 	memory := fieldownership.NewMemory(records)
 	checker := fieldownership.New(mode, memory)
 	b.generic.AdmissionControl = checker.Admission(b.generic.AdmissionControl)
-	build, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
+	inner, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
 	b.generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return build(checker.Filter(handler, limit), c)
+		return inner(checker.Filter(handler, limit), c)
 	}
 	return ownershipStage{checker: checker, memory: memory, closeMemory: destroy}, nil
 }

@@ -26,9 +26,8 @@ const (
 	// the server looks for the reason.
 	diagnoseAfter = 5 * time.Second
 	// A shutdown takes at most five seconds, even with open watches: the server ends
-	// watches within the first second, other requests have until drainTimeout, and the
-	// rest is for etcd.
-	watchDrain   = time.Second
+	// watches within watchDrain, other requests have until drainTimeout, and the rest is
+	// for etcd.
 	drainTimeout = 4 * time.Second
 )
 
@@ -53,7 +52,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := build(ctx, config, o)
+	s, err := newServer(ctx, config, o)
 	if err != nil {
 		o.close()
 		return nil, err
@@ -63,6 +62,22 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		return nil, fmt.Errorf("write kubeconfig: %w", err)
 	}
 	return s, nil
+}
+
+// newServer builds the server on what was opened.
+func newServer(ctx context.Context, config Config, o *opened) (*Server, error) {
+	b, err := newBase(config, o)
+	if err != nil {
+		return nil, err
+	}
+	served, err := build(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{
+		config: config, opened: o, generic: served.server, hooks: served.hooks, readiness: served.readiness,
+		loopback: b.generic.LoopbackClientConfig,
+	}, nil
 }
 
 // URL is where clients reach the server.

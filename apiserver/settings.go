@@ -22,7 +22,11 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-const requestTimeout = 60 * time.Second
+const (
+	requestTimeout = 60 * time.Second
+	// watchDrain is the part of a shutdown in which the server ends open watches.
+	watchDrain = time.Second
+)
 
 // applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
 // health, and the filter of requests with definitions.
@@ -41,9 +45,9 @@ func applySettings(b base) error {
 func applyFairness(config *genericapiserver.Config, clients *clients) {
 	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
 	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.informers, clients.kube.FlowcontrolV1(), seats))
-	build := config.BuildHandlerChainFunc
+	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return fairness.WithBodies(build(next, c), c.MaxRequestBodyBytes)
+		return fairness.WithBodies(inner(next, c), c.MaxRequestBodyBytes)
 	}
 }
 
@@ -54,9 +58,9 @@ func applyDefinitionFilter(config *genericapiserver.Config, codecs serializer.Co
 	if err != nil {
 		return err
 	}
-	build := config.BuildHandlerChainFunc
+	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return build(filter.Wrap(next, c.MaxRequestBodyBytes), c)
+		return inner(filter.Wrap(next, c.MaxRequestBodyBytes), c)
 	}
 	return nil
 }

@@ -13,76 +13,13 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/healthz"
 
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/serviceip"
-	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/apiserver/subresource"
 	"holdfast.dev/holdfast/definition"
 )
-
-// resourcesStage is the generic server with everything that it serves.
-type resourcesStage struct {
-	server    *genericapiserver.GenericAPIServer
-	hooks     *hooks
-	readiness *storage.Readiness
-}
-
-// serveResources is the stage that opens the registries and installs them. On an
-// error it leaves nothing open.
-func serveResources(b base, stored storageStage, who identity, owned ownershipStage) (_ resourcesStage, err error) {
-	server, err := b.generic.Complete(who.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
-	if err != nil {
-		return resourcesStage{}, fmt.Errorf("build server: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			server.Destroy()
-		}
-	}()
-	i := installer{base: b, server: server, hooks: newHooks(server)}
-	store, status, err := definitions.Open(b.scheme, b.generic.RESTOptionsGetter, owned.checker)
-	if err != nil {
-		return resourcesStage{}, err
-	}
-	registries, err := builtin.Open(builtin.Config{
-		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
-		Selection: stored.selection, TokenRequests: who.tokens.requests,
-	})
-	if err != nil {
-		return resourcesStage{}, err
-	}
-	if err := i.hooks.inBackground("bookmark-used-objects", stored.selection.Run); err != nil {
-		return resourcesStage{}, err
-	}
-	if err := i.allocateServiceIPs(registries.Stores); err != nil {
-		return resourcesStage{}, err
-	}
-	customResources, err := i.newCustomResources(store, status, owned.checker)
-	if err != nil {
-		return resourcesStage{}, err
-	}
-	registry := definitions.NewRegistry(store, customResources.Settle)
-	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, status)); err != nil {
-		return resourcesStage{}, err
-	}
-	readiness := storage.NewReadiness(stored.readable, registries.Stores)
-	if err := server.AddReadyzChecks(healthz.NamedCheck("storage-readiness", readiness.Check)); err != nil {
-		return resourcesStage{}, err
-	}
-	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {
-		return resourcesStage{}, err
-	}
-	if err := i.installReviews(who.tokens); err != nil {
-		return resourcesStage{}, err
-	}
-	if err := serveIssuer(server, who.tokens, b.url()); err != nil {
-		return resourcesStage{}, err
-	}
-	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness}, nil
-}
 
 // installer installs API groups into the generic server.
 type installer struct {

@@ -27,7 +27,7 @@ const roleEscalation = "RoleEscalation"
 
 // applyAdmission is the stage of admission, with the check of field ownership around
 // it. The order of the plugins is that of Kubernetes.
-func applyAdmission(b base, who identity) (ownershipStage, error) {
+func applyAdmission(b base, who identityStage) (ownershipStage, error) {
 	if err := applyPlugins(b, who); err != nil {
 		return ownershipStage{}, err
 	}
@@ -39,7 +39,7 @@ func applyAdmission(b base, who identity) (ownershipStage, error) {
 // service accounts of pods; the restrictions of nodes; certificates; roles; then the
 // policies and webhooks that users register; the rules of operator packages; last the
 // quotas.
-func applyPlugins(b base, who identity) error {
+func applyPlugins(b base, who identityStage) error {
 	config, clients := b.generic, who.clients
 	chain := options.NewAdmissionOptions()
 	core := clients.informers.Core().V1()

@@ -7,9 +7,9 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-// identity is how the server knows its clients and what they may do, and how its own
+// identityStage is how the server knows its clients and what they may do, and how its own
 // parts reach its API.
-type identity struct {
+type identityStage struct {
 	clients *clients
 	tokens  *tokens
 	roles   *rbac.Authorizer
@@ -18,23 +18,23 @@ type identity struct {
 }
 
 // identify is the stage of authentication and authorization.
-func identify(b base, stored storageStage) (identity, error) {
+func identify(b base, stored storageStage) (identityStage, error) {
 	clients, err := newClients(b.generic.LoopbackClientConfig)
 	if err != nil {
-		return identity{}, err
+		return identityStage{}, err
 	}
 	applyFairness(b.generic, clients)
 	tokens, err := newTokens(b, clients)
 	if err != nil {
-		return identity{}, err
+		return identityStage{}, err
 	}
 	in := access.Authentication{ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.known, Anonymous: b.config.Anonymous}
 	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
-		return identity{}, err
+		return identityStage{}, err
 	}
 	roles, err := applyAuthorization(b.generic, clients.informers, stored.usage)
 	if err != nil {
-		return identity{}, err
+		return identityStage{}, err
 	}
-	return identity{clients: clients, tokens: tokens, roles: roles, authorizer: b.generic.Authorization.Authorizer}, nil
+	return identityStage{clients: clients, tokens: tokens, roles: roles, authorizer: b.generic.Authorization.Authorizer}, nil
 }

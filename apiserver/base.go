@@ -1,0 +1,63 @@
+package apiserver
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"holdfast.dev/holdfast/apiserver/builtin"
+	"holdfast.dev/holdfast/apiserver/definitions"
+	"holdfast.dev/holdfast/native"
+)
+
+// base is what every stage builds on.
+type base struct {
+	*opened
+	config Config
+	scheme *runtime.Scheme
+	codecs serializer.CodecFactory
+	// generic are the settings of the generic server.
+	generic *genericapiserver.Config
+	// clientCA verifies client certificates.
+	clientCA dynamiccertificates.CAContentProvider
+	// running ends when the server has stopped serving.
+	running context.Context
+}
+
+func newBase(config Config, o *opened) (base, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return base{}, err
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	generic := genericapiserver.NewConfig(codecs)
+	serving, clientCA, err := newServing(o.listener, o.pki)
+	if err != nil {
+		return base{}, err
+	}
+	generic.SecureServing = serving
+	if generic.LoopbackClientConfig, err = loopbackClient(serving, o.pki); err != nil {
+		return base{}, err
+	}
+	generic.EffectiveVersion = newEffectiveVersion()
+	generic.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
+	generic.EnableMetrics, generic.EnableProfiling = true, false
+	return base{
+		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
+		running: wait.ContextForChannel(generic.DrainedNotify()),
+	}, nil
+}
+
+// newScheme returns the Go types of the built-in kinds and of definitions.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := native.NewScheme()
+	if err := definitions.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, builtin.AddFieldSelectors(scheme)
+}

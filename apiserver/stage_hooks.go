@@ -1,0 +1,35 @@
+package apiserver
+
+import (
+	"context"
+
+	"holdfast.dev/holdfast/apiserver/fieldownership"
+)
+
+// addHooks is the last stage: it registers what runs once the server listens, and
+// before it shuts down. The server is ready when all start hooks have returned.
+func addHooks(b base, who identityStage, owned ownershipStage, served resourcesStage) error {
+	h, loopback := served.hooks, b.generic.LoopbackClientConfig
+	// bootstrapped is closed when the objects exist that clients expect.
+	bootstrapped := make(chan struct{})
+	if err := bootstrap(b, who, h, bootstrapped); err != nil {
+		return err
+	}
+	if err := rememberCommands(h, owned, fieldownership.LookupAt(who.clients.http, loopback.Host)); err != nil {
+		return err
+	}
+	// Controllers of operator packages, if this server runs them.
+	var led []func(context.Context)
+	if !b.config.WithoutOperators {
+		// operatorKinds is closed when the kinds of operator packages are served.
+		operatorKinds := make(chan struct{})
+		if err := addOperatorKinds(h, who.clients.dynamic, operatorKinds); err != nil {
+			return err
+		}
+		led = append(led, func(ctx context.Context) { runOperators(ctx, loopback, operatorKinds) })
+	}
+	if err := addControllers(b, h, bootstrapped, led); err != nil {
+		return err
+	}
+	return h.install()
+}
