@@ -61,7 +61,8 @@ func realistic(containers int) (in, obj map[string]any) {
 				map[string]any{"name": "metrics", "containerPort": int64(81), "protocol": "TCP"},
 			},
 			"env": []any{
-				map[string]any{"name": "A", "value": "b"}, map[string]any{"name": "C", "value": "d"},
+				map[string]any{"name": "A", "value": "b"},
+				map[string]any{"name": "C", "value": "d"},
 				map[string]any{"name": "E", "value": "f"},
 			},
 			"resources": map[string]any{

@@ -91,8 +91,12 @@ func TestEqualDoesNotReadSharedValues(t *testing.T) {
 func TestPairKeys(t *testing.T) {
 	c := value.NewComparison(value.Strict)
 	oldList := list{
-		object{"k": int64(1), "n": "a"}, object{"k": "1"}, object{"k": int64(2), "n": "b"}, object{"k": int64(2), "n": "c"},
-		object{}, "scalar",
+		object{"k": int64(1), "n": "a"},
+		object{"k": "1"},
+		object{"k": int64(2), "n": "b"},
+		object{"k": int64(2), "n": "c"},
+		object{},
+		"scalar",
 	}
 	newList := list{
 		object{"k": 2.0, "n": "d"}, object{"k": 1.0}, object{"k": int64(2), "n": "e"}, object{"other": "x"}, object{"k": int64(3)},
