@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// as returns a client of the administrator who impersonates a user.
+// as returns a client that has the credential of the administrator and impersonates a user.
 func as(t *testing.T, server *servertest.Server, user string) kubernetes.Interface {
 	t.Helper()
 	return kubernetes.NewForConfigOrDie(server.As(t, user))

@@ -45,10 +45,11 @@ func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Pub
 	return publisher, nil
 }
 
-// advertised returns the address at which others reach this server. As in Kubernetes,
-// it is the one that the flag names, or the one that the server listens on; if others
-// cannot reach that, it is the address of the host's default interface. The address
-// is invalid if the host has none.
+// advertised returns the address and port at which other hosts reach this server. As in
+// Kubernetes, the address is that of the flag --advertise-address. Without the flag, it is
+// the address that the server listens on, or the address of the host's default interface if
+// the server listens on a loopback or unspecified address. If other hosts cannot reach any
+// of these, the result has a port and an invalid address.
 func advertised(b base) (netip.AddrPort, error) {
 	listening, err := netip.ParseAddrPort(b.listener.Addr().String())
 	if err != nil {
@@ -58,7 +59,7 @@ func advertised(b base) (netip.AddrPort, error) {
 	if address == "" {
 		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(b.config.BindAddress))
 		if err != nil {
-			// A host without a network has no address for others.
+			// A host without a network has no address that other hosts can reach.
 			klog.InfoS("no address of this host to put into the service kubernetes; name one with --advertise-address", "err", err)
 			return netip.AddrPortFrom(netip.Addr{}, listening.Port()), nil
 		}

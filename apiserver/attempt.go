@@ -8,25 +8,25 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Admission policies and webhooks of users apply to the server's own writes too, and may
-// refuse them or keep them waiting. The server must start all the same: otherwise nobody
-// could delete the policy. So each part of the start has this much time in all, and what
-// is not done by then is tried again while the server serves.
+// startTimeout bounds the time that the start waits for writes to the server's own API.
+// Admission policies and webhooks of users apply to these writes too, and may refuse or
+// delay them. The server must become ready all the same, so that an administrator can
+// delete the policy. The server retries the failed writes while it serves.
 const startTimeout = 30 * time.Second
 
-// retryStart is how often a part of the start that failed is tried again.
+// retryStart is the delay between the retries of failed parts of the start.
 var retryStart = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: time.Minute}
 
 // attempt is a part of the start that writes to the API of the server.
 type attempt struct {
-	// name says in the log what could not be done.
+	// name names the part in the log.
 	name string
 	do   func(ctx context.Context) error
 }
 
 // attemptAll tries every part in order, and returns when each was tried once or
 // startTimeout is over. It logs the errors, and tries the failed parts again until they
-// succeed or ctx ends. It reports whether all succeeded at once.
+// succeed or ctx ends. It reports whether all parts succeeded on the first try.
 func attemptAll(ctx context.Context, parts ...attempt) bool {
 	tried, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -46,8 +46,8 @@ func attemptAll(ctx context.Context, parts ...attempt) bool {
 	return false
 }
 
-// retryAll tries parts until each has succeeded once, or ctx ends. One that fails does not
-// keep the others waiting for longer than startTimeout.
+// retryAll tries parts until each has succeeded once, or ctx ends. A part that hangs delays
+// the other parts by at most startTimeout per round.
 func retryAll(ctx context.Context, parts []attempt) {
 	backoff := retryStart
 	for len(parts) > 0 {

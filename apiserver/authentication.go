@@ -12,16 +12,16 @@ import (
 	"holdfast.dev/holdfast/access/token"
 )
 
-// issuerName is the issuer of service-account tokens, and their audience if the
-// request for a token names none. Kubernetes installers use the same.
+// issuerName is the issuer of service-account tokens, and their audience if the request for
+// a token names none. Kubernetes installers use the same issuer.
 const issuerName = "https://kubernetes.default.svc.cluster.local"
 
 // tokens are the bearer tokens that clients may authenticate with.
 type tokens struct {
 	// requests issues tokens of service accounts.
 	requests *token.Requests
-	// known are asked in this order: the static file, service accounts, OpenID
-	// providers. The order is that of Kubernetes.
+	// known are the authenticators, in the order in which the server tries them: the static
+	// file, service accounts, OpenID providers. The order is that of Kubernetes.
 	known []authenticator.Token
 }
 
@@ -77,8 +77,8 @@ func applyAuthentication(
 	return nil
 }
 
-// serveIssuer publishes the documents by which others verify the tokens of service
-// accounts. Roles allow clients to read them.
+// serveIssuer publishes the documents with which other services verify the tokens of
+// service accounts. A client needs a role to read them.
 func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, url string) error {
 	configuration, err := tokens.requests.Issuer.Configuration(url + token.KeysPath)
 	if err != nil {

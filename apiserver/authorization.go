@@ -16,9 +16,9 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-// applyAuthorization allows a request if it comes from an administrator, asks for
-// health, comes from a node and concerns that node, or if the roles allow it. They are
-// asked in this order.
+// applyAuthorization allows a request if it comes from an administrator, asks for health,
+// comes from a node and concerns that node, or if the roles allow it. The authorizers run
+// in this order.
 func applyAuthorization(
 	config *genericapiserver.Config, factory informers.SharedInformerFactory, usage *node.Index,
 ) (*rbac.Authorizer, error) {

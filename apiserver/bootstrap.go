@@ -26,8 +26,9 @@ var systemNamespaces = []string{
 	metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease,
 }
 
-// bootstrap creates the objects that clients expect and closes done, then starts the
-// controllers that every server runs. A refused write does not end the start.
+// bootstrap creates the objects that clients expect, starts the controllers that every
+// server runs, and closes done. If a write is refused, the start continues, and attemptAll
+// retries the write.
 func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error {
 	clients := who.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
@@ -60,8 +61,9 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
 			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1()) }},
 		)
-		// Every server runs these controllers: they write only what differs, and a server
-		// that waits for a lease would leave a new role empty meanwhile.
+		// Every server runs these controllers, without leader election. They write only
+		// what differs. With leader election, a new aggregated role would stay empty until
+		// a server is elected.
 		go aggregation.Run(hook)
 		go signer.Run(hook)
 		go publisher.Run(hook)
@@ -89,7 +91,7 @@ func waitForRoles(ctx context.Context, who identityStage, written bool) error {
 	return err
 }
 
-// rolesCollected says whether the aggregated roles that people are bound to have their
+// rolesCollected reports whether the aggregated roles admin, edit and view have their
 // rules.
 func rolesCollected(clients *clients) bool {
 	lister := clients.informers.Rbac().V1().ClusterRoles().Lister()

@@ -2,10 +2,10 @@ package apiserver
 
 import "context"
 
-// build assembles the server in stages: storage, identity, admission, resources,
-// hooks. Each stage takes the base and what earlier stages returned, and returns a
-// value; none changes what another returned. The settings of the generic server are
-// the one exception: upstream's way to assemble a server is to fill them in.
+// build assembles the server in stages: storage, identity, admission, resources, hooks.
+// Each stage takes the base and the results of earlier stages, and returns a result. No
+// stage changes the result of another. The settings of the generic server are the one
+// exception: upstream's way to assemble a server is to fill them in.
 func build(ctx context.Context, b base) (resourcesStage, error) {
 	stored, err := openStorage(ctx, b)
 	if err != nil {

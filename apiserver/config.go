@@ -23,9 +23,9 @@ type Config struct {
 	DataDir string
 	// BindAddress is the IP address to listen on; empty is 127.0.0.1.
 	BindAddress string
-	// AdvertiseAddress is the IP address at which others reach the server. If it is
-	// empty, it is BindAddress, or the address of the host if BindAddress is 127.0.0.1
-	// or 0.0.0.0.
+	// AdvertiseAddress is the IP address at which other hosts reach the server. If it is
+	// empty, the server uses BindAddress, or the address of the host if BindAddress is
+	// 127.0.0.1 or 0.0.0.0.
 	AdvertiseAddress string
 	// Port is the port to listen on; 0 picks a free one.
 	Port int
@@ -38,7 +38,7 @@ type Config struct {
 	// TokenFile is a file of bearer tokens that never expire. Each line is
 	// token,user,uid,"group1,group2". Empty means no file.
 	TokenFile string
-	// OpenID names the OpenID Connect providers whose tokens the server accepts.
+	// OpenID configures the OpenID Connect providers. The server accepts their tokens.
 	OpenID openid.Config
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
 	// the server stores objects unencrypted.

@@ -8,9 +8,9 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// addControllers runs the controllers while the server serves, and led beside them on
-// the server that holds the lease. They stop before the server does: they release
-// their lease through its API.
+// addControllers runs the controllers, and the functions in led, while the server serves
+// and holds the lease. They stop before the server stops answering, because they release
+// the lease through its API.
 func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(context.Context)) error {
 	name, err := serverIdentity(b.config.DataDir)
 	if err != nil {
@@ -18,7 +18,7 @@ func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(c
 	}
 	return h.whileServing("start-controllers", func(ctx context.Context) {
 		select {
-		case <-bootstrapped: // the namespace of their lease exists
+		case <-bootstrapped: // the server has tried to create the namespace of the lease
 		case <-ctx.Done():
 			return
 		}

@@ -5,8 +5,8 @@
 //	server, err := apiserver.New(ctx, apiserver.Config{DataDir: dir})
 //	err = server.Run(ctx, func() { fmt.Println("ready at", server.URL()) })
 //
-// New opens everything that can fail for a reason that a person can mend: the data
-// directory, its lock, the port, the certificates, etcd. Then it builds the server in
-// stages, see build. Run serves until its context ends, waits for the requests under
-// way, and returns when everything is closed. A Server can be run once.
+// New first opens the resources that an administrator can get wrong: the data directory,
+// its lock, the port, the certificates, etcd. Then it builds the server in stages, see
+// build. Run serves until its context ends, waits a few seconds for requests in flight, and
+// returns when everything is closed. A Server can be run once.
 package apiserver

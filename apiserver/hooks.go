@@ -44,7 +44,8 @@ func (h *hooks) onStart(name string, do func(genericapiserver.PostStartHookConte
 			default: // another hook failed first
 			}
 		}
-		// A hook is ready when its function returns, and this one never is.
+		// Upstream counts a hook as ready when its function returns. This hook failed, so
+		// its function blocks until the shutdown, and the server never becomes ready.
 		<-hook.Done()
 		return nil
 	})

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
 
-// opened is what the server holds open from New to the end of Run.
+// opened holds the resources that are open from New to the end of Run.
 type opened struct {
 	lock     *os.File
 	listener *closableListener
@@ -21,7 +21,7 @@ type opened struct {
 	client *etcd.Client
 }
 
-// open opens what may fail for a reason that a person can mend: the lock of the data
+// open opens the resources that an administrator can get wrong: the lock of the data
 // directory, the port, the certificates, etcd. On an error it leaves nothing open.
 func open(ctx context.Context, config Config) (_ *opened, err error) {
 	o := &opened{}

@@ -28,9 +28,8 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// addOperatorAdmission puts the rules of operator packages after the policies and
-// webhooks of users that may change an object, so that they judge the object that is
-// stored.
+// addOperatorAdmission puts the rules of operator packages after the mutating policies and
+// webhooks of users, so that the rules check the object as it will be stored.
 func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
 	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
 	chain.Plugins.Register(enforcement.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
@@ -38,9 +37,10 @@ func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interf
 	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, enforcement.Name)
 }
 
-// addOperatorKinds creates the definitions of the kinds of operator packages, and
-// closes served when the server serves them. Every server does it when it starts: it
-// writes only what differs. A refused write does not end the start.
+// addOperatorKinds creates the definitions of the kinds of operator packages, and closes
+// served when the server serves them. Every server does it when it starts, and writes only
+// what differs. If a write is refused, the start continues, and attemptAll retries the
+// write.
 func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}) error {
 	texts, err := api.CustomResourceDefinitions()
 	if err != nil {
@@ -76,9 +76,9 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
 	})
 }
 
-// runOperators runs the plans of Instances, once their kinds are served. The server
-// itself runs no workloads, so the controller does not wait for an object whose status
-// was never set.
+// runOperators runs the plans of Instances, once their kinds are served. The server runs no
+// workload controllers, so the plans do not wait for an object if no controller has ever
+// set its status.
 func runOperators(ctx context.Context, loopback *restclient.Config, kinds <-chan struct{}) {
 	select {
 	case <-kinds:

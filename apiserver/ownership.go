@@ -17,7 +17,7 @@ import (
 // the records of imperative commands.
 var commandResource = schema.GroupResource{Group: "holdfast.dev", Resource: "commands"}
 
-// ownershipStage is the check of field ownership. Its pointers are nil if the check is
+// ownershipStage is the check of field ownership. All its fields are nil if the check is
 // off.
 type ownershipStage struct {
 	checker *fieldownership.Checker

@@ -31,8 +31,8 @@ func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
 	return nil
 }
 
-// loadEncryption reads Kubernetes' EncryptionConfiguration. Without a file it returns
-// nil, and objects are stored unencrypted. The encryption ends with ctx.
+// loadEncryption reads Kubernetes' EncryptionConfiguration. Without a file it returns nil,
+// and objects are stored unencrypted. The encryption providers stop when ctx ends.
 func loadEncryption(ctx context.Context, config *genericapiserver.Config, file string) (value.ResourceTransformers, error) {
 	if file == "" {
 		return nil, nil

@@ -22,8 +22,8 @@ const (
 	// settleTime is the time after the start when the memory that only the start needs
 	// is returned to the system.
 	settleTime = 5 * time.Second
-	// diagnoseAfter is how long a start takes at most if nothing is wrong. After that
-	// the server looks for the reason.
+	// diagnoseAfter is the time after which a server that is not ready looks for stored
+	// objects that it cannot read.
 	diagnoseAfter = 5 * time.Second
 	// A shutdown takes at most five seconds, even with open watches: the server ends
 	// watches within watchDrain, other requests have until drainTimeout, and the rest is
@@ -41,8 +41,8 @@ type Server struct {
 	readiness *storage.Readiness
 }
 
-// New opens the data directory, the port, the certificates and etcd, and builds
-// the server on them. Its errors name what is wrong and leave nothing open.
+// New opens the data directory, the port, the certificates and etcd, and builds the server
+// on them. On an error it leaves nothing open.
 func New(ctx context.Context, config Config) (*Server, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Server) URL() string { return s.opened.url() }
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
 
-// Run serves until ctx ends, drains what is under way, and closes everything.
-// It calls ready once, when the server answers that it is ready.
+// Run serves until ctx ends, waits for requests in flight, and closes everything. It calls
+// ready once, when the server answers that it is ready.
 func (s *Server) Run(ctx context.Context, ready func()) error {
 	defer s.close()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -127,8 +127,8 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// serve returns when all requests have ended, or drainTimeout after ctx ended. A client
-// whose request is not answered by then has to send it again.
+// serve returns when all requests have ended, or drainTimeout after ctx ended. Requests
+// that are still unanswered then get no answer, and their clients must retry them.
 func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.generic.PrepareRun().RunWithContext(ctx) }()
@@ -182,7 +182,7 @@ func (s *Server) renewCertificates(ctx context.Context) {
 	}
 }
 
-// close closes, in reverse order, what New opened.
+// close closes, in reverse order, everything that New opened.
 func (s *Server) close() {
 	s.generic.Destroy()
 	s.opened.close()

@@ -57,8 +57,9 @@ func listen(config Config) (*closableListener, error) {
 	return &closableListener{Listener: listener}, nil
 }
 
-// closableListener can be closed while a server still accepts on it, because its
-// requests did not end in time. Upstream panics if other code closes its listener.
+// closableListener can be closed while the generic server still accepts on it. This happens
+// after a shutdown in which requests did not end within drainTimeout. Upstream panics if
+// other code closes its listener.
 type closableListener struct {
 	net.Listener
 	closed atomic.Bool

@@ -29,7 +29,7 @@ const (
 )
 
 // applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
-// health, and the filter of requests with definitions.
+// health, and the filter of requests with CustomResourceDefinitions.
 func applySettings(b base) error {
 	if err := applyAudit(b.generic, b.config.Audit); err != nil {
 		return err
@@ -40,8 +40,8 @@ func applySettings(b base) error {
 	return applyDefinitionFilter(b.generic, b.codecs)
 }
 
-// applyFairness limits concurrent requests by priority levels, and receives the bodies of
-// requests before they count.
+// applyFairness limits concurrent requests by priority levels. The server receives the body
+// of a request before the request counts against the limit.
 func applyFairness(config *genericapiserver.Config, clients *clients) {
 	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
 	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.informers, clients.kube.FlowcontrolV1(), seats))

@@ -21,8 +21,8 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// roleEscalation is the plugin that keeps users from granting rights that they do not
-// have.
+// roleEscalation is the plugin that refuses a role or a binding with rights that its author
+// does not have.
 const roleEscalation = "RoleEscalation"
 
 // applyAdmission is the stage of admission, with the check of field ownership around
@@ -67,12 +67,13 @@ func applyPlugins(b base, who identityStage) error {
 	return nil
 }
 
-// fixedPlugins hold rules that Kubernetes has in its registries, where no flag turns them
-// off.
+// fixedPlugins are the plugins that no flag turns off. Kubernetes refuses role escalation
+// in its registries, where no flag applies either. The other plugin enforces the rules of
+// operator packages.
 var fixedPlugins = []string{roleEscalation, enforcement.Name}
 
-// selectPlugins turns plugins on and off by name. It refuses names that the server does
-// not have: an administrator who enables a plugin relies on it.
+// selectPlugins turns plugins on and off by name. It returns an error for a name that the
+// server does not have: an administrator relies on a plugin that a flag enables.
 func selectPlugins(chain *options.AdmissionOptions, enable, disable []string) error {
 	var known []string
 	for _, name := range chain.RecommendedPluginOrder {

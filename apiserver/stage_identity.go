@@ -13,7 +13,7 @@ type identityStage struct {
 	clients *clients
 	tokens  *tokens
 	roles   *rbac.Authorizer
-	// authorizer asks the roles and everything else that allows requests.
+	// authorizer is the union of all authorizers, with that of the roles.
 	authorizer authorizer.Authorizer
 }
 

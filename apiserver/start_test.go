@@ -145,8 +145,8 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// If etcd cannot read its data, the error names the directory, and the data stays as it
-// is.
+// If etcd cannot read its data, the error names the directory, and the damaged file is
+// kept.
 func TestStartRefusesCorruptData(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []string{"etcd/member/snap/db", "etcd/member/wal/0000000000000000-0000000000000000.wal"} {

@@ -8,7 +8,7 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// KubernetesVersion is the version of Kubernetes whose API the server serves.
+// KubernetesVersion is the version of the Kubernetes API that the server serves.
 const KubernetesVersion = "v1.37.2"
 
 // effectiveVersion is the answer to /version. The library takes its answer from

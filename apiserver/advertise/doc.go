@@ -1,7 +1,7 @@
 // Package advertise maintains the Service kubernetes in the namespace default, with the
 // addresses of all API servers. Clients inside the cluster use it to find the API.
 //
-//	publisher, err := advertise.New(advertise.Config{Client: client, Service: service, Own: own})
+//	publisher := advertise.New(advertise.Config{Client: client, Service: service, Own: own})
 //	err = publisher.Publish(ctx) // once, before the server is ready
 //	publisher.Run(ctx)
 //

@@ -18,7 +18,8 @@ const (
 	// miss one renewal.
 	renewEvery    = 10 * time.Second
 	leaseDuration = 25 * time.Second
-	// forgottenAfter is the age at which the Lease of a dead server is deleted.
+	// forgottenAfter is the time after the last renewal at which the Lease of a dead server
+	// is deleted.
 	forgottenAfter = time.Hour
 
 	// identityLabel is the label that the API servers of Kubernetes put on their Leases.
@@ -28,8 +29,8 @@ const (
 	endpointAnnotation = "holdfast.dev/endpoint"
 )
 
-// leaseName returns the name of the Lease of this server, in the form that the API servers of
-// Kubernetes use.
+// leaseName returns the name of the Lease of this server: the prefix that the API servers
+// of Kubernetes use, and a hash of the identity.
 func (p *Publisher) leaseName() string {
 	sum := sha256.Sum256([]byte(p.config.Identity))
 	return "apiserver-" + hex.EncodeToString(sum[:8])

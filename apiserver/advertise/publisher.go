@@ -26,7 +26,8 @@ const (
 type Config struct {
 	// Client reads and writes as an administrator.
 	Client kubernetes.Interface
-	// Service is created if it is missing. The publisher restores its ports and labels.
+	// Service is created if it is missing. The publisher restores its ports and labels, and
+	// removes a selector.
 	Service *corev1.Service
 	// Own is the address of this server. The zero value publishes no address.
 	Own netip.AddrPort
@@ -53,8 +54,8 @@ func New(config Config) *Publisher {
 	return &Publisher{config: config, pending: make(chan struct{}, 1)}
 }
 
-// Publish creates or corrects the Service and its endpoints, where they differ. Replicas may
-// do it at the same time.
+// Publish creates the Service and its endpoints, or corrects them if they differ. Replicas
+// may do it at the same time.
 func (p *Publisher) Publish(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,8 +145,9 @@ func (p *Publisher) tick(ctx context.Context, now time.Time) error {
 	return p.publishAddresses(ctx)
 }
 
-// Withdraw removes the address of this server, which still answers requests. Without
-// replicas it does nothing, because no other server could answer instead.
+// Withdraw removes the address of this server, while the server still answers requests.
+// Without replicas it leaves the address in place, because no other server could answer
+// instead. The publisher writes nothing afterwards.
 func (p *Publisher) Withdraw(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // A CertificateSigningRequest has two subresources that write its status: an approver
 // writes /approval, a signer writes /status. Neither changes the fields of the other.
 
-// isDecision says whether a condition belongs to the approver.
+// isDecision reports whether a condition belongs to the approver.
 func isDecision(condition certificatesv1.CertificateSigningRequestCondition) bool {
 	return condition.Type == certificatesv1.CertificateApproved || condition.Type == certificatesv1.CertificateDenied
 }

@@ -4,10 +4,10 @@
 //	registries, err := builtin.Open(builtin.Config{Scheme: scheme, Options: options, ...})
 //
 // A registry is a store of k8s.io/apiserver with a strategy. The strategy prepares an
-// object before it is validated and stored; package native says what that means for
-// each kind. Kinds that need more than a store have a type of their own here: pods
-// are bound to nodes, namespaces end in two steps, signing requests are approved,
-// ConfigMaps and Secrets can be listed by the node that uses them.
+// object before it is validated and stored; package native says what that means for each
+// kind. Kinds that need more than a store have a type of their own here: pods are bound to
+// nodes, namespaces are deleted in two steps, signing requests are approved, ConfigMaps and
+// Secrets can be listed by the node that uses them.
 //
-// The package knows nothing of the server that serves the registries.
+// The package does not depend on the server that serves the registries.
 package builtin

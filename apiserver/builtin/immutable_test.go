@@ -176,7 +176,8 @@ func TestSealed(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
-			// The garbage collector may have deleted the object whose owner does not exist.
+			// The garbage collector may have deleted the object with an owner that does not
+			// exist.
 			err = c.client.CoreV1().RESTClient().Delete().Namespace("default").Resource(c.resource).Name(object).Do(t.Context()).Error()
 			if err != nil && (name != "owners" || !apierrors.IsNotFound(err)) {
 				t.Errorf("deletion: %v", err)
@@ -185,8 +186,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// Without the feature gate, new objects cannot be made immutable, and those that are
-// immutable stay so.
+// Without the feature gate, the field immutable is dropped from objects that do not have it
+// yet. Objects that are immutable stay immutable.
 func TestSealingOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

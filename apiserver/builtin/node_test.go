@@ -189,7 +189,7 @@ func TestNodeCredential(t *testing.T) {
 	}
 }
 
-// A user who may list the kind may use the selector by node.
+// The selector by node needs the right to list the kind, and no other right.
 func TestUsersSelectByNode(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})

@@ -17,12 +17,11 @@ import (
 // eventSeconds is how long an event is kept, as in Kubernetes.
 const eventSeconds = 3600
 
-// Config is what the registries are opened with. All of it is required but for
-// Ownership.
+// Config configures Open. All fields except Ownership are required.
 type Config struct {
 	Scheme  *runtime.Scheme
 	Options generic.RESTOptionsGetter
-	// Ownership checks who owns the fields that an update changes; nil checks nothing.
+	// Ownership checks the owners of the fields that an update changes; nil checks nothing.
 	Ownership *fieldownership.Checker
 	// Features are the feature gates of the kinds.
 	Features featuregate.FeatureGate
@@ -76,7 +75,7 @@ func (c Config) strategy(kind native.Kind) strategy {
 func (c Config) resources(base *kindREST, s strategy) Resources {
 	kind := base.kind
 	out := Resources{kind.Resource: base}
-	// Subresources copy the store, so what changes the store comes first.
+	// Subresources copy the store, so the code that changes the store runs first.
 	switch kind.Resource {
 	case "namespaces":
 		out["namespaces"] = newNamespaceREST(base)

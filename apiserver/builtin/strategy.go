@@ -29,7 +29,7 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind native.Kind
-	// ownership checks who owns the fields that an update changes.
+	// ownership checks the owners of the fields that an update changes.
 	ownership *fieldownership.Checker
 }
 
@@ -56,7 +56,7 @@ func (strategy) Canonicalize(runtime.Object) {}
 // PrepareForCreate implements rest.RESTCreateStrategy: clients do not set the status
 // of a new object, and generations start at one.
 func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
-	// The agent that registers a node sends its status along.
+	// A node agent registers its Node together with the status.
 	if s.kind.Status && s.kind.Resource != "nodes" {
 		statusOf(obj).SetZero()
 	}
@@ -145,7 +145,7 @@ func (s strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, opt
 	if options.GracePeriodSeconds != nil && period != 0 {
 		period = *options.GracePeriodSeconds
 	}
-	// Kubernetes takes a negative period for one second.
+	// Kubernetes treats a negative period as one second.
 	if period < 0 {
 		period = 1
 	}
@@ -174,7 +174,7 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 }
 
 func objectMeta(obj runtime.Object) metav1.Object {
-	// Every kind of the table embeds ObjectMeta, so this does not fail.
+	// Every kind of package native embeds ObjectMeta, so this does not fail.
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		panic(err)

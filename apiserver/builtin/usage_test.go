@@ -17,8 +17,8 @@ import (
 
 const usedByNode = "holdfast.dev/used-by-node"
 
-// usage creates pods and the objects that they use in one namespace. Its nodes are in no
-// other test.
+// usage creates pods and the objects that they use in one namespace. The names of its nodes
+// begin with the namespace, so tests do not share nodes.
 type usage struct {
 	t         *testing.T
 	client    kubernetes.Interface

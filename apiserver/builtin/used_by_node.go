@@ -23,8 +23,9 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// NewSelection returns the selection of the ConfigMaps and Secrets that the pods of
-// each node use, and the observers by which it follows pods, ConfigMaps and Secrets.
+// NewSelection returns the selection of the ConfigMaps and Secrets that the pods of each
+// node use. It also returns the observers that report changes of pods, ConfigMaps and
+// Secrets to the selection.
 func NewSelection(index *node.Index) (*selection.Selection, map[schema.GroupResource]storage.Observer) {
 	selected := selection.New(index,
 		selection.Kind{
@@ -69,7 +70,7 @@ func AddFieldSelectors(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// usedByNodeREST is a registry whose objects can also be selected by the node that
+// usedByNodeREST is a registry of objects that clients can also select by the node that
 // uses them.
 type usedByNodeREST struct {
 	*kindREST

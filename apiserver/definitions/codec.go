@@ -12,9 +12,9 @@ import (
 	"holdfast.dev/holdfast/definition/v1beta1"
 )
 
-// Codecs are the codecs of definitions. They have no protobuf, which the Go types of
-// definitions do not have, and they treat unknown keywords of schemas as unknown
-// fields.
+// Codecs are the codecs of definitions. They do not support protobuf, because the Go types
+// of definitions have no protobuf encoding. They treat unknown keywords of schemas as
+// unknown fields.
 type Codecs struct{ serializer.CodecFactory }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
@@ -37,8 +37,8 @@ func (c Codecs) DecoderToVersion(serializer runtime.Decoder, gv runtime.GroupVer
 	}
 }
 
-// decoder drops the keys of schemas that are no keywords. A strict decoder reports
-// them as unknown fields.
+// decoder drops the keys of schemas that are not keywords. A strict decoder reports them as
+// unknown fields.
 type decoder struct {
 	runtime.Decoder
 	strict bool

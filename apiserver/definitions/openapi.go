@@ -58,13 +58,14 @@ func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 	for goName, model := range Models() {
 		all[goName] = all[model]
 	}
-	// Both maps hold the types of package meta; the generated ones of package native
-	// replace those of upstream.
+	// Both maps hold the types of package meta/v1. The generated definitions of package
+	// native replace those of upstream.
 	maps.Copy(all, openapi.GetOpenAPIDefinitions(ref))
 	return all
 }
 
-// declareKeywords adds our keywords to the published schema of schemas.
+// declareKeywords adds the schema keywords of this server to the published type
+// JSONSchemaProps.
 func declareKeywords(all map[string]common.OpenAPIDefinition, name string) {
 	for keyword, description := range map[string]string{
 		schema.ImmutableKeyword:     "x-kubernetes-immutable, set to true, keeps the whole subtree of an object as it is once the object exists.",

@@ -34,8 +34,9 @@ var Versions = []schema.GroupVersion{
 	{Group: definition.GroupName, Version: definition.V1beta1},
 }
 
-// Registry serves CustomResourceDefinitions. It answers a write after this server has
-// put the definition in force, so the next request of the same client meets it.
+// Registry serves CustomResourceDefinitions. It answers a write only after this server uses
+// the new definition, so that the definition applies to the next request of the same
+// client.
 type Registry struct {
 	*genericregistry.Store
 	settle Settle
@@ -51,7 +52,8 @@ var (
 	_ rest.CategoriesProvider = &Registry{}
 )
 
-// Open opens the store of definitions, and their status on it. ownership may be nil.
+// Open opens the store of definitions, and the status subresource on the same store.
+// ownership may be nil.
 func Open(
 	typer runtime.ObjectTyper, options generic.RESTOptionsGetter, ownership *fieldownership.Checker,
 ) (*genericregistry.Store, *subresource.Status, error) {

@@ -19,9 +19,9 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// Filter prepares requests that carry definitions before the handlers of the library
-// read them. It translates protobuf to JSON, and it checks an applied definition for
-// unknown fields if the request asks for that.
+// Filter prepares requests that carry definitions before the handlers of the library,
+// k8s.io/apiserver, read them. It translates protobuf to JSON, and it checks an applied
+// definition for unknown fields if the request asks for that.
 type Filter struct {
 	codecs            serializer.CodecFactory
 	protobuf, applied runtime.Decoder
@@ -81,7 +81,7 @@ func (f *Filter) prepare(req *http.Request, verb string, limit int64) error {
 	return nil
 }
 
-// checkApplied refuses an applied definition whose schemas have keys that are no
+// checkApplied refuses an applied definition if its schemas have keys that are not
 // keywords. The library finds all other unknown fields.
 func (f *Filter) checkApplied(body []byte) error {
 	data, err := yaml.YAMLToJSON(body)

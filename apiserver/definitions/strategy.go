@@ -79,8 +79,8 @@ func prepare(ctx context.Context, w definition.Write, obj runtime.Object) {
 	if !ok {
 		return
 	}
-	// The decoder has dropped unknown keywords and reported them. Those that are left
-	// came with a patch, which the library decodes.
+	// The decoder has dropped unknown keywords and reported them. Those that are left came
+	// with a patch: k8s.io/apiserver decodes patches without that decoder.
 	for _, path := range definition.DropUnknown(crd) {
 		warning.AddWarning(ctx, "", fmt.Sprintf("unknown field %q", path))
 	}

@@ -44,7 +44,9 @@ func newClient(shared *clientv3.Client, endpoints []string, watcher func() clien
 	return c
 }
 
-// compactionInterval is the longest time that etcd keeps its history, as in Kubernetes.
+// compactionInterval is the interval of compactions, as in Kubernetes. A compaction removes
+// the history before the previous compaction. A Member also compacts by the number of
+// revisions, see keepRevisions.
 const compactionInterval = 5 * time.Minute
 
 // Endpoints returns the URLs of the members.

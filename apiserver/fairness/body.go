@@ -57,12 +57,13 @@ type body struct {
 
 // receive reads the body into memory. An error is returned by Read, to the handler.
 func (b *body) receive() {
-	// Connections that know no deadlines, as those of tests, keep the timeout of the
-	// request.
+	// A connection may not support deadlines, as in tests. Then only the timeout of the
+	// request applies.
 	limited := b.deadline(time.Now().Add(b.timeout)) == nil
 	data, err := io.ReadAll(io.LimitReader(b.client, b.limit+1))
 	if limited && !errors.Is(err, os.ErrDeadlineExceeded) {
-		// After the deadline the server would take the connection for closed.
+		// Clear the deadline. When it passes, net/http would treat the connection as
+		// closed.
 		_ = b.deadline(time.Time{})
 	}
 	b.received = bytes.NewReader(data)
@@ -92,7 +93,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *body) Close() error { return b.client.Close() }
 
-// tooSlow is the answer to a request whose body did not arrive in time.
+// tooSlow returns the error 408, for a request with a body that did not arrive in time.
 func tooSlow(timeout time.Duration) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusRequestTimeout, Reason: metav1.StatusReasonTimeout,

@@ -13,8 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A body is read whole, in whatever pieces it is read, and whether or not it was
-// received before.
+// A handler reads the whole body, whether or not it was received before, and whether or not
+// it is longer than the limit.
 func TestBodyIsUnchanged(t *testing.T) {
 	for name, receive := range map[string]bool{"received": true, "not received": false} {
 		for _, limit := range []int64{3, 5, 100} {
@@ -46,7 +46,7 @@ func TestRequestWithoutBody(t *testing.T) {
 	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 }
 
-// slowReader gives a few bytes and then misses its deadline.
+// slowReader returns a few bytes and then the error of a deadline that passed.
 type slowReader struct{ text string }
 
 func (r *slowReader) Read(p []byte) (int, error) {

@@ -16,8 +16,8 @@ import (
 // need, and it bounds the memory that one user can take with slow ones.
 const maxArriving = 64
 
-// control receives the body of a request before the request takes a seat: a client that
-// sends its body slowly keeps no other client from being served.
+// control receives the body of a request before the request takes a seat. A client that
+// sends its body slowly then does not occupy a seat that other clients need.
 type control struct {
 	flowcontrol.Interface
 
@@ -40,8 +40,8 @@ func (c *control) Handle(
 	if b := bodyOf(ctx); b != nil {
 		user := digest.User.GetName()
 		if !c.begin(user) {
-			// A request that is not executed is answered with 429, in the name of the level
-			// that is noted.
+			// The filter of upstream answers 429 because execute is not called. It counts
+			// the refused request for the priority level that is noted here.
 			note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, user)
 			return
 		}

@@ -128,7 +128,8 @@ func newLevels(client clients.FlowcontrolV1Interface, watched informers.Interfac
 		setSpec: func(into, from *level) {
 			tuned := into.Spec.Exempt
 			from.Spec.DeepCopyInto(&into.Spec)
-			// An administrator may change the shares of the exempt level, and only those.
+			// An administrator may change spec.exempt of the exempt level, and nothing
+			// else.
 			if from.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt && tuned != nil {
 				into.Spec.Exempt = tuned
 			}

@@ -1,4 +1,5 @@
-// Package fairness keeps one client of the server from using up what the others need.
+// Package fairness prevents one client from using up the capacity that other clients of the
+// server need.
 //
 // The server limits concurrent requests with the API Priority and Fairness of
 // k8s.io/apiserver. A FlowSchema assigns a request to a priority level. Each level has its
@@ -12,10 +13,11 @@
 //	err = defaults.Create(ctx)  // once, before the server is ready
 //	defaults.Run(ctx)           // restores what is deleted or changed
 //
-// Mandatory objects (exempt, catch-all) always get their spec back. Suggested objects are
-// created again when they are deleted; an administrator who sets the annotation
-// apf.kubernetes.io/autoupdate-spec to "false" may change them. This is what
-// kube-apiserver does, but on events instead of once a minute.
+// Defaults restores the spec of a mandatory object (exempt, catch-all) after every change.
+// Only spec.exempt of the priority level exempt can be changed. It creates a suggested
+// object again when it is deleted. To change a suggested object, an administrator sets its
+// annotation apf.kubernetes.io/autoupdate-spec to "false". kube-apiserver does the same,
+// but once a minute instead of on events.
 //
 // [WithBodies] and [NewFlowControl] receive the body of a request before the request takes
 // a seat, within bodyTimeout, and at most maxArriving bodies of one user at a time. A client

@@ -9,7 +9,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// administrator is the way in to the server that the tests of this package share.
+// administrator is the administrator's client config for the server that the tests of this
+// package share.
 var administrator *rest.Config
 
 func TestMain(m *testing.M) {

@@ -20,7 +20,7 @@ type object interface {
 type ensurer[T object] struct {
 	// defaults are the objects to keep, by name.
 	defaults map[string]T
-	// mandatory names the defaults whose spec an administrator cannot change.
+	// mandatory names the defaults with a spec that an administrator cannot change.
 	mandatory map[string]bool
 
 	get            func(name string) (T, error)
@@ -32,9 +32,9 @@ type ensurer[T object] struct {
 	spec    func(T) any
 }
 
-// ensure creates the object of that name, or updates it, where it differs from the
-// default. It deletes an object that was a default of an earlier version and that no
-// administrator changed.
+// ensure creates the object of that name, or updates it if it differs from the default. It
+// deletes an object that was a default of an earlier version and that no administrator
+// changed.
 func (e *ensurer[T]) ensure(ctx context.Context, name string) error {
 	want, isDefault := e.defaults[name]
 	have, err := e.get(name)

@@ -17,7 +17,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// slowBodies is more than the server serves of all users at a time.
+// slowBodies is more than the number of requests that the server executes at a time.
 const slowBodies = 800
 
 // A user without rights sends bodies that never end. Requests of another user in the same

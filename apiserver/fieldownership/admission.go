@@ -8,8 +8,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// editRecorder records the object of an edit before the plugins of admission change
-// it: an edit is not refused for what a webhook changed.
+// editRecorder records the object of an edit before the admission plugins change it. An
+// edit is therefore not refused because of a field that only a webhook changed.
 type editRecorder struct{ admission.Interface }
 
 var (

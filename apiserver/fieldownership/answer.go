@@ -10,11 +10,11 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// explainTimeout is how long an answer waits at most for the remembered commands.
+// explainTimeout is how long a response waits at most for the remembered commands.
 const explainTimeout = time.Second
 
-// answer adds warnings to the answer to a write that has been stored. Handlers answer
-// with success only after that.
+// answer is a ResponseWriter that adds warnings to the response to a stored write. A
+// handler writes a success code only after the write is stored.
 type answer struct {
 	http.ResponseWriter
 	checker *Checker

@@ -50,8 +50,8 @@ func (c *Checker) check(r *request, u Update) (judgement, field.ErrorList) {
 		return judged, nil
 	}
 	if edited := r.editedObject(); edited != nil {
-		// Refusals and warnings are about what the person changed, not about what
-		// admission changed after that.
+		// Refusals and warnings are about the fields that the user edited, not about the
+		// fields that admission changed after that.
 		u.New = edited
 		if write, err = newWrite(u, r.writer); err != nil {
 			return judged, nil
@@ -66,8 +66,9 @@ func (c *Checker) check(r *request, u Update) (judgement, field.ErrorList) {
 	return judged, errs
 }
 
-// judge judges a write. A write to a built-in kind is judged by the parts of the
-// objects that differ; if a finding needs more than that, by the whole objects.
+// judge judges a write. For a built-in kind the write may hold only the parts of the
+// objects that differ. If a finding needs more, judge fills in the whole objects and judges
+// again.
 func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	verdict := Judge(write, c.cache)
 	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !showsParts(&verdict) || complete(&write, u) != nil {
@@ -76,8 +77,9 @@ func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	return Judge(write, c.cache)
 }
 
-// changedFields returns the fields to remember if the write is stored: those that an
-// imperative command changes, or an apply that takes fields back from a command.
+// changedFields returns the fields to remember if the write is stored. The fields of an
+// imperative command are remembered, and those of an apply that overwrites the changes of a
+// command.
 func (r *request) changedFields(write ownership.Write, verdict *ownership.Verdict) []string {
 	if !r.writer.Exact || write.Type == nil || r.dryRun {
 		return nil

@@ -36,7 +36,8 @@ func ParseMode(text string) (Mode, error) {
 // their texts.
 const cacheBytes = 4 << 20
 
-// Checker judges the writes of one server by who owns the fields that they change.
+// Checker judges the writes to one server: it compares the fields that a write changes with
+// the owners of these fields.
 type Checker struct {
 	mode   Mode
 	types  *views.Types

@@ -30,8 +30,8 @@ type CommandList struct {
 // asMetadata is the media type of an answer with the metadata of an object only.
 const asMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// serveCommands reads the object in the name of the client first. If that fails, the
-// client gets that answer.
+// serveCommands first reads the object with the rights of the client. If this read fails,
+// the client gets the response to it.
 func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *http.Request) {
 	inner := req.Clone(req.Context())
 	query := inner.URL.Query()
@@ -68,7 +68,7 @@ func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *h
 	_, _ = w.Write(data)
 }
 
-// recorded is an answer that is kept instead of sent.
+// recorded is a ResponseWriter that keeps the response instead of sending it.
 type recorded struct {
 	header http.Header
 	code   int

@@ -37,7 +37,7 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 		write.Live, write.New = oldObj.Object, newObj.Object
 		return write, nil
 	case apply:
-		// To judge an apply, the fields that it leaves alone are needed too.
+		// The judgement of an apply also needs the fields that the apply does not change.
 		return write, complete(&write, u)
 	}
 	if write.Live, write.New, err = views.Differing(u.Live, u.New); err != nil {

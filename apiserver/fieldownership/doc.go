@@ -1,12 +1,14 @@
-// Package fieldownership runs package ownership in the server: on every update of
-// every kind, and on its scale.
+// Package fieldownership runs package ownership in the server: on every update of an object
+// of any kind, and of its scale. To judge a write means to find the fields of other owners
+// that the write changes. The result is a verdict, with warnings and refusals.
 //
-// A [Checker] takes part in a write at four places. Its filter ([Checker.Filter])
-// reads from the request which client writes, and adds the warnings once the write
-// is stored. Its admission ([Checker.Admission]) keeps the object as the person
-// edited it, before webhooks change it. The registries call [Checker.Prepare] when
-// they prepare an update and [Checker.Check] when they validate it. The server
-// remembers which imperative command wrote which field, see [Memory].
+// A [Checker] takes part in a write at four places. Its filter ([Checker.Filter]) finds out
+// which client sends the write, and adds warnings to the response once the write is stored.
+// Its admission ([Checker.Admission]) keeps the object as the user edited it, before
+// webhooks change it. The registries call [Checker.Prepare] when they prepare an update and
+// [Checker.Check] when they validate it. The server remembers which imperative command
+// wrote which field, see [Memory].
 //
-// The nil Checker judges nothing. Everything here is safe for concurrent use.
+// A nil Checker allows all writes without warnings. Everything here is safe for concurrent
+// use.
 package fieldownership

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// Header is in every answer of a server that judges writes, with its mode. A client
-	// that finds it need not judge writes itself.
+	// Header is a response header with the mode of the server. A server that judges writes
+	// sends it in every response. A client that finds it need not judge writes itself.
 	Header = "Holdfast-Ownership"
-	// ForceHeader forces an edit: Holdfast-Force: true.
+	// ForceHeader is a request header. Its value "true" forces an edit.
 	ForceHeader = "Holdfast-Force"
-	// CommandHeader is how kubectl says which command it runs.
+	// CommandHeader is the request header in which kubectl names its command.
 	CommandHeader = "Kubectl-Command"
 )
 
@@ -63,8 +63,8 @@ func IsForced(query url.Values) bool {
 	return forced
 }
 
-// newRequest reads from an HTTP request which client writes, and how. It returns the
-// HTTP request to go on with.
+// newRequest finds out which client sends a write, and with which command. It also returns
+// the HTTP request for the next handler.
 func newRequest(req *http.Request, info *genericapirequest.RequestInfo) (*request, *http.Request) {
 	query := req.URL.Query()
 	serverSide := info.Verb == "patch" && strings.HasPrefix(requestbody.MediaType(req), applyPatch)
@@ -78,8 +78,8 @@ func newRequest(req *http.Request, info *genericapirequest.RequestInfo) (*reques
 	}
 	r := &request{writer: ownership.ParseWriter(who), dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info)}
 	if r.writer.Act == ownership.Edit && who.FieldManager == ownership.ForceManager {
-		// This field manager only asks to force the edit. The edit gets the manager that
-		// kubectl edit has.
+		// The client uses this field manager only to force the edit. The edit is stored
+		// with the field manager of kubectl edit.
 		query.Set("fieldManager", ownership.EditManager)
 		req = req.Clone(req.Context())
 		req.URL = withQuery(req.URL, query)
@@ -110,7 +110,7 @@ func objectPath(path string, info *genericapirequest.RequestInfo) string {
 func readBody(req *http.Request, limit int64) map[string]any {
 	data, err := requestbody.Peek(req, limit)
 	if err != nil {
-		// The handler meets the same error and answers it.
+		// The handler gets the same error and sends the response.
 		return nil
 	}
 	var body map[string]any

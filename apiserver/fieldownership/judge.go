@@ -8,12 +8,11 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// NoteBroken is the warning about a write whose judgement panicked. The log holds the
-// stack.
+// NoteBroken is the warning for a write if its judgement panicked. The log holds the stack.
 const NoteBroken = "the judgement broke off, which is a mistake in Holdfast"
 
-// Judge is [ownership.Judge] with a recovery: if it panics, the write goes on, and the
-// verdict holds a note.
+// Judge calls [ownership.Judge] and recovers from a panic. After a panic the verdict has a
+// note and no refusals, so the write is stored.
 func Judge(write ownership.Write, cache *ownership.Cache) (verdict ownership.Verdict) {
 	defer func() {
 		if broken := recover(); broken != nil {

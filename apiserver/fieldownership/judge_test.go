@@ -10,7 +10,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// If the judgement panics, the write goes on, and a note says so.
+// If the judgement panics, the write is not refused, and the warning says so.
 func TestBrokenJudgement(t *testing.T) {
 	servertest.Quiet()
 	broken := &ownership.Type{

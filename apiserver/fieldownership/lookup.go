@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Lookup says whether an object still exists.
+// Lookup reports whether an object still exists.
 type Lookup func(ctx context.Context, object Object) (bool, error)
 
 // LookupAt returns a Lookup that asks the server at host.
@@ -20,7 +20,8 @@ func LookupAt(client *http.Client, host string) Lookup {
 		if err != nil {
 			return false, err
 		}
-		// Names of roles may hold characters that URLs reserve, so the path is set apart.
+		// The name of a role may hold characters that URLs reserve. Set as Path, they are
+		// escaped.
 		at.Path = object.Path
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 		if err != nil {

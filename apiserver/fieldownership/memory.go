@@ -20,12 +20,13 @@ import (
 // Prefix is the prefix of the keys of a Memory in etcd, below the prefix of all objects.
 const Prefix = "/holdfast.dev/commands"
 
-// maxPending bounds the objects whose commands wait to be written. Commands of further
-// objects are not remembered.
+// maxPending bounds the number of objects with commands that are not written yet. Commands
+// of further objects are not remembered.
 const maxPending = 1024
 
-// Commands are collected for batchTime before they are written. Then nothing is written
-// for restTime, so that a busy server does not wait for the disk twice per request.
+// Commands are collected for batchTime before they are written. After a batch nothing is
+// written for restTime. A busy server then does not need a second write to disk for each
+// request.
 const (
 	batchTime = 500 * time.Millisecond
 	restTime  = 2 * time.Second
@@ -41,15 +42,16 @@ type Object struct {
 	Path string
 }
 
-// Memory remembers which command wrote which field. It stores one small record for
-// each object, under the UID of the object. It writes records after the request was
-// answered. All servers on one etcd share them. The nil Memory remembers nothing.
+// Memory remembers which command wrote which field. It stores one small record for each
+// object, under the UID of the object. It writes the record after the response was sent.
+// All servers on one etcd share the records. A nil Memory remembers nothing.
 type Memory struct {
 	storage storage.Interface
 	wake    chan struct{}
 
 	mu sync.Mutex
-	// pending waits to be written; writing is being written now.
+	// pending are the changes for the next batch, writing those of the batch that is being
+	// written.
 	pending, writing map[types.UID]*pending
 }
 
@@ -130,7 +132,7 @@ func (m *Memory) Read(ctx context.Context, uid types.UID) (ownership.Commands, e
 	return commands, nil
 }
 
-// Run writes records until ctx ends, and then the ones that are left.
+// Run writes records until ctx ends. Then it writes the remaining records and returns.
 func (m *Memory) Run(ctx context.Context) {
 	if m == nil {
 		return
@@ -220,7 +222,7 @@ const (
 
 func key(uid types.UID) string { return Prefix + "/" + string(uid) }
 
-// decode decodes a record. One that cannot be decoded counts as empty.
+// decode decodes a record. It returns no commands if the record is malformed.
 func decode(record *corev1.ConfigMap) ownership.Commands {
 	var commands ownership.Commands
 	if json.Unmarshal([]byte(record.Data[commandsKey]), &commands) != nil {

@@ -9,8 +9,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// Prepare makes the last-applied configuration of a replaced object follow the
-// replacement, so that the next apply starts from the object as it is.
+// Prepare handles kubectl replace of an object that was applied. It sets the last-applied
+// configuration to the body of the request, so that the next kubectl apply compares its
+// file with the replaced object.
 func (c *Checker) Prepare(ctx context.Context, u Update) {
 	r := requestFrom(ctx)
 	if c == nil || r == nil || r.body == nil || u.Type == nil {
@@ -19,7 +20,8 @@ func (c *Checker) Prepare(ctx context.Context, u Update) {
 	r.recordReplacement(r.replaceLastApplied(u))
 }
 
-// replaceLastApplied changes the annotation of the new object.
+// replaceLastApplied sets the last-applied annotation of the new object. If the replacement
+// changes no judged field, it keeps the stored annotation.
 func (r *request) replaceLastApplied(u Update) replacement {
 	live, errLive := meta.Accessor(u.Live)
 	updated, err := meta.Accessor(u.New)
@@ -44,7 +46,7 @@ func (r *request) replaceLastApplied(u Update) replacement {
 	}
 	annotations := withAnnotation(updated.GetAnnotations(), text)
 	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
-		// The annotation would be too large; the object itself is not.
+		// The annotation would be too large. The write itself is valid.
 		return tooLarge
 	}
 	updated.SetAnnotations(annotations)

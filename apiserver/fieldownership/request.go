@@ -15,15 +15,15 @@ import (
 // nothing else along. Its parts are recorded in this order:
 //
 //  1. The filter fills in the writer, the path and the body. They never change.
-//  2. Admission records the object as the person edited it.
-//  3. Prepare records what became of the last-applied configuration.
+//  2. Admission records the object as the user edited it.
+//  3. Prepare records whether it set the last-applied configuration.
 //  4. Check records the judgement.
 //  5. The answer reads the judgement, if the write was stored.
 //
-// The store may try a write more than once. Each try runs steps 2 to 4 again and
-// replaces what the earlier one recorded, so that the answer reads what belongs to the
-// try that was stored. The mutex is for a request that timed out: the client has its
-// answer while the store still tries.
+// The store may try a write more than once. Each try runs steps 2 to 4 again and overwrites
+// the records of the earlier try. The response therefore uses the records of the try that
+// was stored. The mutex is for a request that timed out: the client has its response while
+// the store still tries.
 type request struct {
 	writer ownership.Writer
 	dryRun bool
@@ -38,35 +38,37 @@ type request struct {
 	judgement   judgement
 }
 
-// replacement is what became of the last-applied configuration of a replaced object.
+// replacement says what Prepare did to the last-applied configuration of a replaced object.
 type replacement int
 
 const (
-	// notReplaced says that it stays as it is.
+	// notReplaced says that Prepare did not set it to the body of the request.
 	notReplaced replacement = iota
-	// replaced says that it follows the body of the request.
+	// replaced says that Prepare set it to the body of the request.
 	replaced
-	// tooLarge says that it stays, because the body is too large for an annotation.
+	// tooLarge says that Prepare did not set it, because the body is too large for an
+	// annotation. The object has the annotation that the client sent, or none.
 	tooLarge
 )
 
-// judgement is what Check found. The zero judgement has nothing to say.
+// judgement is the result of Check. The zero judgement has no warnings.
 type judgement struct {
 	verdict *ownership.Verdict
 	uid     types.UID
-	// changed are the fields to remember, that the write changes.
+	// changed are the fields that the write changes and that Memory remembers.
 	changed []string
 }
 
-// recordEdited keeps the object as the person edited it, before other plugins of
-// admission change it.
+// recordEdited keeps the object as the user edited it, before other admission plugins
+// change it.
 func (r *request) recordEdited(obj runtime.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.edited = obj
 }
 
-// editedObject returns what recordEdited kept, nil if the write is no edit.
+// editedObject returns the object that recordEdited kept. It is nil if the write is not an
+// edit.
 func (r *request) editedObject() runtime.Object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,8 +105,7 @@ func withRequest(ctx context.Context, r *request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// requestFrom returns the request that a context belongs to, nil if the request is not
-// judged.
+// requestFrom returns the request in a context. It is nil if the request is not judged.
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)
 	return r

@@ -37,8 +37,8 @@ type commander struct {
 	header http.Header
 }
 
-// running returns a client whose requests carry the header of a command, and further
-// headers.
+// running returns a client that sends the header of a command, and further headers, with
+// every request.
 func running(t testing.TB, config *restclient.Config, command string, headers ...string) *commander {
 	t.Helper()
 	c := &commander{}
@@ -273,7 +273,7 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 	})
 }
 
-// An edit is refused for the fields that the person edited, not for those that a webhook
+// An edit is refused for the fields that the user edited, not for those that a webhook
 // changed.
 func TestOwnershipBeforeAdmission(t *testing.T) {
 	t.Parallel()

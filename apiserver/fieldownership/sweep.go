@@ -20,14 +20,15 @@ const (
 	sweepPage  = 500
 )
 
-// SweepUntil calls Sweep about every hour or two until ctx ends. It removes the records
-// of objects that were deleted without a call of AfterDelete.
+// SweepUntil calls Sweep every one to two hours until ctx ends. Sweep finds the records
+// that AfterDelete did not remove.
 func (m *Memory) SweepUntil(ctx context.Context, isThere Lookup) {
 	if m == nil {
 		return
 	}
 	for {
-		// Not at the start: the server does not serve all custom resources yet.
+		// The first sweep also waits. At the start the server does not serve all custom
+		// resources yet, and their objects would seem to be deleted.
 		select {
 		case <-ctx.Done():
 			return
@@ -100,9 +101,9 @@ func (c *Checker) AfterDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	}
 }
 
-// mayRemember says whether the writes of a manager may be remembered. Imperative
-// commands never write most objects, so deleting these costs nothing here. A record that
-// a manager of another name left is removed by Sweep.
+// mayRemember reports whether the commands of a manager may be remembered. Most objects
+// have no such manager, and their deletion then needs no write to the memory. Sweep removes
+// the records of commands with other managers.
 func mayRemember(manager string) bool {
 	switch manager {
 	case "kubectl-client-side-apply", "kubectl-create", "holdfast-controllers", "holdfast-operators":

@@ -42,8 +42,8 @@ func Replace(req *http.Request, body []byte) {
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// Peek reads the body as Read does and leaves it in the request: a handler reads the
-// same bytes, and meets an error of the connection at the same byte.
+// Peek reads the body as Read does and leaves it in the request. A handler then reads the
+// same bytes, and gets an error of the connection after the same byte.
 func Peek(req *http.Request, limit int64) ([]byte, error) {
 	data, err := read(req.Body, limit)
 	rest := io.Reader(req.Body)

@@ -24,7 +24,8 @@ func TestBody(t *testing.T) {
 		limit   int64
 		want    string
 		wantErr func(error) bool
-		// left is what a handler reads after Peek, and leftErr the error it meets.
+		// left is the text that a handler reads after Peek, and leftErr the error that it
+		// gets.
 		left    string
 		leftErr error
 	}{

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Cost is what one call of a function costs.
+// Cost is the cost of one call of a function.
 type Cost struct {
 	// CPU is the processor time, with the share of garbage collection for the allocated bytes.
 	CPU time.Duration

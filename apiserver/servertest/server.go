@@ -183,8 +183,8 @@ func administrator(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Eventually waits until holds returns true. It fails the test if this takes too long; what
-// says in the message what the test waited for.
+// Eventually waits until holds returns true. It fails the test if this takes longer than
+// patience. The failure message contains what, a description of the condition.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -42,7 +42,8 @@ func (a *allocation) allocateAddress(ctx context.Context) error {
 	switch {
 	case spec.ClusterIP == corev1.ClusterIPNone || slices.Contains(a.before.addresses, spec.ClusterIP):
 	case spec.ClusterIP == "":
-		// The range without its first address, its last one, and that of "kubernetes".
+		// These are all addresses of the range except the first, the last, and that of the
+		// Service "kubernetes".
 		free, err := a.allocateAny(ctx, a.addresses, 1<<(32-serviceRange.Bits())-3, func(i int) string { return nthAddress(i + 2) })
 		if err != nil {
 			return err
@@ -104,8 +105,9 @@ func (a *allocation) allocatePorts(ctx context.Context) error {
 	return a.allocateHealthPort(ctx)
 }
 
-// allocateHealthPort allocates the port at which a load balancer that keeps the
-// client's address asks each node whether it has an endpoint.
+// allocateHealthPort allocates the health check node port of a load balancer with
+// externalTrafficPolicy Local, and clears the field of other Services with node ports. At
+// this port the load balancer asks each node whether the node has an endpoint.
 func (a *allocation) allocateHealthPort(ctx context.Context) (err error) {
 	spec := &a.service.Spec
 	if spec.Type != corev1.ServiceTypeLoadBalancer || spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {

@@ -22,12 +22,12 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// KubernetesIP is the first address of the range of cluster IPs. It belongs to the
+// KubernetesIP is the first usable address of the range of cluster IPs. It belongs to the
 // Service "kubernetes".
 const KubernetesIP = "10.96.0.1"
 
-// serviceRange is the range of cluster IPs. It and the range of node ports are those
-// of Kubernetes installers.
+// serviceRange is the range of cluster IPs. It is a part of 10.96.0.0/12, the default of
+// kubeadm. The range of node ports is the default of Kubernetes.
 var serviceRange = netip.MustParsePrefix("10.96.0.0/16")
 
 // Ports is the resource under which the claims of node ports are stored. No API
@@ -111,8 +111,8 @@ func (v values) without(other values) values {
 	return values{addresses: drop(v.addresses, other.addresses), ports: drop(v.ports, other.ports)}
 }
 
-// hasNodePorts says whether the type of a Service has node ports. In a Service of
-// another type those fields hold numbers that allocate nothing.
+// hasNodePorts says whether the type of a Service has node ports. In a Service of another
+// type the server allocates nothing for these fields.
 func hasNodePorts(spec *corev1.ServiceSpec) bool {
 	return spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer
 }
@@ -177,8 +177,8 @@ func (a *Allocator) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 	}, nil
 }
 
-// release releases values of an owner. It does not use the context of the request:
-// the values are free even if the client has disconnected.
+// release releases values of an owner. It does not use the context of the request, so that
+// it works even if the client has disconnected.
 func (a *Allocator) release(owner networkingv1.ParentReference, v values) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
@@ -205,7 +205,8 @@ func (a *Allocator) Run(ctx context.Context) {
 	}, repairEvery)
 }
 
-// repair corrects the claims that a killed server left behind.
+// repair corrects the claims after a server was killed: it releases claims without a
+// Service, and adds missing claims.
 func (a *Allocator) repair(ctx context.Context) error {
 	list := &corev1.ServiceList{}
 	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true}

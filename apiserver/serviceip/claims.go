@@ -15,9 +15,9 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// claims are the allocated values of one pool, cluster IPs or node ports. At most
-// one Service may hold a value. A claim is an object in etcd whose key is the value,
-// so two servers never allocate the same value.
+// claims are the allocated values of one pool, cluster IPs or node ports. At most one
+// Service may hold a value. A claim is an object in etcd, with the value as its key, so two
+// servers never allocate the same value.
 type claims struct {
 	storage genericregistry.DryRunnableStorage
 	prefix  string
@@ -91,12 +91,12 @@ func (c claims) list(ctx context.Context) ([]networkingv1.IPAddress, error) {
 	return list.Items, nil
 }
 
-// leftoverAge is the age from which a claim without its Service counts as a leftover
-// of a server that was killed between the two writes.
+// leftoverAge is the age from which a claim without a Service is a leftover. A server
+// leaves one if it is killed after it wrote the claim and before it wrote the Service.
 const leftoverAge = time.Minute
 
-// repair releases leftovers and claims values that Services hold without a claim.
-// used maps each value that a Service holds to the Service.
+// repair releases leftovers, and claims the values that Services hold without a claim. used
+// maps each value to the Service that holds it.
 func (c claims) repair(ctx context.Context, used map[string]networkingv1.ParentReference) error {
 	existing, err := c.list(ctx)
 	if err != nil {

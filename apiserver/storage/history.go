@@ -24,9 +24,9 @@ import (
 // bound on their number: at a thousand writes a second that is a gigabyte.
 const historyEvents = 5_000
 
-// withBoundedHistory returns storage behind upstream's watch cache. The clock of the
-// cache moves forward with every event, so that its window of time holds a bounded
-// number of events. The observer, if it is not nil, sees what the cache reads.
+// withBoundedHistory returns storage behind upstream's watch cache. The clock of the cache
+// moves forward with every event, so that its window of time holds a bounded number of
+// events. The observer, if it is not nil, sees all lists and events that the cache reads.
 func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource,

@@ -20,7 +20,7 @@ import (
 // tools which read the etcd of a Kubernetes cluster read ours.
 const KeyPrefix = "/registry"
 
-// Options gives each registry its storage. It is read only after it is made.
+// Options gives each registry its storage. Its fields must not change after the first use.
 type Options struct {
 	Client *etcd.Client
 	Scheme *runtime.Scheme
@@ -33,8 +33,8 @@ type Options struct {
 	// Counts records the number of stored objects; priority and fairness estimates the
 	// cost of lists from it.
 	Counts fcrequest.StorageObjectCountTracker
-	// JSON lists the resources whose Go types have no protobuf. They are stored as
-	// JSON, under a key that names their API group.
+	// JSON lists the resources with Go types that have no protobuf encoding. They are
+	// stored as JSON, under a key that names their API group.
 	JSON []schema.GroupResource
 }
 

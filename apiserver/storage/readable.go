@@ -22,8 +22,9 @@ const (
 	readPage = 100
 )
 
-// Encrypted objects begin with encryptedPrefix. Those of an encryption service
-// begin with remotePrefix; the service may become reachable after the start.
+// Encrypted objects begin with encryptedPrefix. Objects that a KMS provider encrypted begin
+// with remotePrefix. With an encryption configuration these are not checked, because the
+// KMS may become reachable only after the start.
 var (
 	encryptedPrefix = []byte("k8s:enc:")
 	remotePrefix    = []byte("k8s:enc:kms:")

@@ -12,10 +12,9 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// Readiness holds back the readiness of the server until the watch caches of the
-// built-in kinds have read every stored object: one object that cannot be read
-// keeps its kind's cache empty. It covers the start only; a cache that fills again
-// later serves meanwhile.
+// Readiness keeps the server unready until the watch caches of the built-in kinds have read
+// every stored object. One object that cannot be read keeps the cache of its kind empty.
+// This covers the start only: the server stays ready if a cache is filled again later.
 type Readiness struct {
 	readable Readable
 	stores   map[schema.GroupResource]*genericregistry.Store
@@ -40,7 +39,7 @@ func (r *Readiness) Check(*http.Request) error {
 	return nil
 }
 
-// unread lists the kinds whose caches are not filled.
+// unread lists the kinds with caches that are not filled.
 func (r *Readiness) unread() []schema.GroupResource {
 	var unread []schema.GroupResource
 	for _, kind := range native.Kinds() {
@@ -51,9 +50,9 @@ func (r *Readiness) unread() []schema.GroupResource {
 	return unread
 }
 
-// Diagnose returns the error of the first object that cannot be read among the
-// kinds whose caches are not filled. It returns nil if all of them can be read, and
-// the caches only need more time.
+// Diagnose reads all objects of the kinds with caches that are not filled, and returns the
+// error of the first object that cannot be read. It returns nil if all of them can be read,
+// and the caches only need more time.
 func (r *Readiness) Diagnose(ctx context.Context) error {
 	for _, resource := range r.unread() {
 		if err := r.readable.all(ctx, resource); err != nil && ctx.Err() == nil {

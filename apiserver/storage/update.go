@@ -7,8 +7,7 @@ import (
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 )
 
-// Update adapts a function that changes an existing object to the type that
-// storage takes.
+// Update turns a function that changes an existing object into a storage.UpdateFunc.
 func Update(change func(current runtime.Object) (runtime.Object, error)) storage.UpdateFunc {
 	return func(current runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		updated, err := change(current)

@@ -5,9 +5,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ResetFields is the answer of a rest.ResetFieldsStrategy: the fields that a write
-// to an endpoint leaves alone, in each of the versions. No manager comes to own them
-// by writing there.
+// ResetFields returns the result of rest.ResetFieldsStrategy: the fields that a write to an
+// endpoint does not change, in each of the versions. A manager does not become the owner of
+// these fields by a write to that endpoint.
 func ResetFields(fields *fieldpath.Set, versions ...schema.GroupVersion) map[fieldpath.APIVersion]*fieldpath.Set {
 	reset := make(map[fieldpath.APIVersion]*fieldpath.Set, len(versions))
 	for _, version := range versions {

@@ -26,8 +26,8 @@ type StatusStrategy interface {
 	rest.ResetFieldsStrategy
 }
 
-// NewStatus returns the status subresource of a store. It works on a copy of the
-// store as it is now.
+// NewStatus returns the status subresource of a store. It copies the store, so later
+// changes of the store's fields have no effect on it.
 func NewStatus(store *genericregistry.Store, strategy StatusStrategy) *Status {
 	status := *store
 	status.CreateStrategy, status.DeleteStrategy = nil, nil

@@ -1,5 +1,4 @@
-// Package update is the one way in which the server judges an update of an object,
-// whatever its kind.
+// Package update validates updates of objects. The registries of all kinds use it.
 //
 // A registry takes an update through these steps. A step that fails answers the
 // client, and the steps after it do not run.
@@ -7,7 +6,7 @@
 //  1. The store compares UID and resourceVersion: 409.
 //  2. For custom resources, BeginUpdate of the store compares the fields that the
 //     definition marks as immutable: 400, or 422 if the server is configured so.
-//     Clients know these answers, so this step comes before validation.
+//     Clients expect these status codes, so this step comes before validation.
 //  3. PrepareForUpdate of the strategy completes the object.
 //  4. ValidateUpdate of the strategy calls [Judge] with the rules of the kind: 422,
 //     with the errors of all rules.
@@ -21,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule finds what is wrong with an update. It changes neither object.
+// Rule validates an update and returns the errors that it finds. It changes neither object.
 type Rule func(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList
 
-// Judge judges an update by the rules of its kind. It runs all of them, and returns
+// Judge validates an update with the rules of its kind. It runs all rules, and returns
 // their errors in the order of the rules.
 func Judge(ctx context.Context, newObj, oldObj runtime.Object, rules ...Rule) field.ErrorList {
 	var errs field.ErrorList
