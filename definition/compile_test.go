@@ -55,7 +55,7 @@ func integers(value any) any {
 func TestCompiledValidate(t *testing.T) {
 	tests := map[string]struct {
 		schema   string
-		rest     string // of the version
+		rest     string // more fields of the version
 		old, new string
 		want     []string
 	}{

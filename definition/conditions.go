@@ -73,10 +73,11 @@ func RemoveCondition(crd *CustomResourceDefinition, kind apiextensionsv1.CustomR
 	return removed
 }
 
-// Establish returns the condition Established for a definition whose names are
-// accepted and whose resource the server serves. Its status is False if the CA
-// bundle of the conversion webhook is invalid. ok is false if the names are not
-// accepted, and if the definition is established already.
+// Establish returns the condition Established for a definition with accepted
+// names. Its status is False if the CA bundle of the conversion webhook is invalid,
+// and True otherwise. The caller serves the resource before it stores the status
+// True. ok is false if the names are not accepted, or if the definition is
+// established already.
 func Establish(crd *CustomResourceDefinition) (c apiextensionsv1.CustomResourceDefinitionCondition, ok bool) {
 	if !IsConditionTrue(crd, apiextensionsv1.NamesAccepted) || IsConditionTrue(crd, apiextensionsv1.Established) {
 		return c, false

@@ -8,8 +8,9 @@ import (
 
 // DeprecationWarning returns the warning that the server adds to every response
 // for a deprecated version. It is empty if the version is not deprecated. The
-// definition may set the text. Otherwise it is upstream's text, which names the
-// served version with the highest priority if that is higher than this one's.
+// definition may set the text. Otherwise it is upstream's text. That text names the
+// served version with the highest priority that is not deprecated, if its priority
+// is higher than that of the deprecated version.
 func DeprecationWarning(crd *CustomResourceDefinition, name string) string {
 	v := crd.Spec.Version(name)
 	switch {

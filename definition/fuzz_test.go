@@ -91,7 +91,7 @@ func FuzzConversion(f *testing.F) {
 	})
 }
 
-// contradicts reports whether Prepare left the pruning flags alone because
+// contradicts reports whether Prepare did not change the pruning flags, because
 // Validate refuses them.
 func contradicts(crd *definition.CustomResourceDefinition) bool {
 	if crd.Spec.Prune != nil || crd.Spec.PreserveUnknownFields != nil && !*crd.Spec.PreserveUnknownFields {
@@ -105,8 +105,8 @@ func contradicts(crd *definition.CustomResourceDefinition) bool {
 	return false
 }
 
-// A deep copy equals its original and shares no memory with it, and so does a
-// definition that was converted.
+// A deep copy equals its original. Neither a deep copy nor a converted definition
+// shares memory with its original.
 func FuzzDeepCopy(f *testing.F) {
 	for seed := range int64(20) {
 		f.Add(seed)

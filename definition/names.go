@@ -9,14 +9,14 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// AcceptNames decides which names of spec.names the definition gets. It keeps
-// the names that it has in status.acceptedNames, and gets another name if no
-// definition of the same group has it. all may contain any definitions, crd
-// itself included.
+// AcceptNames decides which names of spec.names the definition gets. It accepts a
+// name if crd has it in status.acceptedNames already, or if no definition of the
+// same group has it. If it does not accept a name, crd keeps the name that it has in
+// status.acceptedNames. all may contain definitions of any group, and crd itself.
 //
 // It returns the new status.acceptedNames and the conditions NamesAccepted and
 // Established, with upstream's reasons and messages. Established becomes True
-// later, when the server serves the resource, see Establish.
+// later, see Establish.
 func AcceptNames(crd *CustomResourceDefinition, all []*CustomResourceDefinition) (
 	accepted apiextensionsv1.CustomResourceDefinitionNames,
 	namesAccepted, established apiextensionsv1.CustomResourceDefinitionCondition,

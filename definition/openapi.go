@@ -26,8 +26,8 @@ func (CustomResourceDefinitionList) OpenAPIModelName() string {
 
 // OpenAPIDefinitions returns the OpenAPI schemas of CustomResourceDefinitions in
 // both API versions: upstream's schemas, with prune, status.skeletons and our
-// schema keywords added. Clients validate with them, and server-side apply finds
-// the fields there.
+// schema keywords added. Clients use them to validate definitions, and server-side
+// apply uses them to merge definitions.
 func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	const models = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."
 	out := map[string]common.OpenAPIDefinition{}

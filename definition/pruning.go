@@ -38,11 +38,10 @@ func (s *CustomResourceDefinitionSpec) PrunedEverywhere() bool {
 	return true
 }
 
-// setPruning replaces the pruning flags of a request with those of the stored
-// form: one decision per version, written with as few flags as possible. A
-// version keeps its stored flag if the request sets none for it. If Validate
-// refuses the flags, setPruning leaves them alone, so that the errors name the
-// fields that the client wrote.
+// setPruning replaces the pruning flags of a request with those of the stored form.
+// It decides for each version whether it is pruned, see pruned, and then sets as few
+// flags as possible. If validatePruning returns errors, setPruning changes nothing,
+// so that the errors name the fields that the client wrote.
 func (w Write) setPruning(crd *CustomResourceDefinition) {
 	if len(w.validatePruning(crd)) > 0 {
 		return
@@ -69,7 +68,8 @@ func (w Write) setPruning(crd *CustomResourceDefinition) {
 	}
 }
 
-// pruned reports whether the version is pruned after the write.
+// pruned reports whether the version is pruned after the write. If the request has
+// no flag for the version or for all versions, the stored definition decides.
 func (w Write) pruned(spec *CustomResourceDefinitionSpec, v *CustomResourceDefinitionVersion) bool {
 	switch {
 	case v.Prune != nil:
@@ -113,7 +113,8 @@ func (w Write) validatePruning(crd *CustomResourceDefinition) field.ErrorList {
 	return errs
 }
 
-// forbidUnpruned refuses flags that turn pruning off. Only v1beta1 can do that.
+// forbidUnpruned refuses flags that turn pruning off. Only a write through v1beta1
+// can turn pruning off. Versions that are not pruned may stay so.
 func (w Write) forbidUnpruned(spec *CustomResourceDefinitionSpec) field.ErrorList {
 	const instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 	path := field.NewPath("spec")

@@ -35,9 +35,9 @@ type Published struct {
 	open bool
 }
 
-// Publish reads a version of a definition. It returns an error if the definition
-// has no such version, or if its schema cannot be decoded. The served versions
-// of a definition that passed Validate have no such schema.
+// Publish returns the Published of a version of a definition. It returns an error if
+// the definition has no such version, or if the schema of the version cannot be
+// decoded. In a definition that passed Validate, every schema can be decoded.
 func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	v := crd.Spec.Version(version)
 	if v == nil {

@@ -16,7 +16,8 @@ func schemaPath(version int) *field.Path {
 	return field.NewPath("spec", "versions").Index(version).Child("schema", "openAPIV3Schema")
 }
 
-// below returns the path of a node in the schema whose path is root.
+// below returns the path in the definition of a schema node. root is the path of the
+// schema, and path is the path of the node in the schema.
 func below(root *field.Path, path *value.Path) *field.Path {
 	if path == nil {
 		return root

@@ -190,8 +190,9 @@ func (b structuralBuilder) oneOf(nodes []*schema.Schema) *schema.Schema {
 
 func anything() *schema.Schema { return &schema.Schema{PreserveUnknownFields: new(true)} }
 
-// objectMeta gives apiVersion, kind and metadata the form that upstream requires:
-// without what logic adds, and absent unless the schema itself has the property.
+// objectMeta gives apiVersion, kind and metadata the form that upstream requires. It
+// removes a property that only logic has, and from the others it removes everything
+// that logic adds.
 func (b structuralBuilder) objectMeta(out, s *schema.Schema) {
 	for name, kind := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
 		if out.Properties[name] == nil {

@@ -44,7 +44,8 @@ type CustomResourceDefinitionSpec struct {
 	// stored: Prepare moves it to the flags of the versions.
 	Prune *bool `json:"prune,omitempty"`
 	// PreserveUnknownFields in a stored definition is true if pruning is off in all
-	// versions, and nil otherwise. In a request, false turns pruning on.
+	// versions, and nil otherwise. In a request, it is the opposite of Prune: false
+	// turns pruning on in all versions, true turns it off.
 	PreserveUnknownFields *bool `json:"preserveUnknownFields,omitempty"`
 
 	// ConversionErrors are set by the conversion from another API version, for
@@ -82,7 +83,8 @@ type CustomResourceDefinitionVersion struct {
 	Schema             *CustomResourceValidation `json:"schema,omitempty"`
 
 	// Prune in a stored definition is false if pruning is off in this version and
-	// on in another, and nil otherwise. In a request, true turns pruning on.
+	// on in another, and nil otherwise. In a request, it turns pruning on or off in
+	// this version.
 	Prune *bool `json:"prune,omitempty"`
 
 	Subresources             *apiextensionsv1.CustomResourceSubresources      `json:"subresources,omitempty"`

@@ -11,7 +11,8 @@ import (
 	"holdfast.dev/holdfast/definition/v1beta1"
 )
 
-// The rest of a definition is judged by upstream's rules, in upstream's words.
+// Upstream's rules validate everything in a definition but the schemas. The errors are
+// upstream's.
 func TestDefinitions(t *testing.T) {
 	const two = `
 metadata: {name: widgets.example.com}
@@ -287,7 +288,7 @@ func updated(crd *definition.CustomResourceDefinition) *definition.CustomResourc
 	return crd
 }
 
-// Markers can be added through v1 only.
+// Clients can add markers only through v1.
 func TestMarkersThroughV1beta1(t *testing.T) {
 	const (
 		plain = `validation: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}, ` +

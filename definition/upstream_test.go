@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// Validate accepts every schema that upstream accepts, except for one with
-// additionalProperties beside properties.
+// Validate accepts every schema that upstream accepts. The only exception is a schema
+// with additionalProperties beside properties.
 func TestWhatUpstreamAccepts(t *testing.T) {
 	accepted := 0
 	for seed := range uint64(400) {

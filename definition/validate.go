@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate returns every error of the definition, sorted by path. A path is that
-// of the API version of the write. Prepare must have processed crd. A schema
+// Validate returns every error of the definition, sorted by path. A path names the
+// field as it is in the API version of the write. Call Prepare before. A schema
 // that the write does not change is not validated again, so that a definition
 // stored under earlier rules can still be updated.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
@@ -75,8 +75,8 @@ func (w Write) applies(err *field.Error) bool {
 	return true
 }
 
-// validateUnpruned reports defaults and conversion webhooks in a definition that
-// does not prune. Both need pruning.
+// validateUnpruned reports defaults in a version that is not pruned, and a conversion
+// webhook if any version is not pruned. Both need pruning.
 func validateUnpruned(crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	spec, path := &crd.Spec, field.NewPath("spec")
 	if spec.PrunedEverywhere() {
@@ -103,8 +103,8 @@ func validateUnpruned(crd *CustomResourceDefinition, versions []readVersion) fie
 	return errs
 }
 
-// changesSchema reports whether the write changes the schema of a version, or
-// whether the version is pruned.
+// changesSchema reports whether the write changes the schema of a version, or turns
+// pruning on or off in the version.
 func (w Write) changesSchema(crd *CustomResourceDefinition, version int) bool {
 	if w.Old == nil {
 		return true

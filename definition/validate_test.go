@@ -11,7 +11,7 @@ import (
 func TestSchemas(t *testing.T) {
 	tests := map[string]struct {
 		schema string
-		want   []string // from the schema on
+		want   []string // the errors, with paths relative to the schema
 	}{
 		"structural": {schema: `
 type: object

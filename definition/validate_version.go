@@ -69,7 +69,7 @@ func (w Write) validateMissing(
 	required := w.APIVersion != V1beta1
 	if w.Old != nil {
 		for i := range w.Old.Spec.Versions {
-			// A definition with a stored version without a schema may stay without.
+			// If a stored version has no schema, v1 does not require one.
 			required = required && w.Old.Spec.Versions[i].HasSchema()
 		}
 	}

@@ -64,8 +64,9 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []str
 			continue
 		}
 		for _, escape := range immutability.Escapes(r.schema) {
-			// CEL rules get no warnings, as upstream gives none. In a map or a list
-			// without a marker, the author wants keys and items to come and go.
+			// As in upstream, CEL rules get no warnings. A map or a list without a
+			// marker gets none either: the author wants clients to add and remove keys
+			// and items there.
 			if escape.Rule == "" && escape.Hole <= immutability.UntypedField {
 				found = append(found, inVersion(crd, r.name, escape.String()))
 			}

@@ -22,9 +22,10 @@ import (
 // Webhooks is the name of both webhook configurations.
 const Webhooks = "kudo-webhook"
 
-// whileCovered calls run while the API server sends every write of an Instance to the
-// webhook, and cancels it while it does not. Otherwise a user that may write Instances could
-// set the requester of one and have its plan run with the rights of any other user.
+// whileCovered calls run when the API server sends every write of an Instance to the mutating
+// webhook, and cancels run when the API server no longer does. Without the webhook, a user
+// that may write Instances could set the requester of an Instance, and its plan would run
+// with the rights of that requester.
 func whileCovered(ctx context.Context, client kubernetes.Interface, run func(context.Context) error) error {
 	states := make(chan bool, 1)
 	publish := func(gap error) {
@@ -75,7 +76,7 @@ func whileCovered(ctx context.Context, client kubernetes.Interface, run func(con
 	}
 }
 
-// untilUncovered calls run and waits until it returns. It cancels run when a state is false.
+// untilUncovered calls run and waits until it returns. It cancels run when it receives false.
 func untilUncovered(ctx context.Context, states <-chan bool, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +96,7 @@ func untilUncovered(ctx context.Context, states <-chan bool, run func(context.Co
 }
 
 // CheckCoverage returns an error if a webhook configuration lets any create or update of an
-// Instance bypass the webhook. The error tells how.
+// Instance bypass the webhook. The error names the field that allows this.
 func CheckCoverage(configuration *admissionregistrationv1.MutatingWebhookConfiguration) error {
 	i := slices.IndexFunc(configuration.Webhooks, func(webhook admissionregistrationv1.MutatingWebhook) bool {
 		return webhook.Name == "instances."+api.GroupVersion.Group

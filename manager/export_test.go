@@ -8,8 +8,8 @@ import (
 // ReadInterval is readInterval, for tests.
 const ReadInterval = readInterval
 
-// KeepFiles reads the certificate of two files again and again until ctx ends. The function
-// that it returns gives the current certificate.
+// KeepFiles reads the certificate in two files every ReadInterval until ctx ends. It returns
+// a function that returns the current certificate.
 func KeepFiles(ctx context.Context, cert, key string) (func() (*tls.Certificate, error), error) {
 	kept, err := openFiles(cert, key)
 	if err != nil {

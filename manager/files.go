@@ -37,7 +37,7 @@ func (k *fileKeys) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.current.Load(), nil
 }
 
-// keep reads the files again and again until ctx ends. If they are not valid, for example
+// keep reads the files every readInterval until ctx ends. If they are not valid, for example
 // while they are being replaced, the last certificate stays in use.
 func (k *fileKeys) keep(ctx context.Context) {
 	ticker := time.NewTicker(readInterval)

@@ -34,8 +34,8 @@ const (
 const renewalInterval = time.Hour
 
 // CompleteKeys returns the content of the Secret: an authority and a serving certificate for
-// hosts, both valid for some time. It keeps what is still valid of the found content and
-// replaces the rest.
+// hosts, neither of which expires soon. It keeps the authority and the certificate in found
+// if they are valid, and creates new ones otherwise.
 func CompleteKeys(found map[string][]byte, hosts []string, now time.Time) (map[string][]byte, error) {
 	pair := access.KeyPair{Cert: found[AuthorityCertKey], Key: found[AuthorityKeyKey]}
 	authority, err := access.ParseAuthority(pair)

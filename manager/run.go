@@ -38,8 +38,8 @@ type Config struct {
 	Client *rest.Config
 	// Webhook is the listener for reviews, over TLS. Run closes it.
 	Webhook net.Listener
-	// Health is the listener for /healthz, /readyz and /metrics, over plain HTTP. It may be
-	// nil. Run closes it.
+	// Health is the listener for /healthz, /livez, /readyz and /metrics, over plain HTTP. It
+	// may be nil. Run closes it.
 	Health net.Listener
 	// CertFile and KeyFile hold the certificate of the webhook. If they are empty, the
 	// certificate in the Secret is used.
@@ -94,7 +94,7 @@ type parts struct {
 }
 
 // run starts all parts. At the end it first stops the controller and releases the Lease, and
-// then the servers. The webhook therefore still answers reviews while the controller stops.
+// then it stops the servers. The webhook therefore answers reviews while the controller stops.
 func run(ctx context.Context, p parts) error {
 	leading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

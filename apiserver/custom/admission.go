@@ -12,9 +12,10 @@ import (
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// objectAdmission wraps the admission chain of the server. Before mutating admission it
-// checks the types of the new object, so that plugins and webhooks see no wrong type.
-// After it, it checks them again, and prunes and completes what webhooks changed.
+// objectAdmission wraps the admission chain of the server. It checks the types of the new
+// object, prunes it and completes it, before and after mutating admission. The first time,
+// plugins and webhooks get a valid object. The second time, the changes of plugins and
+// webhooks are treated like those of the client.
 type objectAdmission struct {
 	version  *version
 	delegate admission.Interface

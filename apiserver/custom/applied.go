@@ -59,8 +59,8 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 		}
 	}
 	if len(inLists) > 0 {
-		// The owners of list items are found by the content of the items, so an item
-		// cannot be left out.
+		// managedFields identifies the items of a list by their keys or values. If an
+		// item were left out, the field manager would lose its owners.
 		return nil, apierrors.NewBadRequest("nothing can be applied before what is stored is corrected by an update or a patch: " +
 			strings.Join(inLists, "; "))
 	}
@@ -73,8 +73,8 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 	return out, nil
 }
 
-// restoreOmitted adds to obj the values that whole has and part has not, unless obj
-// has another value in the same place.
+// restoreOmitted adds to obj the values that are in whole but not in part. It does not
+// replace a value that obj has at the same path.
 func restoreOmitted(obj, whole, part map[string]any) {
 	for key, value := range whole {
 		partValue, inPart := part[key]

@@ -44,8 +44,9 @@ type controller struct {
 	serving sync.Mutex
 
 	mu sync.Mutex
-	// observed holds the definitions that this server goes by, by name. changed is
-	// sent when it changes.
+	// observed holds, by name, the definitions that the informer has delivered and that
+	// this server has started to serve. changed wakes the goroutines that wait for a
+	// change of observed.
 	observed map[string]*definition.CustomResourceDefinition
 	changed  broadcast.Signal
 }
@@ -199,8 +200,8 @@ func (c *controller) onDelete(obj any) {
 	}
 }
 
-// publish updates discovery and OpenAPI for a group. next, unless it is nil, takes
-// the place of the observed definition with its name.
+// publish updates discovery and OpenAPI for a group from the observed definitions. If
+// next is not nil, publish uses it in place of the observed definition with its name.
 func (c *controller) publish(group string, next *definition.CustomResourceDefinition) {
 	if c.server.builtIn[group] {
 		return
@@ -237,7 +238,7 @@ func sortByName(crds []*definition.CustomResourceDefinition) {
 	slices.SortFunc(crds, func(a, b *definition.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// setObserved records the definition that this server goes by; nil removes it.
+// setObserved stores a definition in observed. If crd is nil, it removes the definition.
 func (c *controller) setObserved(name string, crd *definition.CustomResourceDefinition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,8 +250,9 @@ func (c *controller) setObserved(name string, crd *definition.CustomResourceDefi
 	c.changed.Send()
 }
 
-// settle waits until this server goes by a definition that was written, or by a later
-// one, and its names are accepted or rejected. It gives up after settleTimeout.
+// settle waits until this server has observed the written definition or a later state of
+// it, and the controller has accepted or rejected its names. It gives up after
+// settleTimeout.
 func (c *controller) settle(ctx context.Context, written *definition.CustomResourceDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

@@ -50,16 +50,17 @@ func TestNamesConflict(t *testing.T) {
 	servertest.Eventually(t, "the kind is free", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "Established") == "True InitialNamesAccepted"
 	})
-	// The deletion of the other definition established this one, so no request waited
-	// until it was served.
+	// The controller established this definition, because the other one was deleted. No
+	// write of this definition has waited until the server serves it, so the test waits.
 	servertest.Eventually(t, "the freed kind is served", func() bool {
 		got, err := shared.do("GET", "/apis/names.example.com/v1/namespaces/default/others", "")
 		return err == nil && got.code == http.StatusOK
 	})
 }
 
-// TestCreatedInTheCollection checks that a create request is rejected at a path with an
-// object name. With the right to create that name, a user could otherwise create another one.
+// TestCreatedInTheCollection checks that the server rejects a create request at a path with
+// an object name. The server authorizes such a request for the name in the path, and the
+// body could have another name.
 func TestCreatedInTheCollection(t *testing.T) {
 	t.Parallel()
 	group := "place.example.com"

@@ -5,14 +5,14 @@
 //
 //   - The controller watches the definitions. It makes the server serve each of them,
 //     and writes their status.
-//   - A resource serves the objects of one definition. It is immutable: a change of
-//     the definition replaces it, and its storage is closed when the last request
-//     that uses it has ended.
+//   - A resource serves the objects of one definition. If the spec or the accepted
+//     names of the definition change, the server replaces the resource. It closes
+//     the storage of the old resource when the last request that uses it has ended.
 //   - A version of a resource has a store, which the first request opens, and an
 //     endpoint for the resource and for each of its subresources.
 //
 // Package definition holds the rules: pruning, defaults, validation. This package
-// calls them at the right place of a request.
+// calls them while it handles a request.
 //
 //	server, err := custom.New(config)
 //	mux.HandlePrefix("/apis/", server)

@@ -18,9 +18,9 @@ import (
 )
 
 // finalize deletes the objects of a definition that is being deleted, and removes
-// the definition's finalizer when the last object is gone. It waits for the
-// finalizers of the objects as long as it takes: until then it returns
-// reconcile.ErrNotYet.
+// the definition's finalizer when the last object is gone. While finalizers keep
+// objects, it returns reconcile.ErrNotYet, and the controller calls it again. There is
+// no time limit.
 func (c *controller) finalize(ctx context.Context, observed *definition.CustomResourceDefinition) error {
 	if !slices.Contains(observed.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return nil

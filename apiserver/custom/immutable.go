@@ -28,7 +28,8 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 	if len(v.alsoMarked) > 0 {
 		more, err := v.checkOtherVersions(ctx, newObj, oldObj)
 		found = mergeViolations(found, more)
-		// A violation in one version is returned, although another version failed to check.
+		// If the check of one version failed, but another version has a violation, the
+		// client gets the violation.
 		if err != nil && len(found) == 0 {
 			return err
 		}
@@ -57,9 +58,9 @@ func mergeViolations(found, more []immutability.Violation) []immutability.Violat
 	return found
 }
 
-// immutableError is the answer to a change of immutable fields. Its status is 400,
-// because clients do not retry after it. Some tools recreate an object only after 422, so
-// the configuration can choose that.
+// immutableError returns the answer to a change of immutable fields. Its status is 400,
+// because clients do not retry a request after 400. Some tools recreate an object only
+// after 422, so Config.ImmutabilityStatus can select 422.
 func (v *version) immutableError(obj *object, found []immutability.Violation) error {
 	kind := v.resource.kind
 	status := metav1.Status{

@@ -29,7 +29,8 @@ func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersio
 	return &scope, nil
 }
 
-// newMerger creates the types that the objects of a resource are merged by.
+// newMerger builds the types that the field managers need to merge the objects of a
+// resource, from the schemas of all versions. It also sets version.owned.
 func newMerger(r *resource) (merger, error) {
 	models := maps.Clone(r.server.config.Models)
 	preserveUnknown := false

@@ -94,9 +94,9 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 	}
 }
 
-// pathsOnly returns a definition without schemas, for the builder of Kubernetes. From
-// the schemas the builder would drop the keywords that it does not know, and it would
-// need a long time for them.
+// pathsOnly returns a definition without schemas. Kubernetes' OpenAPI builder builds the
+// paths from it. The builder does not get the schemas, because it is slow and drops the
+// keywords that it does not know; Publish renders the schemas instead.
 func pathsOnly(crd *definition.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	outline := *crd
 	outline.Spec.Versions = slices.Clone(crd.Spec.Versions)

@@ -42,9 +42,10 @@ func (r *resource) versionOf(obj map[string]any) *version {
 	return r.versions[gv.Version]
 }
 
-// updateTypes converts objects for the field manager of updates, which must not fail. It
-// leaves out values of a wrong type. Such a value is stored under an earlier schema, or
-// validation will reject it. Kubernetes would log the value, which may be a secret.
+// updateTypes converts objects for the field manager of updates. If a value has a wrong
+// type, it converts the object without that value. Such a value was stored under an earlier
+// schema, or validation will reject it later. Without updateTypes the conversion would
+// fail, and the field manager would log the value, which may be a secret.
 type updateTypes struct {
 	managedfields.TypeConverter
 	resource *resource
@@ -68,9 +69,9 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 	return value, nil
 }
 
-// applyTypes converts objects for the field manager of server-side apply. The merged
-// object is built from the result, so nothing may be left out. Its errors contain no
-// values.
+// applyTypes converts objects for the field manager of server-side apply. The field
+// manager builds the merged object from the result, so applyTypes leaves no value out. Its
+// errors contain no values of the object.
 type applyTypes struct {
 	managedfields.TypeConverter
 	resource *resource
@@ -88,5 +89,5 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	return value, err
 }
 
-// errWrongShape replaces an error if its message contains values of the object.
+// errWrongShape replaces an error that could contain values of the object.
 var errWrongShape = errors.New("the object does not have the shape that its schema demands")

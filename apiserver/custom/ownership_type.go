@@ -8,10 +8,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// newOwnershipType returns the type that package ownership compares the objects of a
-// version by. Client-side apply sends custom resources as JSON merge patches, so every
-// list is one value there. For server-side apply the schema says which lists are one
-// value.
+// newOwnershipType returns the type with which package ownership compares the objects of a
+// version. Client-side apply sends custom resources as JSON merge patches, so every list is
+// atomic there. For server-side apply the schema says which lists are atomic.
 func newOwnershipType(v *version, models map[string]*spec.Schema) (*ownership.Type, error) {
 	managed, err := ownership.NewView(models, modelName(v.groupVersionKind()), ownership.ServerSide)
 	if err != nil {

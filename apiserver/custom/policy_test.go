@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// TestPolicyMutatesCustomResources checks that a policy can set a field of a custom
-// resource, also one that is added to the schema later.
+// TestPolicyMutatesCustomResources checks that a mutating admission policy can set a field
+// of a custom resource, and a field that is added to the schema later.
 func TestPolicyMutatesCustomResources(t *testing.T) {
 	t.Parallel()
 	const group = "policy.example.com"

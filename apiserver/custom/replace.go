@@ -2,7 +2,8 @@ package custom
 
 import "holdfast.dev/holdfast/definition"
 
-// replace serves a definition, in place of its former version if there is one.
+// replace serves a definition. If the server serves an earlier state of the definition,
+// the new resource replaces the old one. A definition that is not established is dropped.
 func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	next := newResource(s, crd)
 	name := next.groupResource()

@@ -15,13 +15,15 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// watchGrace is how long the watches of a replaced resource continue. A watch that
-// begins at the moment of the replacement therefore never finds closed storage.
+// watchGrace is the time after which the server ends the watches of a replaced resource.
+// It is not zero, so that a watch that starts during the replacement is not cancelled
+// before it begins.
 const watchGrace = time.Second
 
-// resource serves the objects of one CustomResourceDefinition. It is never changed:
-// when the definition changes, another resource replaces it. Requests hold it with
-// Server.acquire and release; its storage is closed after the last release.
+// resource serves the objects of one CustomResourceDefinition. When the spec or the
+// accepted names of the definition change, another resource replaces it, see same. A
+// request calls Server.acquire at its start and release at its end. The storage of a
+// replaced resource is closed after the last release.
 type resource struct {
 	server *Server
 	crd    *definition.CustomResourceDefinition
@@ -64,7 +66,7 @@ func newResource(s *Server, crd *definition.CustomResourceDefinition) *resource 
 	return r
 }
 
-// same reports whether this resource can go on serving a changed definition.
+// same reports whether this resource can also serve crd, a later state of its definition.
 func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
 	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) &&
 		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
@@ -139,12 +141,12 @@ func (r *resource) close() {
 	}
 }
 
-// warm opens the versions that are open in the resource that this one is about to
-// replace. The next requests then need not wait for it.
+// warm opens the versions of this resource that are open in old, the resource that this
+// one will replace. The next requests then do not wait until a version is open.
 func (r *resource) warm(old *resource) {
 	for name, was := range old.versions {
 		if v := r.versions[name]; v != nil && was.isOpen() {
-			// The requests for a version that cannot be opened get this error.
+			// open remembers its error and returns it to every request for this version.
 			_ = v.open()
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
-// newScale serves the scale of the objects of a version. A write to a scale is a write
-// to the object and is judged as one.
+// newScale returns the scale subresource of a version. A write to the scale is an update
+// of the object and is validated as such.
 func newScale(v *version) *subresource.Scale {
 	paths := newScalePaths(v)
 	return subresource.NewScale(subresource.ScaleConfig{
@@ -24,8 +24,8 @@ func newScale(v *version) *subresource.Scale {
 	})
 }
 
-// scalePaths are where the objects of a version hold their replica counts and
-// selector, as the definition says.
+// scalePaths holds the paths of the fields that the definition names for the scale:
+// the wanted replicas, the running replicas and the label selector.
 type scalePaths struct{ wanted, running, selector []string }
 
 func newScalePaths(v *version) scalePaths {
@@ -37,8 +37,8 @@ func newScalePaths(v *version) scalePaths {
 	return paths
 }
 
-// replicaPaths returns the path of the wanted count in every version; a version
-// without a scale has none.
+// replicaPaths returns the path of the wanted replicas in every version. The path is
+// empty for a version without a scale.
 func replicaPaths(r *resource) managedfields.ResourcePathMappings {
 	paths := managedfields.ResourcePathMappings{}
 	for _, v := range r.versions {
@@ -56,8 +56,7 @@ func replicaPaths(r *resource) managedfields.ResourcePathMappings {
 // fieldsOf splits a simple JSON path: .spec.replicas.
 func fieldsOf(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
 
-// view returns the counts and the selector of an object. A count that is missing is
-// zero.
+// view returns the Scale of an object. A missing number of replicas is zero.
 func (p scalePaths) view(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	u := content(obj)
 	wanted, _, err := unstructured.NestedInt64(u.Object, p.wanted...)

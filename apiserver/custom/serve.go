@@ -19,7 +19,7 @@ import (
 // Go type and is not among them.
 var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
 
-// serve answers a request. The version is open.
+// serve answers a request. The caller has opened the version.
 func (v *version) serve(w http.ResponseWriter, req *http.Request, info *genericapirequest.RequestInfo) {
 	for _, text := range v.warnings {
 		warning.AddWarning(req.Context(), "", text)
@@ -64,8 +64,8 @@ func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
 	responsewriters.ErrorNegotiated(err, v.resource.server.codecs, v.groupVersion(), w, req)
 }
 
-// resourceHandler creates a handler for one request. A handler must not be used twice:
-// each call wraps the admission that it was given once more.
+// resourceHandler creates a handler for one request. A handler must not be used twice,
+// because each call wraps the admission chain of the handler once more.
 func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	scope, config := v.scopes.main, v.resource.server.config
 	admit := objectAdmission{version: v, delegate: config.Admission}

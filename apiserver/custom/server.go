@@ -43,7 +43,7 @@ type Config struct {
 	// Models are the OpenAPI models of ObjectMeta and Scale, and all models that these
 	// refer to.
 	Models map[string]*spec.Schema
-	// Groups and Aggregated hold what the server answers for /apis.
+	// Groups and Aggregated hold the discovery documents for /apis.
 	Groups     discovery.GroupManager
 	Aggregated aggregated.ResourceManager
 	// Ownership checks whether an update changes fields of other owners. It is optional.
@@ -155,7 +155,7 @@ func (s *Server) acquire(name schema.GroupResource) *resource {
 func (s *Server) await(ctx context.Context, name schema.GroupResource) *resource {
 	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
 	if err != nil {
-		// Whatever the error is, this server does not serve the resource.
+		// After any error the server answers 404, because it does not serve the resource.
 		return nil
 	}
 	crd, ok := obj.(*definition.CustomResourceDefinition)

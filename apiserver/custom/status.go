@@ -24,7 +24,8 @@ func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runti
 	return update.Judge(ctx, newObj, oldObj, s.version.validateStatus)
 }
 
-// keepAllButStatus puts back what a write to the status leaves alone.
+// keepAllButStatus replaces updated by old, except for status, managedFields and
+// resourceVersion. A write to the status subresource changes nothing else.
 func keepAllButStatus(updated, old *object) {
 	status, ok := updated.Object["status"]
 	managers, version := updated.GetManagedFields(), updated.GetResourceVersion()
@@ -52,7 +53,8 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	return subresource.ResetFields(subresource.TopLevel(names...), s.version.groupVersion())
 }
 
-// newStatus serves the status of objects on the store of the objects.
+// newStatus returns the status subresource of a version. It uses a copy of the store of
+// the objects, with the update check of the status.
 func newStatus(v *version) *subresource.Status {
 	store := *v.store
 	store.BeginUpdate = v.compareStatusUpdate

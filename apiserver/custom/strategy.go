@@ -30,7 +30,7 @@ type strategy struct {
 	selectable []selectable
 }
 
-// selectable is a field that objects are selected by.
+// selectable is a field that clients can use in a field selector.
 type selectable struct {
 	name string
 	path *jsonpath.JSONPath
@@ -75,8 +75,9 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	u.SetGeneration(1)
 }
 
-// PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the resource
-// leaves the status alone where that has an endpoint of its own.
+// PrepareForUpdate implements rest.RESTUpdateStrategy. It increments the generation if
+// anything but metadata changed. If the version has a status subresource, it keeps the
+// stored status.
 func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	updated, old := content(newObj), content(oldObj)
 	s.version.keepStatus(updated, old)
@@ -88,7 +89,8 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 	s.version.resource.server.config.Ownership.Prepare(ctx, s.version.ownedUpdate(updated, old))
 }
 
-// keepStatus puts back what a write to the resource leaves alone.
+// keepStatus restores the stored status if the version has a status subresource. A write
+// to the resource itself must not change the status then.
 func (v *version) keepStatus(updated, old *object) {
 	if !v.compiled.HasStatus() {
 		return
@@ -114,7 +116,8 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	return append(errs, s.version.validator.Validate(ctx, u.Object, nil)...)
 }
 
-// validateKind reports an object whose kind or apiVersion is not that of its URL.
+// validateKind returns an error if the kind or the apiVersion of an object is not that of
+// the resource in the URL.
 func (v *version) validateKind(u *object) field.ErrorList {
 	var errs field.ErrorList
 	if want := v.resource.kind.Kind; u.GetKind() != want {
@@ -151,7 +154,7 @@ func (s strategy) predicate(label labels.Selector, f fields.Selector) storage.Se
 	return storage.SelectionPredicate{Label: label, Field: f, GetAttrs: s.attributes}
 }
 
-// attributes gives what selectors match.
+// attributes returns the labels and the fields that label and field selectors match.
 func (s strategy) attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	u, ok := obj.(*object)
 	if !ok {

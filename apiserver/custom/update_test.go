@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// An update that is refused names the fields that are wrong, all of them and no
-// others.
+// The error for an invalid update names all invalid fields and no others.
 func TestRefusedUpdates(t *testing.T) {
 	t.Parallel()
 	const (
@@ -54,7 +53,8 @@ func TestRefusedUpdates(t *testing.T) {
 	}
 }
 
-// Without markers too, the kind and the apiVersion of an object cannot change.
+// The kind and the apiVersion of an object cannot change, even if its schema has no
+// markers.
 func TestKindCannotChange(t *testing.T) {
 	t.Parallel()
 	const group = "unmarked.example.com"

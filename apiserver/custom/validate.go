@@ -13,18 +13,19 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
-// validator is the second step of validation: what a schema says of values. It
-// returns every failing path, changes nothing, and is given nil for the old
-// object of a new one.
+// validator validates the values of an object against its schema, after checkTypes has
+// checked their types. It returns an error for each path that fails and changes neither
+// object.
 type validator interface {
+	// Validate validates newObj. For a create, oldObj is nil.
 	Validate(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
-	// ValidateStatus is for a write that leaves all but the status alone.
+	// ValidateStatus validates a write that changes only the status.
 	ValidateStatus(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
 }
 
-// compareUpdate is step 2 of package update for the resource and its scale. The store
-// calls it before PrepareForUpdate, so the fields that the endpoint does not write are
-// restored here already.
+// compareUpdate is BeginUpdate of the store, step 2 in the doc of package update, for the
+// resource and its scale. The store calls it before PrepareForUpdate, so compareUpdate
+// itself restores the status that the endpoint does not write.
 func (v *version) compareUpdate(
 	ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions,
 ) (genericregistry.FinishFunc, error) {
@@ -33,7 +34,7 @@ func (v *version) compareUpdate(
 	return doNothing, v.compare(ctx, updated, old)
 }
 
-// compareStatusUpdate is compareUpdate for the status.
+// compareStatusUpdate is compareUpdate for the status subresource.
 func (v *version) compareStatusUpdate(
 	ctx context.Context, newObj, oldObj runtime.Object, _ *metav1.UpdateOptions,
 ) (genericregistry.FinishFunc, error) {
@@ -44,13 +45,13 @@ func (v *version) compareStatusUpdate(
 
 func doNothing(context.Context, bool) {}
 
-// compare refuses an update of another object, and one that changes immutable fields.
-// The kind and the apiVersion are immutable too: a policy compares them together with
-// the fields that have markers. Without markers there is no policy, so validateKind
-// compares them.
+// compare rejects an update that has the UID of another object, and an update that changes
+// immutable fields. The kind and the apiVersion are immutable too. If the schema has
+// markers, its policy compares them together with the marked fields. Without markers there
+// is no policy, so validateKind compares them.
 func (v *version) compare(ctx context.Context, updated, old *object) error {
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
-		// The store compares the UID of a PUT only; a patch may name one too.
+		// The store compares the UID only for a PUT, but a patch may contain a UID too.
 		return apierrors.NewConflict(v.resource.groupResource(), old.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
 	}
@@ -63,16 +64,18 @@ func (v *version) compare(ctx context.Context, updated, old *object) error {
 	return nil
 }
 
-// validateUpdate and validateStatus are rules: the objects must fit the schema.
+// validateUpdate is an update.Rule. It validates the new object against the schema.
 func (v *version) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return v.validator.Validate(ctx, content(newObj).Object, content(oldObj).Object)
 }
 
+// validateStatus is an update.Rule. It validates the new status against the schema.
 func (v *version) validateStatus(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return v.validator.ValidateStatus(ctx, content(newObj).Object, content(oldObj).Object)
 }
 
-// checkOwnership is a rule: an edit must not change fields that apply owns.
+// checkOwnership is an update.Rule. It returns an error if the server is configured to
+// refuse an edit that changes fields of other owners.
 func (v *version) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return v.resource.server.config.Ownership.Check(ctx, v.ownedUpdate(newObj, oldObj))
 }

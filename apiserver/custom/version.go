@@ -40,7 +40,8 @@ type version struct {
 	embeds bool
 	// validator checks values after the types were checked.
 	validator validator
-	// alsoMarked are other versions. An update has to obey their markers as well.
+	// alsoMarked holds the other versions with markers that an update through this
+	// version must obey too, see versionsToCheck.
 	alsoMarked []*version
 
 	mu      sync.Mutex

@@ -106,9 +106,9 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 	return keys, nil
 }
 
-// checkRequesters returns an error if there are Instances with a requester although no webhook
-// has covered their writes. A client may have forged the requester, and the plans of the
-// Instance would run with the requester's rights.
+// checkRequesters returns an error if the webhook does not receive all writes of Instances and
+// there are Instances with a requester. A client may have forged the requester, and the plans
+// of the Instance would run with the requester's rights.
 func (i *Installer) checkRequesters(ctx context.Context) error {
 	configurations := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	configuration, err := configurations.Get(ctx, manager.Webhooks, metav1.GetOptions{})

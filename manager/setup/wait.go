@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// probe is the name of an Instance, and of an OperatorVersion that does not exist.
+	// probe is the name of the Instance that Wait sends, and of its OperatorVersion, which
+	// does not exist.
 	probe = "kudo-init-probe"
 	// probeInterval is the interval at which the webhook is tried.
 	probeInterval = 500 * time.Millisecond
 )
 
-// Wait waits until the webhook is in force. It sends a dry run that creates an Instance of an
-// OperatorVersion which does not exist, until the server refuses it for that reason. Then the
-// server serves the kinds and calls the webhook, and the manager answers.
+// Wait waits until the server calls the webhook and the manager answers. It repeats a dry run
+// that creates an Instance of an OperatorVersion which does not exist, until the server
+// refuses it for that reason. Only the webhook gives that reason.
 func (i *Installer) Wait(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, probeInterval, true, func(ctx context.Context) (bool, error) {

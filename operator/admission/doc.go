@@ -1,14 +1,14 @@
 // Package admission decides whether a write of an Instance is accepted.
 //
-// For an accepted write it decides which parameter values are stored, which plan runs,
-// and which user and which content of the OperatorVersion the run is bound to. For a
-// refused write it returns all reasons at once.
+// For an accepted write it decides which parameter values are stored and which plan
+// runs. It binds the run to the user that made the write and to the content of the
+// OperatorVersion. For a refused write it returns all reasons at once.
 //
 //	result, err := admission.Review{Old: oldObj, New: newObj, Requester: user, Version: get, NewUID: uuid.NewUUID}.Decide()
 //	if refused := result.Decision.Err(); refused != nil { ... }
 //	store(result.Instance)
 //
-// It judges writes of the main resource, by users and by the controller alike. Writes
-// of the status subresource are not judged. The arguments are not modified. Package
+// It judges writes of the Instance itself, by users and by the controller, but no writes
+// of the status subresource. It does not modify its arguments. Package
 // operator/enforcement calls it from the server and from the webhook.
 package admission

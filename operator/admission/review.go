@@ -106,8 +106,8 @@ func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters
 	return to, decision, err
 }
 
-// unchanged reports whether the write changes nothing that is judged: neither version
-// nor parameters, and requests no plan.
+// unchanged reports whether the write is an update that keeps the version and the
+// parameters and requests no plan. Such a write needs no OperatorVersion.
 func (r Review) unchanged(instance *api.Instance) bool {
 	return r.Old != nil && r.Old.Spec.OperatorVersion.Name == instance.Spec.OperatorVersion.Name &&
 		maps.Equal(r.Old.Spec.Parameters, instance.Spec.Parameters) && r.requestedPlan() == ""
@@ -173,10 +173,11 @@ func (r Review) requestedPlan() string {
 	return wanted.PlanName
 }
 
-// setRun sets the plan execution of the Instance. If the decision requires a plan, it is
-// a new run, bound to the requester and to the content of the OperatorVersion. If not,
-// the stored execution is kept: a client cannot stop a running plan. The one change a
-// client can make is to clear the name of a plan that has ended.
+// setRun sets the plan execution of the Instance. If the decision requires a plan, it
+// sets a new run and binds it to the requester and to the content of the
+// OperatorVersion. Otherwise it keeps the stored execution, so a client cannot stop a
+// running plan. Only if no plan is running and the client sends no plan name, the sent
+// execution is stored: the controller clears the name of an ended plan this way.
 func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) error {
 	plan := decision.Plan
 	if plan == "" {
@@ -188,9 +189,8 @@ func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, dec
 	instance.Spec.PlanExecution = api.PlanExecution{PlanName: plan, UID: r.NewUID()}
 	changed := slices.ContainsFunc(decision.Rows, func(row parameters.Row) bool { return row.Changed })
 	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil && !changed {
-		// The controller requests this run because the Instance was deleted. It keeps
-		// the requester of the last run, and the content that this user's run was bound
-		// to.
+		// The controller requests this run because the Instance was deleted. The run
+		// keeps the requester and the binding of the last run.
 		if _, bound, err := api.BoundTo(instance); bound || err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, dec
 	return api.Bind(instance, version)
 }
 
-// refused returns a decision with one reason, which is about no single parameter.
+// refused returns a decision with one reason that names no parameter.
 func refused(format string, args ...any) parameters.Decision {
 	return parameters.Decision{Refusals: []parameters.Refusal{{Message: fmt.Sprintf(format, args...)}}}
 }

@@ -7,11 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Consent names the parameters that a client agrees to have made immutable by an
-// upgrade to one OperatorVersion. It may stay on the Instance, because it has no
-// effect on an upgrade to any other OperatorVersion.
+// Consent lists parameters that an upgrade to one OperatorVersion makes immutable or
+// adds as immutable. The client accepts the value that each of them then gets. The
+// Consent may stay on the Instance, because it has no effect on an upgrade to any other
+// OperatorVersion.
 type Consent struct {
-	// OperatorVersion is the name of the OperatorVersion that is upgraded to.
+	// OperatorVersion is the name of the target of the upgrade.
 	OperatorVersion string `json:"operatorVersion"`
 	// Names lists the parameters.
 	Names []string `json:"names"`

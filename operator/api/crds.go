@@ -7,8 +7,8 @@ import (
 
 // BuiltInHook is the name of the post-start hook with which our server installs the
 // definitions. Such a server also has the admission of the three kinds and their
-// controller built in. A client recognizes it by the readiness check
-// /readyz/poststarthook/BuiltInHook.
+// controller built in. A client recognizes such a server by its readiness check
+// /readyz/poststarthook/operator-kinds.
 const BuiltInHook = "operator-kinds"
 
 //go:embed crds/*.yaml

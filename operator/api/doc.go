@@ -3,9 +3,9 @@
 //
 // It holds their Go types, their CustomResourceDefinitions, and the labels and
 // annotations that packages, clients, admission and the controller use.
-// CustomResourceDefinitions returns the definitions that a server installs; there
-// the spec of an OperatorVersion is marked immutable. AddToScheme registers the
-// types with a client's scheme.
+// CustomResourceDefinitions returns the definitions that a server installs. They mark
+// the spec of an OperatorVersion as immutable. AddToScheme registers the types with a
+// client's scheme.
 //
 // +kubebuilder:object:generate=true
 // +groupName=kudo.dev

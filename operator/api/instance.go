@@ -37,7 +37,7 @@ type PlanExecution struct {
 	PlanName string `json:"planName,omitempty"`
 	// UID identifies the run. Admission sets it; clients cannot choose it.
 	UID types.UID `json:"uid,omitempty"`
-	// Status is a field of KUDO's API. It is stored and not used.
+	// Status is a field of KUDO's API. The server stores it. Nothing reads it.
 	Status State `json:"status,omitempty"`
 }
 

@@ -29,8 +29,8 @@ type OperatorVersionSpec struct {
 	Tasks      []Task            `json:"tasks,omitempty"`
 	Parameters []Parameter       `json:"parameters,omitempty"`
 	Plans      map[string]Plan   `json:"plans,omitempty"`
-	// ConnectionString and UpgradableFrom are fields of KUDO's API. They are stored and
-	// not used.
+	// ConnectionString and UpgradableFrom are fields of KUDO's API. The server stores
+	// them. Nothing reads them.
 	ConnectionString string                   `json:"connectionString,omitempty"`
 	UpgradableFrom   []corev1.ObjectReference `json:"upgradableFrom,omitempty"`
 }

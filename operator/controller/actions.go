@@ -24,7 +24,7 @@ type actions struct {
 	outcome error
 }
 
-// actions determines what a task does at a place, without doing it.
+// actions returns the writes of a task at a place. It makes none of them.
 func (e *execution) actions(ctx context.Context, at place, name string) (actions, error) {
 	task := e.version.Spec.Task(name)
 	if task == nil {
@@ -126,9 +126,9 @@ func (e *execution) values(at place) render.Values {
 	}
 }
 
-// markOwned sets labels, annotations and the owner of an object. The owner of a
-// namespaced object is an owner reference; the owner of a cluster-scoped one is an
-// annotation.
+// markOwned sets labels, annotations and the owner of an object. It records the owner of
+// a namespaced object as an owner reference, and the owner of a cluster-scoped object in
+// an annotation.
 func (e *execution) markOwned(at place, object *unstructured.Unstructured) error {
 	err := render.Label([]*unstructured.Unstructured{object}, render.Meta{
 		Operator: e.version.Spec.Operator.Name, Instance: e.instance.Name, Namespace: e.instance.Namespace,

@@ -19,8 +19,8 @@ func (e *execution) apply(ctx context.Context, object *unstructured.Unstructured
 	return applied, nil
 }
 
-// checkWritable returns an error if an object exists and does not belong to the Instance,
-// which is fatal, or if the object is being deleted, which is worth waiting for.
+// checkWritable returns a fatal error if an object exists and does not belong to the
+// Instance. It returns a waitingError if the object is being deleted.
 func (e *execution) checkWritable(ctx context.Context, object *unstructured.Unstructured) error {
 	found, err := e.user.get(ctx, object)
 	switch {

@@ -4,10 +4,10 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// checkBinding returns a fatal error if an OperatorVersion has other content than the one
-// that the run of the Instance is bound to. Another user may have deleted the
-// OperatorVersion and created one of the same name with other templates; these must not be
-// applied with the rights of the requester.
+// checkBinding returns a fatal error if the content of an OperatorVersion differs from the
+// content that the run of the Instance is bound to. Another user may have deleted the
+// OperatorVersion and created one of the same name with other templates. The controller
+// must not apply these with the rights of the requester.
 func checkBinding(instance *api.Instance, version *api.OperatorVersion) error {
 	accepted, found, err := api.BoundTo(instance)
 	if err != nil {

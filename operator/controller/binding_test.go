@@ -12,8 +12,9 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// replaceable is the OperatorVersion that tests delete and create again with other content. NAME is part of the names of its objects; WAITED decides whether its first step
-// ends.
+// replaceable is the OperatorVersion that tests delete and create again with other
+// content. NAME becomes part of the names of its objects. WAITED is true or false and
+// decides whether the first step of plan deploy ends.
 const replaceable = `
 parameters: [{name: SIZE, default: "1"}]
 templates:

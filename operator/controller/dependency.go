@@ -39,9 +39,9 @@ func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (*
 	return object, e.markOwned(at, object)
 }
 
-// continueFrom prepares the wanted Instance for the version of the existing one: it checks
-// the binding if the version is the same, and requests a rollback if the wanted version is
-// the one before.
+// continueFrom prepares the wanted Instance of a dependency that exists already. If the
+// existing Instance has the wanted version, it checks the binding. If the wanted version is
+// the one before, it requests a rollback.
 func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wanted *unstructured.Unstructured, version string) error {
 	if existing.Spec.OperatorVersion.Name == version {
 		return e.checkDependencyBinding(ctx, existing, version)
@@ -58,9 +58,9 @@ func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wa
 	return nil
 }
 
-// checkDependencyBinding returns a fatal error if the OperatorVersion of the dependency has
-// other content than the one that the existing Instance is bound to. The requester of our
-// run did not agree to that content.
+// checkDependencyBinding returns a fatal error if the content of the dependency's
+// OperatorVersion differs from the content that the existing Instance is bound to. The
+// requester of this run has not accepted the new content.
 func (e *execution) checkDependencyBinding(ctx context.Context, existing *api.Instance, version string) error {
 	current, err := e.controller.version(ctx, e.instance.Namespace, version)
 	if err != nil || current == nil {

@@ -14,9 +14,9 @@
 //
 // The controller guarantees:
 //
-//   - Rendered objects are written with the rights of the user that requested the run,
-//     by impersonation. The controller uses its own rights to write Instances and to read
-//     OperatorVersions, for nothing else.
+//   - The controller impersonates the user that requested the run when it reads and writes
+//     rendered objects. With its own rights it only reads and writes Instances, reads
+//     OperatorVersions and reads the discovery documents.
 //   - Objects are rendered only from the content of the OperatorVersion that admission
 //     bound the run to.
 //   - Objects that do not belong to the Instance are neither changed nor deleted, except

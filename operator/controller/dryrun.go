@@ -13,8 +13,8 @@ import (
 // dryRun renders all tasks of the plan and sends their writes as dry runs. It returns all
 // permanent problems at once, before the first write: templates that cannot be rendered,
 // requests that the user is not allowed to make, and objects that do not belong to the
-// Instance. Other errors of a dry run are ignored, because the request may succeed after
-// the steps before it.
+// Instance. It ignores other errors of a dry-run request, because the real request may
+// succeed after the earlier steps.
 func (e *execution) dryRun(ctx context.Context) error {
 	var refused []error
 	var applied []*unstructured.Unstructured

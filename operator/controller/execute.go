@@ -82,8 +82,9 @@ func (e *execution) prepare(ctx context.Context) error {
 	return err
 }
 
-// fail stores why the run cannot continue. It returns nil if the cause is fatal, so that
-// the run has ended, and reconcile.ErrNotYet if the run is to be retried.
+// fail stores in the status why the run cannot continue. If the cause is fatal, the run has
+// ended and fail returns nil. Otherwise it returns reconcile.ErrNotYet, and the controller
+// retries the run.
 func (e *execution) fail(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -93,8 +94,8 @@ func (e *execution) fail(ctx context.Context, cause error) error {
 	if isFatal(cause) {
 		status.Status = api.FatalError
 	} else {
-		// The status gets the UID of the run only after a successful dry run. Without the
-		// UID, the dry run is repeated.
+		// The status gets the UID of the run only after a successful dry run. As long as
+		// it does not have the UID, execute repeats the dry run.
 		status.UID = ""
 		if e.instance.Status.PlanStatus[status.Name].UID == e.instance.Spec.PlanExecution.UID {
 			status.UID = e.instance.Spec.PlanExecution.UID
@@ -147,8 +148,8 @@ func (e *execution) advance(ctx context.Context) (progressed bool, err error) {
 func (e *execution) runStep(ctx context.Context, step plan.Step) error {
 	at := e.stepStatus(step)
 	for i, name := range step.Tasks {
-		// The number of completed tasks decides, not their names: a step may list the same
-		// task twice.
+		// Done has one entry for each completed task, in order. Its length is compared and
+		// not the names, because a step may list the same task twice.
 		if i < len(at.Done) {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Readiness returns "" if a plan takes an applied object as ready. Otherwise it returns the
-// reason, after "waiting: ", "error: " (the plan retries) or "fatal: " (the plan fails).
+// Readiness returns "" if a plan does not wait for an applied object. Otherwise it returns
+// the reason, after "waiting: ", "error: " (the plan retries) or "fatal: " (the plan fails).
 func Readiness(config Config, object *unstructured.Unstructured) string {
 	e := &execution{controller: &controller{unattended: config.Unattended}}
 	err := e.ready(object)

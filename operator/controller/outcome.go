@@ -52,8 +52,9 @@ func fatalIfPermanent(err error) error {
 	return err
 }
 
-// denied reports whether the user is not allowed to make a request. An exceeded quota is
-// also a Forbidden error, but it does not count: the quota may have room later.
+// denied reports whether an error means that the user is not allowed to make the request.
+// An exceeded quota is also a Forbidden error, but denied returns false for it, because the
+// quota may have room later.
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota")
 }

@@ -30,16 +30,16 @@ func tasks(name string, definition api.Plan) iter.Seq2[place, string] {
 }
 
 // prune deletes objects that an earlier run applied and that no plan of the OperatorVersion
-// renders any more. All plans count, not only this one: an object of a backup plan stays
-// after an update. Objects that this run applied stay too, because a template may contain
-// a time or a random value and render another name each time.
+// renders any more. It renders all plans and not only the one that ran, so the objects of a
+// backup plan stay after an update. It also keeps the objects that this run applied: a
+// template with a time or a random value renders another name each time.
 func (e *execution) prune(ctx context.Context) error {
 	if e.status.Name == parameters.CleanupPlan {
 		return nil
 	}
 	rendered, err := e.allRendered(ctx)
 	if err != nil {
-		// Without knowing all rendered objects, it is not known which are obsolete.
+		// If a plan cannot be rendered, the obsolete objects are not known.
 		klog.InfoS("objects are not pruned", "instance", klog.KObj(e.instance), "reason", err.Error())
 		return nil
 	}

@@ -186,8 +186,8 @@ func TestReadinessUnattended(t *testing.T) {
 }
 
 // TestReadyEndToEnd checks that a plan continues when its objects become ready: a definition
-// that the server establishes, and a Job that gets its status from the test. A failed Job ends the
-// plan.
+// that the server establishes, and a Job that gets its status from the test. A failed Job
+// ends the plan.
 func TestReadyEndToEnd(t *testing.T) {
 	t.Parallel()
 	c := start(t)

@@ -102,8 +102,8 @@ plans:
     phases: [{name: main, steps: [{name: settings, tasks: [settings]}, {name: grant, tasks: [role, binding]}]}]
 `
 
-// TestEscalation checks that a user with the right to write roles cannot use a plan to grant rights
-// that the user does not have.
+// TestEscalation checks that a user with the right to write roles cannot use a plan to grant
+// rights that the user does not have.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := start(t)

@@ -94,10 +94,11 @@ func (c *controller) run(ctx context.Context) error {
 	return nil
 }
 
-// enqueue enqueues an Instance when it is new, when its generation changes or when it is
-// deleted. Writes of the status do not change the generation, so the controller's own writes
-// do not enqueue it again. With every change it also enqueues the Instances that own the
-// changed one, because their plans wait for it.
+// enqueue enqueues an Instance when it is new, when its generation changes or when its
+// deletion begins. A write of the status does not change the generation, so the progress
+// that the controller stores does not enqueue the Instance again. With every change,
+// enqueue also enqueues the Instances that own the changed one, because their plans may
+// wait for it.
 func (c *controller) enqueue(oldObj, newObj any) {
 	if gone, isGone := oldObj.(cache.DeletedFinalStateUnknown); isGone {
 		oldObj = gone.Obj

@@ -18,8 +18,8 @@ var (
 	versions  = api.GroupVersion.WithResource("operatorversions")
 )
 
-// instance reads an Instance from the server, nil if there is none. The watch cache is not
-// used, because it may be older than the controller's own last write.
+// instance reads an Instance from the server, nil if there is none. It does not use the
+// cache of the informer, which may be older than the controller's own last write.
 func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.Instance, error) {
 	found, err := c.server.Dynamic.Resource(instances).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

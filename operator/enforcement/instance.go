@@ -22,8 +22,8 @@ import (
 // returns the refusal as an API error.
 func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) error {
 	review := admission.Review{Requester: w.requester, NewUID: newUID}
-	// versionErr is kept apart because only it is a failure of the server; the other
-	// errors of Decide are about the written object.
+	// versionErr is an error of the server, and decide returns it as such. All other
+	// errors of Decide are about the written object and become a BadRequest.
 	var versionErr error
 	review.Version = func(name string) (*api.OperatorVersion, error) {
 		version, err := j.versions(ctx, w.namespace, name)
@@ -60,8 +60,9 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 // user asks for reinvocation, and the validating webhook confirms what the mutating one
 // completed. Without the annotation the write would be refused as a downgrade.
 //
-// A completed rollback is recognized by three marks: it has a new run, the requester
-// annotation names the user that writes, and the last record has been removed.
+// resumeRollback recognizes a completed rollback by three properties: it has a new run,
+// the requester annotation names the user that makes the write, and the last record has
+// been removed.
 func resumeRollback(review admission.Review) error {
 	target := review.New.Spec.OperatorVersion.Name
 	run := review.New.Spec.PlanExecution.UID

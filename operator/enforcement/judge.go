@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// The resources that this package judges writes of.
+// The resources with the writes that this package judges.
 var (
 	instances = api.GroupVersion.WithResource("instances").GroupResource()
 	versions  = api.GroupVersion.WithResource("operatorversions").GroupResource()
@@ -33,9 +33,9 @@ type write struct {
 }
 
 // isOutdated reports whether the write has another resourceVersion than the stored
-// object. Such a write is not judged: the storage refuses it with a conflict, and
-// clients know to retry that. The storage compares resourceVersions as numbers, so 07
-// and 7 are equal here as well.
+// object. Such a write is not judged: the storage refuses it with a conflict, and the
+// client retries. The storage compares resourceVersions as numbers, so isOutdated does
+// too: 07 equals 7.
 func (w write) isOutdated() bool {
 	if w.oldObj == nil {
 		return false
@@ -65,8 +65,8 @@ func (j judge) confirm(ctx context.Context, w write) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	// A new run gets the UID that was sent, and not another new one, so that the two results
-	// can be compared. The variable started tells whether there is a new run.
+	// If decide starts a run, the run gets the UID that was sent and not a new one, so that
+	// the sent object and the result can be compared. started is then true.
 	run := sent.Spec.PlanExecution.UID
 	started := false
 	again := w
@@ -88,7 +88,8 @@ func (j judge) confirm(ctx context.Context, w write) error {
 	return apierrors.NewInvalid(w.kind, w.name, all)
 }
 
-// isNewUID reports whether a UID is set and no earlier run of the Instance had it.
+// isNewUID reports whether a UID is set and differs from that of the stored execution and
+// from that of the last run of each plan.
 func isNewUID(oldObj *unstructured.Unstructured, uid types.UID) bool {
 	if uid == "" || oldObj == nil {
 		return uid != ""
@@ -105,9 +106,8 @@ func isNewUID(oldObj *unstructured.Unstructured, uid types.UID) bool {
 	return true
 }
 
-// refuseSpecChange refuses a change of the spec of an OperatorVersion. In our definition
-// the field is marked immutable, which has the same effect; other servers do not know
-// that marker.
+// refuseSpecChange refuses a change of the spec of an OperatorVersion. On our own server
+// the marker in the definition has the same effect. Other servers do not know the marker.
 func (j judge) refuseSpecChange(w write) error {
 	if w.oldObj == nil || apiequality.Semantic.DeepEqual(w.newObj.Object["spec"], w.oldObj.Object["spec"]) {
 		return nil

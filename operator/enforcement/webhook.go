@@ -76,8 +76,8 @@ func dropNulls(obj *unstructured.Unstructured) {
 	}
 }
 
-// reviewHandler is a judgement as an HTTP handler: it decodes the review, and encodes
-// the returned patch or error as the response.
+// reviewHandler is a function that judges a write, as an HTTP handler. The handler decodes
+// the review, calls the function, and encodes the returned patch or error as the response.
 type reviewHandler func(context.Context, write) ([]operation, error)
 
 // ServeHTTP implements http.Handler.
@@ -171,8 +171,8 @@ func object(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return read, read.UnmarshalJSON(raw.Raw)
 }
 
-// denied returns a refusal with the status of the error. Any other error is an internal
-// one, as in our own server.
+// denied returns a response that refuses the write, with the status of an API error. For
+// any other error the status is InternalError, as in our own server.
 func denied(err error) *admissionv1.AdmissionResponse {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {

@@ -4,9 +4,10 @@
 //
 //	findings, err := lint.Frozen(ctx, p)
 //
-// The text of the templates is not analysed. Instead, the templates are rendered with a
-// few values of each parameter, and the objects are compared with native/frozen, the
-// table by which our server refuses updates. A field is reported if there are two values
-// and an update is refused in both directions. A storage request, which may grow, is
-// therefore not reported.
+// Package lint does not analyse the text of the templates. It renders them with a few
+// values of each parameter, and compares the rendered objects with the rules of
+// native/frozen, by which our server refuses updates of immutable fields. It reports a
+// field if there are two values of the parameter such that the update from one to the
+// other is refused in both directions. It therefore does not report a storage request,
+// which may grow.
 package lint

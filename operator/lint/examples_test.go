@@ -34,7 +34,7 @@ func load(t *testing.T, operator, version string) *pack.Package {
 var upgrades = map[string][]struct {
 	version string
 	values  map[string]string
-	// refused are the messages of the step without these values.
+	// refused are the messages that refuse the step if these values are missing.
 	refused []string
 }{
 	"zookeeper": {

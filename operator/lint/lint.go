@@ -102,8 +102,9 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 	return nil
 }
 
-// bases returns the sets of values to start from: the defaults, and the defaults with one
-// switch of the template set to another value, for the parts that are only rendered then.
+// bases returns the sets of values with which places renders a template: the defaults, and
+// for each switch of the template the defaults with another value of that switch. Some
+// parts of a template are only rendered with another value of a switch.
 func (l *linter) bases(refs pack.References) []map[string]string {
 	all := []map[string]string{l.examples}
 	for i := range l.version.Definitions {
@@ -196,8 +197,9 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 	return objects, nil
 }
 
-// templates returns the templates of the objects that later runs apply again. Objects
-// that a plan also deletes, such as a Job, are created anew and may therefore change.
+// templates returns the templates of the objects that later runs update. It omits the
+// templates that a Delete task names, such as that of a Job: a plan deletes these objects
+// and creates them again, so their immutable fields may change.
 func (l *linter) templates() []string {
 	applied := map[string]bool{}
 	for _, task := range l.pkg.Operator.Tasks {

@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// maxDepth is the number of levels that packages may be bundled in one another.
+// maxDepth is the number of levels to which packages may bundle each other.
 const maxDepth = 8
 
 // IsURL reports whether the name of a package is an HTTP or HTTPS URL.
@@ -141,8 +141,9 @@ func (p *Package) each(folder string, seen map[*Package]bool, yield func(string,
 	return true
 }
 
-// tasks returns the tasks of the package. Where a task names a bundled package by its
-// folder, it gets the operator name and versions of that package, as they are on a server.
+// tasks returns the tasks of the package. If a task names a bundled package by its folder,
+// tasks replaces the folder by the operator name and the versions of that package. A server
+// has no folders.
 func (p *Package) tasks() []api.Task {
 	tasks := make([]api.Task, len(p.Operator.Tasks))
 	for i, task := range p.Operator.Tasks {

@@ -158,9 +158,9 @@ func TestVerifyBundled(t *testing.T) {
 	}
 }
 
-// TestHostileBundles reads a package that contains itself by a link, one with a link to
-// the outside, and one with packages that bundle each other in so many ways that following
-// each way would not end.
+// TestHostileBundles reads three packages: one that contains itself through a link, one
+// with a link out of the package, and one with packages that bundle each other in so many
+// combinations that following each of them would not end.
 func TestHostileBundles(t *testing.T) {
 	root := folder(t, map[string]string{"operator.yaml": needs("a", "./b")})
 	link(t, ".", root, "b")

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Severity tells whether a finding keeps a package from being installed.
+// Severity tells whether a finding prevents the installation of the package.
 type Severity string
 
 const (

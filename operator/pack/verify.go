@@ -12,8 +12,9 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// Verify returns all findings of the package and of the packages bundled with it. What
-// keeps a package from being installed is a failure; what has no effect is a warning.
+// Verify returns all findings of the package and of the packages bundled with it. A
+// problem that prevents the installation is a failure. A part of the package that has no
+// effect is a warning.
 func (p *Package) Verify() Findings {
 	var all Findings
 	for folder, each := range p.All() {

@@ -1,5 +1,6 @@
-// Package plan is the state machine of a run of a plan. A plan consists of phases, a
-// phase of steps; each runs serially or in parallel.
+// Package plan is the state machine of a run of a plan. A plan consists of phases, and a
+// phase of steps. The phases of a plan, and the steps of a phase, run one after the other
+// or in parallel.
 //
 //	status := plan.Resume(definition, execution, instance.Status.PlanStatus[name], now)
 //	for _, step := range plan.Next(definition, status) {

@@ -231,8 +231,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// inOrder fails the test if a step may start although an earlier phase or step, of a
-// serial plan or phase, is not complete.
+// inOrder fails the test if Next returns a step too early: before an earlier phase of a
+// serial plan, or an earlier step of a serial phase, is complete.
 func inOrder(t *testing.T, d api.Plan, status api.PlanStatus, step plan.Step) {
 	t.Helper()
 	for i, phase := range d.Phases {

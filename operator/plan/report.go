@@ -38,7 +38,7 @@ type Result struct {
 const maxMessage = 2048
 
 // Report returns the status of the run after a step was executed. A result for an
-// unknown step has no effect, nor has a result that comes after the run has ended.
+// unknown step has no effect. Neither has a result after the end of the run.
 func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatus {
 	status = *status.DeepCopy()
 	phase := find(status.Phases, result.Step.Phase)

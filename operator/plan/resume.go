@@ -9,10 +9,10 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// Resume returns the status to continue a run with. If the execution has another UID
-// than the stored status, it is a new run (or a restart), and every step is pending.
-// Otherwise it is the stored status, with exactly the phases and steps that the
-// definition has now.
+// Resume returns the status with which a run starts or continues. If the execution has
+// another UID than the stored status, the run is new and every step is pending. Otherwise
+// Resume returns the stored status, with exactly the phases and steps that the definition
+// has now.
 func Resume(definition api.Plan, execution api.PlanExecution, status api.PlanStatus, now metav1.Time) api.PlanStatus {
 	if status.UID != execution.UID {
 		status = api.PlanStatus{UID: execution.UID, LastUpdatedTimestamp: &now}

@@ -97,8 +97,9 @@ func (b *budget) measure(value reflect.Value, depth int) error {
 
 var errorType = reflect.TypeFor[error]()
 
-// signature is a function with the type that it has when metered: the same arguments, its
-// first result, and an error.
+// signature is a function of the library. inner is the function itself, and outer is the
+// type of the function that metered returns for it: the same arguments, the first result
+// of inner, and an error.
 type signature struct {
 	inner         reflect.Value
 	outer, result reflect.Type
@@ -116,8 +117,8 @@ func signatureOf(function any) signature {
 }
 
 // metered wraps a function so that each call spends the cost of its arguments and of its
-// result. The check, if there is one, runs before the call and refuses it if the result
-// would be too large.
+// result. If check is not nil, it runs before the function. If check returns an error, the
+// function is not called.
 func (b *budget) metered(function signature, check func(args []reflect.Value) error) any {
 	refuse := func(err error) []reflect.Value {
 		return []reflect.Value{reflect.Zero(function.result), reflect.ValueOf(&err).Elem()}

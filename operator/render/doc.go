@@ -4,8 +4,9 @@
 //	objects, err := render.Objects(text)
 //	err = render.Label(objects, meta, namespaced)
 //
-// Templates are Go templates with the functions of sprig and toYaml, as in KUDO, without
-// the functions that read the environment or file names of the machine.
+// Templates are Go templates with toYaml and the functions of sprig. As in KUDO, a
+// template cannot call env, expandenv, base, dir, clean, ext and isAbs. It cannot call
+// getHostByName either, because that uses the network.
 //
 // A package may come from an untrusted source, so a template has a budget. Every
 // iteration of a loop, every function call and every byte handled costs units of work.

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// banned lists the functions of sprig that read the environment, the network or file
-// paths of the machine.
+// banned lists the functions of sprig that templates cannot call: the seven functions that
+// KUDO removes, and getHostByName, which uses the network.
 var banned = []string{"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName"}
 
 // crypto lists the functions of sprig that are slow because of what they compute.
@@ -58,8 +58,8 @@ func toYaml(value any) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// checks returns a check for each function that can return a far larger result than its
-// arguments, by name.
+// checks returns, by name, a check for each function with a result that can be far larger
+// than its arguments. The check of a function in crypto spends cryptoWork.
 func checks(b *budget) map[string]func([]reflect.Value) error {
 	all := map[string]func([]reflect.Value) error{
 		"until": func(args []reflect.Value) error { return count("until", args[0].Int()) },
@@ -110,7 +110,8 @@ func count(function string, n int64) error {
 	return nil
 }
 
-// size refuses a result of times parts of each bytes if it exceeds MaxOutput.
+// size refuses a result that has the given number of parts, each with a number of bytes,
+// if it is larger than MaxOutput.
 func size(function string, times, each int) error {
 	if times > 0 && each > MaxOutput/times {
 		return fmt.Errorf("%s: the result would be larger than 4 MiB", function)

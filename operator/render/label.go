@@ -20,11 +20,11 @@ type Meta struct {
 // Label sets the labels, the annotations and the namespace of objects. The function
 // namespaced reports whether a kind is namespaced.
 //
-// The labels are the same in every run of every plan. They are also set on pod templates
-// and volume claim templates, because packages select by them there; a change in a pod
-// template would restart pods, and a change in a volume claim template would be refused.
-// The annotations name the plan, the phase and the step. They are set on the object
-// alone.
+// Label sets the labels on the object and on its pod templates and volume claim
+// templates, because packages select pods and claims by them. The labels are the same in
+// every run of every plan. It sets the annotations, which name the plan, the phase and the
+// step, on the object only. They differ from plan to plan: in a pod template they would
+// restart pods, and the server refuses a change of a volume claim template.
 func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(schema.GroupVersionKind) (bool, error)) error {
 	labels := map[string]string{
 		api.HeritageLabel: api.Heritage, api.OperatorLabel: meta.Operator, api.InstanceLabel: meta.Instance,
@@ -53,7 +53,7 @@ func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(sche
 }
 
 // Builtin reports whether a built-in kind is namespaced. It returns an error for any
-// other kind. It is the argument of Label where no server can be asked.
+// other kind. A caller without a server passes it to Label.
 func Builtin(kind schema.GroupVersionKind) (bool, error) {
 	for _, known := range native.Kinds() {
 		if known.GroupVersionKind().GroupKind() == kind.GroupKind() {
@@ -99,7 +99,7 @@ func at(object map[string]any, path ...string) []map[string]any {
 	return []map[string]any{object}
 }
 
-// ensure returns the object at a path and creates the missing ones.
+// ensure returns the object at a path. It creates the objects of the path that are missing.
 func ensure(object map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		next, isObject := object[name].(map[string]any)
@@ -112,7 +112,7 @@ func ensure(object map[string]any, path ...string) map[string]any {
 	return object
 }
 
-// merged returns existing with added, which wins.
+// merged returns the entries of both maps. If both have a key, the value of added is used.
 func merged(existing, added map[string]string) map[string]string {
 	all := maps.Clone(existing)
 	if all == nil {

@@ -180,7 +180,7 @@ func call(tree *parse.Tree, function string, pos parse.Pos) *parse.CommandNode {
 	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{name}}
 }
 
-// The functions that meter adds calls of. A template cannot redefine a function.
+// The names of the functions that meter adds calls to. A template cannot redefine them.
 const (
 	tickFunction  = "_tick"
 	printFunction = "_print"

@@ -6,6 +6,6 @@
 //	entry, err := index.Find(repo.Query{Name: "kafka"})
 //	p, err := entry.Load(ctx, http.DefaultClient)
 //
-// Downloads are bounded in size, and a package is compared with the digest in the index
-// before it is read.
+// Downloads are bounded in size. If the index has the digest of a package, the package is
+// compared with it before it is decoded.
 package repo

@@ -37,8 +37,8 @@ func Load(ctx context.Context, client *http.Client, location string) (*Index, er
 	return index, nil
 }
 
-// Load reads the package of an entry from the first of its URLs that can be read. It
-// returns an error if the package does not have the digest of the entry.
+// Load reads the package of an entry from the first of its URLs that can be read. If the
+// entry has a digest and the package has another one, Load returns an error.
 func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, error) {
 	var failed []error
 	for _, location := range e.URLs {

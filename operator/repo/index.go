@@ -103,8 +103,8 @@ type Query struct {
 	Name, OperatorVersion, AppVersion string
 }
 
-// NotFoundError is the error if there is no repository, or if the repository does not
-// have a package. Its text is the message. A caller may look for the package elsewhere.
+// NotFoundError means that there is no repository, or that the repository does not have
+// the package. Its text is the message. A caller may look for the package elsewhere.
 type NotFoundError string
 
 // Error returns the message.

@@ -17,7 +17,8 @@ type Repositories struct {
 	Repositories []Repository `json:"repositories"`
 }
 
-// Repository is the name of a URL or a folder.
+// Repository is a repository with the name that the user gave it. URL is a URL or a
+// folder.
 type Repository struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`

@@ -26,7 +26,7 @@ func (*JSON) Decode(data []byte) (map[string]any, error) {
 	return obj, err
 }
 
-// DecodeStrict is Decode, and returns an error for each duplicate key.
+// DecodeStrict is like Decode and also returns an error for each duplicate key.
 func (*JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error) {
 	obj = map[string]any{}
 	duplicates, err = kjson.UnmarshalStrict(data, &obj)
@@ -56,7 +56,8 @@ func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
 // writer encodes one object.
 type writer struct {
 	data []byte
-	// keys is a stack: the sorted keys of each object that is not finished yet.
+	// keys is a stack. It holds the sorted keys of each object that is not completely
+	// written yet, the innermost object last.
 	keys []string
 }
 
@@ -130,7 +131,7 @@ func (w *writer) object(obj map[string]any) error {
 	return nil
 }
 
-// string writes a string. One that needs escapes goes through encoding/json.
+// string writes a string. If the string may need escapes, encoding/json writes it.
 func (w *writer) string(s string) error {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -143,8 +144,8 @@ func (w *writer) string(s string) error {
 	return nil
 }
 
-// float writes a number. One that encoding/json writes with an exponent goes through
-// encoding/json.
+// float writes a number. If the number needs an exponent, encoding/json writes it. For NaN
+// and infinity, encoding/json returns an error.
 func (w *writer) float(f float64) error {
 	if abs := math.Abs(f); f != 0 && (abs < 1e-6 || abs >= 1e21) || math.IsNaN(f) {
 		return w.other(f)
