@@ -20,7 +20,7 @@ import (
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
-	// backdate moves NotBefore into the past, for clients whose clock is slow.
+	// backdate moves NotBefore into the past, for clients with a slow clock.
 	backdate = 5 * time.Minute
 	// renewBefore is how long before its expiry a certificate is replaced.
 	renewBefore = 60 * 24 * time.Hour

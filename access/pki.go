@@ -112,8 +112,9 @@ func (p *PKI) read(name string) (KeyPair, error) {
 	return KeyPair{Cert: cert, Key: key}, err
 }
 
-// write stores the key first. If the process dies between the two files, the
-// certificate is missing, and the next start issues a new pair.
+// write stores the key first, then the certificate. If the process dies in between,
+// the certificate is missing or does not belong to the key. The next Renew then issues
+// a new pair for the server or the administrator. An incomplete authority is an error.
 func (p *PKI) write(name string, pair KeyPair) error {
 	if err := writeFile(p.path(name, "key"), pair.Key, 0o600); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// featureGates is the value of the flag --feature-gates. It sets our own features and those
-// of the Kubernetes libraries.
+// featureGates is the value of the flag --feature-gates. It sets the features of Holdfast
+// (own) and those of the Kubernetes libraries.
 type featureGates struct {
 	own, libraries featuregate.MutableFeatureGate
 }

@@ -95,8 +95,8 @@ func (c *credential) complete() error {
 	return nil
 }
 
-// kubeconfig requests the certificate with the kubeconfig in file, the caller's own, and
-// returns the new kubeconfig.
+// kubeconfig connects to the server with the caller's kubeconfig in file, requests the
+// certificate, and returns a new kubeconfig with it.
 func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file

@@ -13,9 +13,9 @@ import (
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 )
 
-// newKubectl returns the root command of kubectl under our name, with the commands owners
-// and transfer added, and the flag --force for edit. It needs the arguments because the
-// preferences of kubectl (kuberc) may change them.
+// newKubectl returns the root command of kubectl under the name holdfast, with the commands
+// owners and transfer added, and the flag --force for edit. It needs the arguments because
+// the preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
 	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().

@@ -25,7 +25,7 @@ func setLogging(ctx context.Context, verbosity int) {
 		flags := flag.NewFlagSet("logging", flag.ContinueOnError)
 		klog.InitFlags(flags)
 		set := func(name, value string) {
-			// This cannot fail: names and values are constants below.
+			// This cannot fail: all names and values below are valid.
 			if err := flags.Set(name, value); err != nil {
 				panic(err)
 			}

@@ -26,10 +26,10 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command line of the process and returns its exit code. The first SIGINT or
-// SIGTERM cancels the context of our own commands, so that they shut down cleanly; the
-// second one ends the process. The commands of kubectl are ended by the first signal, as in
-// kubectl, because many of them ignore their context.
+// Main runs the command line of the process and returns its exit code. During a command of
+// Holdfast, the first SIGINT or SIGTERM cancels the context of the command, so that it shuts
+// down cleanly; the second signal ends the process. During a command of kubectl, the first
+// signal ends the process, as in kubectl, because many of its commands ignore their context.
 func Main() int {
 	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, arguments(os.Args))
 	ctx := context.Background()
@@ -81,9 +81,10 @@ type command struct {
 	ours []*cobra.Command
 }
 
-// newCommand returns the command line for args. Our own commands must not have the global
-// flags of kubectl, so there are two root commands: a plain one if args name one of ours,
-// else the root of kubectl, to which ours are added so that its help lists all.
+// newCommand returns the command line for args. The commands of Holdfast must not have the
+// global flags of kubectl, so there are two root commands. If args name a command of
+// Holdfast, the root is a plain one. Otherwise it is the root of kubectl; the commands of
+// Holdfast are added to it, so that its help lists all commands.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
 		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(),
@@ -94,7 +95,7 @@ func newCommand(streams Streams, args []string) *command {
 		c.root = &cobra.Command{Use: program, Short: summary, Long: description}
 	} else {
 		c.root = newKubectl(streams, args)
-		// Our version command replaces the one of kubectl.
+		// The version command of Holdfast replaces the one of kubectl.
 		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
 			c.root.RemoveCommand(replaced)
 		}

@@ -102,8 +102,8 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 }
 
 // commandsOf returns the commands that wrote an object, as far as the server has recorded
-// them. A server other than ours returns the object itself instead; the result is then
-// empty.
+// them. A server other than Holdfast ignores the query parameter and returns the object
+// itself; the result is then empty.
 func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
 	data, err := info.Client.Get().NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).Name(info.Name).Param("holdfast", "commands").Do(cmd.Context()).Raw()

@@ -20,10 +20,11 @@ import (
 
 // Options says how requests are sent.
 type Options struct {
-	// UserAgent names the client in audit logs and managed fields. Empty keeps the
-	// one of the config.
+	// UserAgent names the client in audit logs and managed fields. If it is empty,
+	// the clients use the user agent of the config.
 	UserAgent string
-	// Timeout bounds each request. Zero keeps the one of the config.
+	// Timeout bounds each request. If it is zero, the clients use the timeout of the
+	// config.
 	Timeout time.Duration
 }
 
@@ -42,9 +43,9 @@ type Connection struct {
 	Discovery *discovery.DiscoveryClient
 }
 
-// Open creates the clients. It sends no request: its errors are those of a config
-// that cannot work. The config is copied. Its rate limit is not used, because the
-// API server has limits of its own and a second one would only add delay.
+// Open creates the clients. It copies the config and sends no request. It returns an
+// error if the config is invalid. The clients ignore the rate limit of the config: the
+// API server limits requests itself, and a second limit would only add delay.
 func Open(config *rest.Config, options Options) (*Connection, error) {
 	if config == nil {
 		return nil, errors.New("required")
@@ -77,5 +78,5 @@ func Open(config *rest.Config, options Options) (*Connection, error) {
 	return c, nil
 }
 
-// Close closes the idle connections. Requests that are under way are not ended.
+// Close closes the idle connections. It does not end running requests.
 func (c *Connection) Close() { utilnet.CloseIdleConnectionsFor(c.HTTP.Transport) }

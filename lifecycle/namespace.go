@@ -33,9 +33,9 @@ func newNamespaces(c *connection.Connection) *namespaces {
 
 func (*namespaces) name() string { return "namespaces" }
 
-// watch enqueues a namespace when it begins to terminate. Later changes of the namespace
-// are mostly made by this controller. Changes of its content are found by the retries of
-// reconcile.
+// watch enqueues a namespace when it begins to terminate. It ignores later changes of the
+// namespace, because this controller makes most of them. The retries of reconcile find the
+// changes of its content.
 func (n *namespaces) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	_, err := factory.Core().V1().Namespaces().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {

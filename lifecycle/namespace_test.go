@@ -20,7 +20,8 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// noProblems are the conditions of a namespace whose content is deleted without errors.
+// noProblems are the conditions of a namespace after its content was deleted without
+// errors.
 const noProblems = `NamespaceDeletionDiscoveryFailure False ResourcesDiscovered: All resources successfully discovered
 NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions: All legacy kube types successfully parsed
 NamespaceDeletionContentFailure False ContentDeleted: All content successfully deleted, may be waiting on finalization

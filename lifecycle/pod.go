@@ -20,8 +20,8 @@ import (
 // unreachable. An unreachable node does not finish the deletion of its pods.
 const nodeTimeout = 40 * time.Second
 
-// pods is the controller that finishes the deletion of pods whose node does not exist or
-// is unreachable.
+// pods is the controller that finishes the deletion of pods on nodes that do not exist or
+// are unreachable.
 type pods struct {
 	typed kubernetes.Interface
 	nodes metadata.Getter

@@ -35,7 +35,7 @@ func (c cluster) createPod(t testing.TB, namespace, name, node string, finalizer
 	}
 }
 
-// createNode creates a node whose Lease was renewed at the given time.
+// createNode creates a node with a Lease that was renewed at the given time.
 func (c cluster) createNode(t testing.TB, name string, renewed time.Time) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -57,7 +57,7 @@ func (c cluster) createNodeLease(t testing.TB, node string, renewed time.Time) {
 	}
 }
 
-// TestPodDeletionIsFinished checks that the controllers finish the deletion of pods whose
+// TestPodDeletionIsFinished checks that the controllers finish the deletion of a pod if its
 // node does not. TestPodDeletionTime checks when they do it.
 func TestPodDeletionIsFinished(t *testing.T) {
 	t.Parallel()

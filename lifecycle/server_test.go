@@ -47,8 +47,8 @@ func newCluster(t testing.TB) cluster {
 	return c
 }
 
-// newClusterLedBy starts a server whose own controllers do not run, because the given
-// identity holds their Lease for an hour.
+// newClusterLedBy starts a server. The controllers of the server do not run, because the
+// given identity holds their Lease for an hour.
 func newClusterLedBy(t testing.TB, holder string) cluster {
 	t.Helper()
 	dir := t.TempDir()

@@ -88,7 +88,7 @@ type Agent struct {
 	users map[Ref]map[cache.ObjectName]bool
 	// failing holds the volumes that could not be brought up to date, and since when.
 	failing map[volumeID]time.Time
-	// damaged lists the pods whose records could not be read.
+	// damaged lists the UIDs of pods with a record that could not be read.
 	damaged []types.UID
 	// reported holds the last message that the agent reported for each pod.
 	reported map[types.UID]string

@@ -28,12 +28,13 @@ const watchSlack = time.Second
 // clients of many agents reconnect spread over time instead of all at once. config
 // holds the credential of the node; Connect does not change it.
 //
-// The client suspects an outage when a watch breaks off before its timeout, and it
-// knows of one when a request does not reach the server. During an outage it sends
-// one request at a time to probe the server: the first after a random delay, the next
-// ones with increasing delays. All other lists and watches of the agent wait
-// meanwhile; all other requests fail at once and are not sent. Everything continues
-// with the first response of the server.
+// The client suspects an outage when a watch ends before its timeout. An outage is
+// certain when a request does not reach the server. In both cases the lists and watches
+// of the agent wait, and the client sends one request at a time as a probe of the
+// server: the first after a random delay, the next ones with increasing delays. Other
+// requests are sent while an outage is only suspected. While it is certain, they fail at
+// once and are not sent, unless a probe is due. The first response of the server ends
+// the outage.
 //
 // tell, unless it is nil, is called with a line of text when the outage begins and
 // with another when it ends.

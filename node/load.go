@@ -44,8 +44,9 @@ func (a *Agent) load() error {
 		}
 	}
 	if len(a.damaged) > 0 {
-		// It is not known which objects those pods are pinned to, so none is deleted.
-		// The next start that can read all records deletes them.
+		// The pods with damaged records may be pinned to any saved object, so the agent
+		// deletes no saved object now. The next start that can read all records deletes
+		// the objects that no record is pinned to.
 		return nil
 	}
 	return a.resolver.deleteUnpinned()

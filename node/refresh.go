@@ -27,7 +27,7 @@ type refresh struct {
 	// retry is true if the volume waits for a change that no watch reports.
 	retry bool
 	// after is the time until a token of the volume has to be replaced; 0 means that
-	// there is none.
+	// the volume has no token.
 	after time.Duration
 }
 
@@ -67,9 +67,12 @@ func (r *refresh) run(ctx context.Context) error {
 	tokenErr := r.tokens(ctx, tokens, &next, sources.Tokens)
 	payload, err := projection.Collect(r.pod, r.volume, sources)
 	if err != nil {
-		// No watch reports that the server would now issue a token. No watch reports
-		// either that an immutable object with a missing key was deleted and created
-		// again. The pod is not pinned to such an object, because it never got it.
+		// Retry if a token is missing: no watch tells the agent when the server can
+		// issue it. Also retry if an object is immutable, because it may lack a key
+		// that the volume needs. The agent does not watch immutable objects, so it
+		// would not see that the object is deleted and created again with the key.
+		// The retry reads the new object: the record does not name the old one,
+		// because its content was never written for this pod.
 		r.retry = r.retry || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}

@@ -52,7 +52,7 @@ func (r *rejectionLog) add(err error) {
 }
 
 // isRejection reports whether the server rejected the request for a reason that does
-// not go away by itself. Conflicts and overload do.
+// not go away by itself. Conflicts and overload go away, so they do not count.
 func isRejection(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsConflict(err) &&

@@ -18,7 +18,7 @@ import (
 
 const (
 	// VolumesReady is the condition of a pod that is true if all its volumes are up
-	// to date. Its message lists what is wrong with the others.
+	// to date. If it is false, its message lists the problems.
 	VolumesReady corev1.PodConditionType = "holdfast.dev/VolumesReady"
 
 	reasonReady    = "VolumesReady"

@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// State stores records and pinned objects. What was saved is still there after a
+// State stores records and pinned objects. Saved records and objects survive a
 // crash.
 type State interface {
 	// Key returns the secret key of the node for digests of secret content. It

@@ -18,8 +18,9 @@ import (
 )
 
 // reportAfterFailures is how many syncs of a pod may fail before the failure is
-// reported in its condition. The server may learn of a pod a moment after the node,
-// and rejects requests of the node for the objects of the pod until then.
+// reported in its condition. One of several servers may see a pod later than the node
+// does. Until then, that server rejects the requests of the node for the objects of the
+// pod.
 const reportAfterFailures = 4
 
 // outcome says when a pod has to be synced again.

@@ -83,8 +83,8 @@ func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payl
 	if err := d.makeDir(dir); err != nil {
 		return false, err
 	}
-	// Mkdir applies the umask and uses the group of the process. Set both on every
-	// write, because a crash may have happened between Mkdir and this line.
+	// Set the mode and the group on every write. An earlier agent may have been killed
+	// after it created the directory and before it set them.
 	if err := errors.Join(os.Chmod(dir, podMode), d.setGroup(dir)); err != nil {
 		return false, err
 	}

@@ -115,7 +115,8 @@ func (a *Agent) detect(ctx context.Context) bool {
 			return true
 		case apierrors.IsForbidden(err):
 			// A stock API server with the node authorizer rejects any list of objects
-			// before it looks at the selector. Its version tells it apart.
+			// before it looks at the selector. A Holdfast server can be recognized by
+			// its version.
 			version, versionErr := a.Client.Discovery().ServerVersion()
 			if versionErr == nil && !strings.Contains(version.GitVersion, "holdfast") {
 				return true

@@ -32,8 +32,8 @@ type Sources struct {
 	Objects map[Reference]map[string][]byte
 	// Tokens holds the service account tokens by the path of their file.
 	Tokens map[string]string
-	// Allocatable holds the resources of the node. They are the limits of a container
-	// that sets none.
+	// Allocatable holds the resources of the node. A downward API file shows them as
+	// the limits of a container that sets no limits.
 	Allocatable corev1.ResourceList
 }
 
@@ -164,7 +164,8 @@ type collector struct {
 	sources Sources
 	mode    fs.FileMode
 	payload Payload
-	// missing lists what the sources lack, invalid what is wrong with the volume.
+	// missing lists the objects, keys and tokens that sources does not have. invalid
+	// lists the errors in the volume itself.
 	missing []string
 	invalid []error
 }

@@ -14,9 +14,9 @@
 //
 // Guarantees: Write syncs the new set and its links to disk before one rename makes it
 // the current set. If the process is killed or the power fails at any point, the volume
-// has either the complete old set or the complete new set. What else such a crash left
-// is removed by Repair, and by the next Write. Files in the directory that the writer
-// did not create stay as they are.
+// has either the complete old set or the complete new set. Repair and the next Write
+// remove the incomplete sets and links that such a crash left. Files in the directory
+// that the writer did not create stay as they are.
 //
 // A Writer has no state and may be used by several goroutines, but by only one at a time
 // for each directory.

@@ -18,7 +18,7 @@ type FS interface {
 	SyncDir(path string) error
 	// Symlink creates a symbolic link.
 	Symlink(target, path string) error
-	// Rename renames a file or link; it replaces the one at to atomically.
+	// Rename renames a file or link. If the new path exists, it is replaced atomically.
 	Rename(from, to string) error
 	// Remove removes a file, a link or an empty directory.
 	Remove(path string) error

@@ -23,7 +23,7 @@ type File struct {
 type Payload map[string]File
 
 // Check validates all paths and returns all errors: those of CheckPath, and one for each
-// file whose path is also a directory of another file.
+// path that is both a file and a directory of another file.
 func (p Payload) Check() error {
 	var wrong []error
 	for _, file := range slices.Sorted(maps.Keys(p)) {
@@ -47,8 +47,8 @@ func (p Payload) Equal(other Payload) bool {
 	})
 }
 
-// Hash writes everything that Equal compares to h. Equal payloads have equal hashes,
-// and different payloads have different ones.
+// Hash writes everything that Equal compares to h. Two payloads write the same bytes if,
+// and only if, they are equal.
 func (p Payload) Hash(h hash.Hash) {
 	for _, file := range slices.Sorted(maps.Keys(p)) {
 		for _, part := range [][]byte{[]byte(file), p[file].Data} {

@@ -75,9 +75,9 @@ func (w Writer) cleanUp(dir string, names map[string]bool) error {
 	if len(stale) == 0 && len(leftovers) == 0 && !current.hasNextLink {
 		return nil
 	}
-	// Sync the last rename before the old set is removed: the process that renamed may
-	// have been killed before it did. Otherwise ..data could point to a removed set
-	// after a power failure.
+	// Sync the last rename of ..data before the old set is removed. The process that
+	// renamed it may have been killed before it synced the directory. Without the sync,
+	// ..data could point to a removed set after a power failure.
 	if err := w.fs().SyncDir(dir); err != nil {
 		return err
 	}

@@ -24,9 +24,9 @@ const (
 
 // Writer writes volumes. The zero value writes to the file system of the host.
 type Writer struct {
-	// FS is the file system; nil is that of the host.
+	// FS is the file system; nil means the file system of the host.
 	FS FS
-	// Now returns the time for the names of sets; nil is time.Now.
+	// Now returns the time for the names of sets; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -38,8 +38,9 @@ type Writer struct {
 // becomes the current one. If check returns an error, Write returns that error and the
 // volume keeps its old files.
 //
-// changed reports whether the payload is now the current content. It may be true
-// together with an error: then only the clean-up failed, and the next Write or Repair
+// changed reports whether Write made a new set the current one. It is false if the volume
+// already had this payload. It may be true together with an error: then the new files are
+// in place, only the last sync or the clean-up failed, and the next Write or Repair
 // completes it.
 func (w Writer) Write(dir string, payload Payload, check func(set string) error) (changed bool, err error) {
 	if err := payload.Check(); err != nil {

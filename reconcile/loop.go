@@ -28,18 +28,19 @@ var ErrNotYet = errors.New("not yet")
 // Result says what the loop does after a call of Reconcile. The zero Result is for
 // a key that needs no more work until it is added again.
 type Result struct {
-	// After, if it is positive, enqueues the key again after this time. If Reconcile
-	// also returned an error, the loop takes the sooner of After and the retry.
+	// After, if it is positive, is the time after which the loop enqueues the key
+	// again. If Reconcile also returned an error, the loop uses the shorter of After
+	// and the retry delay.
 	After time.Duration
-	// Progressed resets the retry delay although Reconcile returned an error: some of
-	// the work was done, and only the rest has to wait.
+	// Progressed resets the retry delay although Reconcile returned an error. Set it
+	// if some of the work was done and only the rest has to wait.
 	Progressed bool
 }
 
 // Config configures a Loop.
 type Config[K comparable] struct {
 	// Reconcile does the work for one key. The object of the key may be deleted
-	// already. Reconcile returns when ctx ends. It is required.
+	// already. Reconcile must return when ctx ends. This field is required.
 	Reconcile func(ctx context.Context, key K) (Result, error)
 	// Log logs an error of Reconcile. The loop does not call it for ErrNotYet, for
 	// conflicts, and after ctx has ended. The default logs the key and the error.
@@ -50,10 +51,11 @@ type Config[K comparable] struct {
 	Workers int
 	// FirstRetry is the delay after the first error of a key, 200 ms by default.
 	FirstRetry time.Duration
-	// LastRetry is the longest delay, 30 s by default.
+	// LastRetry is the longest delay, without Jitter. It is 30 s by default.
 	LastRetry time.Duration
-	// Jitter adds up to this fraction of a retry delay to it, at random. Set it where
-	// many processes would otherwise retry at the same moment. The default is 0.
+	// Jitter extends each retry delay by a random part of it, at most this fraction.
+	// Set it where many processes would otherwise retry at the same moment. The
+	// default is 0.
 	Jitter float64
 	// Clock measures the delays. The default is the real clock.
 	Clock clock.WithTicker
@@ -97,8 +99,8 @@ func (l *Loop[K]) Add(key K) { l.queue.Add(key) }
 func (l *Loop[K]) Retries(key K) int { return l.queue.NumRequeues(key) }
 
 // ShutDown makes the loop drop further keys and ends its workers once the queue is
-// empty. Run calls it when ctx ends; other callers need it only for a loop that they
-// do not run.
+// empty. Run calls it when ctx ends. Call it yourself only for a loop that you do not
+// run.
 func (l *Loop[K]) ShutDown() { l.queue.ShutDown() }
 
 // Run waits until every informer has synced and then reconciles the keys until ctx

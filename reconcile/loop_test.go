@@ -221,8 +221,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestWorkers checks that keys are reconciled at the same time, as many as there are
-// workers, but never one key twice at a time.
+// TestWorkers checks that all workers reconcile at the same time, but never two of them
+// the same key.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -251,7 +251,8 @@ func TestWorkers(t *testing.T) {
 			loop.Add(key)
 		}
 		synctest.Wait()
-		// Added while a worker reconciles it: once more, however often.
+		// A worker is reconciling a. Both calls of Add together cause one more call
+		// of Reconcile.
 		loop.Add("a")
 		loop.Add("a")
 		time.Sleep(time.Minute)
@@ -288,8 +289,8 @@ func TestRunWaitsForInformers(t *testing.T) {
 	})
 }
 
-// TestShutdown checks that Run returns after the worker that is busy, and that keys
-// in the queue are left alone.
+// TestShutdown checks that Run waits for a busy worker before it returns, and that no
+// worker reconciles the keys that are still in the queue.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,8 +16,9 @@ import (
 )
 
 // Admission is the admission plugin for CertificateSigningRequests. It records the
-// requester in the spec, rejects a request whose subject is never signed, and checks
-// that a user who approves or signs has the verb approve or sign on the signer.
+// requester in the spec and rejects a request for a subject that the server never
+// signs. When a user approves or signs a request, it checks that the user has the verb
+// approve or sign on the signer.
 type Admission struct {
 	*admission.Handler
 	authorizer authorizer.UnconditionalAuthorizer
@@ -33,8 +34,8 @@ func NewAdmission(a authorizer.UnconditionalAuthorizer) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), authorizer: a}
 }
 
-// Admit implements admission.MutationInterface. It sets the requester to the user who
-// creates the request, and overwrites what the client sent.
+// Admit implements admission.MutationInterface. It sets the requester in the spec to the
+// user that creates the request, and overwrites the requester that the client sent.
 func (p *Admission) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if csr := created(a); csr != nil {
 		setRequester(&csr.Spec, a.GetUserInfo())

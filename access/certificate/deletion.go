@@ -13,8 +13,9 @@ const (
 	keepPending = 24 * time.Hour
 )
 
-// deletionTime returns when the controller deletes the request: keepDone after it was
-// signed, denied or failed, or else keepPending after its creation.
+// deletionTime returns when the controller deletes the request. It deletes a denied or
+// failed request keepDone after the denial or failure, and a signed request keepDone
+// after the approval. It deletes any other request keepPending after its creation.
 func deletionTime(csr *certificatesv1.CertificateSigningRequest, now time.Time) time.Time {
 	done := now.Add(keepDone)
 	found := false

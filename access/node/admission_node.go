@@ -44,7 +44,8 @@ func judgeNodeWrite(node string, a admission.Attributes) string {
 	if refusal := judgeLabels(node, newNode.Labels, oldNode.Labels); refusal != "" {
 		return refusal
 	}
-	// An update of the status may come without a spec, which the registry ignores.
+	// The registry ignores the spec in an update of the status, so do not compare the
+	// taints there: the client may have left them out.
 	if a.GetSubresource() == "" && !apiequality.Semantic.DeepEqual(newNode.Spec.Taints, oldNode.Spec.Taints) {
 		return fmt.Sprintf("node %q is not allowed to modify taints", node)
 	}

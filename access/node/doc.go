@@ -8,8 +8,8 @@
 //
 // A node is a user named system:node:NAME in the group system:nodes. A node uses an
 // object if a pod that is bound to the node refers to the object. The authorizer
-// decides by the request alone. The admission plugin also compares the object
-// before and after the write.
+// decides with the attributes of the request and the index; it does not see the body.
+// The admission plugin also compares the object before and after the write.
 //
 // The index is updated with each change of a pod. A query is one map lookup, however
 // many pods there are. Each server has an index of its own. A node that learns of a

@@ -109,7 +109,7 @@ func (n *Authorizer) judgePod(node, resource string, a authorizer.Attributes) st
 	return "a node only reads and deletes pods"
 }
 
-// judgePodNode refuses a request for a pod that the index has for another node.
+// judgePodNode refuses a request for a pod that is bound to another node in the index.
 func (n *Authorizer) judgePodNode(node string, a authorizer.Attributes) string {
 	if owner, known := n.index.NodeOf(a.GetNamespace(), a.GetName()); known && owner != node {
 		return fmt.Sprintf("no relationship found between node '%s' and this object", node)
@@ -167,8 +167,8 @@ func selects(a authorizer.Attributes, field, value string) bool {
 	return value != "" && selected(a, field) == value
 }
 
-// selected returns the value that the field selector requires for the field, or "" if
-// it requires none. It returns "" for a selector that cannot be parsed, too.
+// selected returns the value that the field selector requires for the field. It returns
+// "" if the selector requires none or cannot be parsed.
 func selected(a authorizer.Attributes, field string) string {
 	requirements, err := a.GetFieldSelector()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 type Server struct {
 	// Audiences are the API's audiences. A provider's token is valid for them.
 	Audiences authenticator.Audiences
-	// Issuer is the issuer URL of service account tokens. No provider may have it.
+	// Issuer is the issuer URL of service account tokens. A provider must not have the
+	// same URL.
 	Issuer string
 	// ID identifies the server in metrics.
 	ID string
@@ -62,7 +63,7 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 }
 
 // requireName rejects a token with an empty user name. The wrapped authenticator of
-// the library accepts a token whose user name claim is an empty string.
+// the library accepts a token with an empty string in the user name claim.
 type requireName struct{ authenticator.Token }
 
 var errNoUser = errors.New("oidc: the claim of the user's name is empty")

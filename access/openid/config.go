@@ -23,7 +23,7 @@ type Config struct {
 	// IssuerURL is the URL of the provider, ClientID the audience of its tokens.
 	IssuerURL, ClientID string
 	// CAFile is the path of the CA certificates that verify the provider's serving
-	// certificate. If it is empty, the CA certificates of the host do.
+	// certificate. If it is empty, the CA certificates of the host verify it.
 	CAFile string
 	// UsernameClaim is the claim with the user name, by default "sub".
 	// UsernamePrefix is added in front of the user name. If it is empty, the prefix

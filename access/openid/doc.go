@@ -4,8 +4,8 @@
 //
 // One provider can be configured with the flags of kube-apiserver, or any number of
 // providers with its AuthenticationConfiguration file. The discovery documents and
-// keys are fetched in the background. While a provider is unavailable, the server
-// starts, and other credentials work.
+// keys are fetched in the background. If a provider is unavailable, the server still
+// starts, and other credentials still work.
 //
 // The authenticators are those of kube-apiserver. For a token of another issuer they
 // return no error, so that the next authenticator is tried. They do not cache

@@ -59,7 +59,8 @@ func autoUpdateOff(obj metav1.Object) bool {
 	return obj.GetAnnotations()[rbacv1.AutoUpdateAnnotationKey] == "false"
 }
 
-// addMissing adds the labels and annotations of want whose keys into does not have.
+// addMissing adds the labels and annotations of want to into, except those with a key
+// that into already has.
 func addMissing(into *metav1.ObjectMeta, want metav1.Object) {
 	for key, value := range want.GetLabels() {
 		if _, ok := into.Labels[key]; !ok {

@@ -2,9 +2,9 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// NodeRules returns the rules of the ClusterRole system:node. The role has no
-// subjects and is there for reference: package access/node authorizes nodes, and
-// allows each of these requests only for objects that concern the node.
+// NodeRules returns the rules of the ClusterRole system:node. The binding of the role
+// has no subjects, so the role is only for reference. Package access/node authorizes
+// nodes, and allows each of these requests only for objects that concern the node.
 func NodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		on(core, "nodes").may("create", "get", "list", "watch", "update", "patch"),

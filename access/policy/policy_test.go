@@ -58,8 +58,8 @@ func newAuthorizer(t *testing.T) *rbac.Authorizer {
 	return a
 }
 
-// TestDefaultRoles lists, for each request, the users that the default roles and
-// bindings allow it to.
+// TestDefaultRoles lists, for each request, the users that may send it with the
+// default roles and bindings.
 func TestDefaultRoles(t *testing.T) {
 	newUser := func(name string, groups ...string) user.Info {
 		return &user.DefaultInfo{Name: name, Groups: append(groups, user.AllAuthenticated)}

@@ -66,8 +66,8 @@ func TestReconcile(t *testing.T) {
 }
 
 // TestReconcileChangedObjects changes default objects and expects that Reconcile
-// restores what is missing, keeps additions, and skips objects whose automatic
-// updates are turned off.
+// restores missing rules and subjects, keeps additional ones, and skips objects that
+// have automatic updates turned off.
 func TestReconcileChangedObjects(t *testing.T) {
 	client := startServer(t)
 	reconcile(t, client)

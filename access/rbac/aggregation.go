@@ -53,9 +53,9 @@ func NewAggregation(client rbacclient.ClusterRolesGetter, informer rbacinformers
 	return c, nil
 }
 
-// enqueue enqueues every ClusterRole that has an aggregationRule. A change of one
-// role's labels affects the roles that selected the old labels, too, so enqueue
-// does not try to find out which are affected. A cluster has only a few.
+// enqueue enqueues every ClusterRole that has an aggregationRule. It does not try to
+// find the roles that a change affects: a change of labels also affects the roles that
+// selected the old labels. A cluster has only a few roles with an aggregationRule.
 func (c *Aggregation) enqueue() {
 	roles, err := c.roles.List(labels.Everything())
 	if err != nil {

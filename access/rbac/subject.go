@@ -46,7 +46,7 @@ func subjectKeys(subjects []rbacv1.Subject, namespace string) []string {
 
 // subjectKey returns the index key of a subject, or "" if no user can match the
 // subject. The key of a service account is that of its user name. If the subject
-// has no namespace, the service account is in namespace, that of the binding.
+// of a service account has no namespace, the namespace of the binding is used.
 func subjectKey(subject rbacv1.Subject, namespace string) string {
 	switch subject.Kind {
 	case rbacv1.UserKind:

@@ -49,9 +49,9 @@ func attributesOf(
 	return record
 }
 
-// fieldRequirements converts a field selector. A requirement that a field selector
-// cannot express, such as Exists, is left out. The decision is then for a request
-// that selects more objects, which is never more permissive.
+// fieldRequirements converts a field selector. It leaves out a requirement that a field
+// selector cannot express, such as Exists. The authorizer then decides about a request
+// that selects more objects, so it never allows more than with the requirement.
 func fieldRequirements(selector *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if selector == nil {
 		return nil, nil

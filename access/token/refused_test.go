@@ -17,7 +17,7 @@ import (
 )
 
 // TestRejectedTokens covers tokens with a wrong time, audience, issuer or
-// signature, and tokens whose objects are deleted.
+// signature, and tokens that are bound to deleted objects.
 func TestRejectedTokens(t *testing.T) {
 	f := newFixture(t)
 	core := f.client.CoreV1()

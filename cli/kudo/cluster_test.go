@@ -32,7 +32,7 @@ type cluster struct {
 	dynamic               dynamic.Interface
 }
 
-// start starts a server of ours, which has operator packages built in.
+// start starts a Holdfast server, which has operator packages built in.
 func start(t *testing.T) cluster {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{})

@@ -16,9 +16,9 @@ import (
 
 // The limits of dependencies.
 const (
-	// maxDepth is the length of the longest chain of packages that depend on each other.
+	// maxDepth is the number of packages in the longest allowed chain of dependencies.
 	maxDepth = 8
-	// maxPackages is the number of packages in all.
+	// maxPackages is the largest allowed number of packages in all.
 	maxPackages = 64
 )
 
@@ -44,8 +44,8 @@ func (s *source) resolve(ctx context.Context, on *server, p *pack.Package) ([]*p
 	return r.found, nil
 }
 
-// add adds a package and its dependencies. The dependents are the chain of packages that led
-// to it.
+// add adds a package and its dependencies. dependents is the chain of packages that depend on
+// it, beginning with the one that the user named.
 func (r *resolver) add(ctx context.Context, p *pack.Package, dependents []string) error {
 	name := p.VersionName()
 	chain := append(slices.Clone(dependents), name)

@@ -73,8 +73,8 @@ func testInitAgain(t *testing.T, s *stock) {
 	s.awaitWebhooks(t)
 }
 
-// TestInitBuiltIn checks that init installs nothing on our own server, and that a manager
-// refuses to start there, because both would run each plan.
+// TestInitBuiltIn checks that init installs nothing on a Holdfast server, and that a manager
+// refuses to start there, because the server and the manager would both run each plan.
 func TestInitBuiltIn(t *testing.T) {
 	c := start(t)
 	out, err := run(t.Context(), "init", "--kubeconfig", c.kubeconfig)

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestOnline runs the tests that need a server of ours, with one server for all and one
+// TestOnline runs the tests that need a Holdfast server, with one server for all and one
 // namespace for each.
 func TestOnline(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -27,7 +27,7 @@ func TestOnline(t *testing.T) {
 	})
 }
 
-// anyServer are the tests for both our own server and a cluster that init was run for.
+// anyServer are the tests for both a Holdfast server and a cluster that init was run for.
 var anyServer = map[string]func(*testing.T, cluster){
 	"install":       testInstall,
 	"update":        testUpdate,

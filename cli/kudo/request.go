@@ -18,7 +18,8 @@ type request struct {
 	accepted []string
 }
 
-// addFlags adds the flags of both commands. The text is the help of --accept-immutable.
+// addFlags adds the flags of both commands. acceptHelp is the help text of
+// --accept-immutable.
 func (r *request) addFlags(cmd *cobra.Command, acceptHelp string) {
 	r.connection.addFlags(cmd.Flags())
 	r.source.addFlags(cmd.Flags())
@@ -28,7 +29,8 @@ func (r *request) addFlags(cmd *cobra.Command, acceptHelp string) {
 	cmd.Flags().StringArrayVar(&r.accepted, "accept-immutable", nil, acceptHelp)
 }
 
-// packageAndValues reads the package and the parameter values. The package has no failures.
+// packageAndValues reads the package and the parameter values. It returns an error if the
+// package is not valid.
 func (r *request) packageAndValues(cmd *cobra.Command, location string) (*pack.Package, parameterValues, error) {
 	p, err := r.verified(cmd.Context(), location)
 	if err != nil {

@@ -115,7 +115,8 @@ func (s *source) repositories() (string, *repo.Repositories, error) {
 	return file, list, nil
 }
 
-// repository returns the repository of a location, which may be that of its index file.
+// repository returns the location of a repository. The given location may also be that of
+// the index file in the repository.
 func repository(location string) string {
 	if folder, found := strings.CutSuffix(location, "/"+repo.IndexFileName); found {
 		return folder

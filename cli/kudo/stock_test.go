@@ -166,8 +166,8 @@ func (s *stock) account(t *testing.T) string {
 	return own
 }
 
-// TestStock checks that a cluster for which init was run enforces the same rules as our own
-// server.
+// TestStock checks that a cluster for which init was run enforces the same rules as a
+// Holdfast server.
 func TestStock(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	s := startStock(t)

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// testPlainWrites checks that clients without our CLI get the same refusals from the webhook as
-// from our own server.
+// testPlainWrites checks that clients other than the CLI of Holdfast get the same refusals from
+// the webhook as from a Holdfast server.
 func testPlainWrites(t *testing.T, s *stock) {
 	if err := s.create(t, tokVersions); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-// upload is the list of objects that were created for packages before their Instance is
-// written. If that write fails, they are deleted again.
+// upload is the list of objects that the command created for packages before it writes the
+// Instance. If the write of the Instance fails, the command deletes these objects again.
 type upload struct {
 	server  *server
 	created []uploadedObject

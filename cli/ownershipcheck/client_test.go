@@ -97,7 +97,8 @@ func (c *client) patch(t testing.TB, name, body, manager string) error {
 	return err
 }
 
-// uncheckedServer starts a server that does not check ownership, like any other than ours.
+// uncheckedServer starts a server that does not check ownership, like any server other than
+// Holdfast.
 func uncheckedServer(t testing.TB) *rest.Config {
 	t.Helper()
 	return servertest.Start(t, apiserver.Config{Ownership: "off"}).Config(t)

@@ -10,7 +10,7 @@
 // headers, which clients print. An edit that changes an owned field is not sent; the
 // client gets a response with status 422 instead.
 //
-// Our own server checks ownership itself. It sends the header Holdfast-Ownership with its
+// A Holdfast server checks ownership itself. It sends the header Holdfast-Ownership with its
 // responses; the Checker then makes no additional requests.
 //
 // If the object cannot be read or the dry run fails, the write is sent unchecked. If the

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// remove sends a delete. It keeps the object if the command is apply --force or replace
-// --force, because these create the object again.
+// remove sends a delete request. If the command is apply --force or replace --force, it
+// stores a copy of the object in w.deleted, because these commands create the object again.
 func (w *write) remove() (*http.Response, error) {
 	switch w.writer().Act {
 	case ownership.Apply, ownership.Replace:

@@ -7,9 +7,10 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// withLastApplied returns the body of a replace with a last-applied configuration, as our
-// own server would store it. The configuration is the replacement itself, or the old one
-// if the replace changes nothing else. The verdict gets the corresponding warning.
+// withLastApplied returns the body of a replace with a last-applied configuration, as a
+// Holdfast server would store it. The configuration is the replacement itself. If the
+// replace changes no field, it is the old configuration. withLastApplied also sets the
+// corresponding warning in the verdict.
 func withLastApplied(judged ownership.Write, body []byte, verdict *ownership.Verdict) []byte {
 	obj, err := decode(body)
 	if err != nil || judged.Type == nil || !isObject(obj) {

@@ -30,7 +30,7 @@ func withWarnings(resp *http.Response, verdict ownership.Verdict) *http.Response
 	return resp
 }
 
-// refuse returns the response that our own server would send to a refused edit.
+// refuse returns the response that a Holdfast server would send to a refused edit.
 func (w *write) refuse(live map[string]any, refusals []ownership.Refusal) (*http.Response, error) {
 	var errs field.ErrorList
 	for _, refusal := range refusals {

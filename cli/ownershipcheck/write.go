@@ -37,7 +37,8 @@ func isEdit(req *http.Request) bool {
 }
 
 // writer describes the command that makes the write. Unlike the server, the client does
-// not know the name of the user; it is not needed, because our CLI is used by people.
+// not know the name of the user. The server needs the name to recognize controllers; the
+// commands of this CLI are not controllers.
 func (w *write) writer() ownership.Writer {
 	query := w.req.URL.Query()
 	return ownership.ParseWriter(ownership.Request{

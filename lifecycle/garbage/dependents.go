@@ -17,7 +17,8 @@ const orphansAtOnce = 16
 // orphan removes the references to the owner from its dependents and then the finalizer
 // orphan from the owner.
 func (c *collector) orphan(ctx context.Context, owner *object) error {
-	// All dependents must be known: one that keeps its reference would be deleted.
+	// Wait until all dependents are known. The collector would delete a dependent that
+	// keeps its reference after the owner is gone.
 	if !c.allListed() {
 		return reconcile.ErrNotYet
 	}

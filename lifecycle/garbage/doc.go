@@ -1,5 +1,5 @@
-// Package garbage is the garbage collector. Like that of Kubernetes, it deletes objects
-// whose owners are all deleted. If an owner is deleted in the foreground, the collector
+// Package garbage is the garbage collector. Like that of Kubernetes, it deletes an object
+// when all its owners are deleted. If an owner is deleted in the foreground, the collector
 // deletes the dependents first. If an owner is deleted with the policy Orphan, the
 // collector first removes the owner references of the dependents.
 //

@@ -159,8 +159,8 @@ func (g *graph) forget(o *object) {
 }
 
 // replace replaces all objects of a kind. It forgets the objects that are not in the list,
-// but does not treat them as deleted. Before the collector deletes their dependents, it
-// reads them from the server.
+// but does not treat them as deleted. Before the collector deletes the dependents of a
+// forgotten object, it reads that object from the server.
 func (g *graph) replace(k *kind, objects []*object) {
 	seen := make(map[types.UID]struct{}, len(objects))
 	for _, o := range objects {

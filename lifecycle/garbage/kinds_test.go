@@ -18,8 +18,8 @@ import (
 )
 
 // TestKindsThatComeAndGo adds a kind, uses its objects as owners and as dependents, and
-// removes it, while others write. The dependents of its objects go with them, and nothing
-// else does.
+// removes the kind, while other clients write. The collector deletes the dependents of the
+// removed objects, and nothing else.
 func TestKindsThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	const namespace, group = "come-and-go", "comeandgo.example.com"

@@ -64,8 +64,8 @@ func BenchmarkCollection(b *testing.B) {
 	}
 }
 
-// TestGarbageFromBeforeTheStart checks that the collector collects dependents whose owner was
-// deleted before it started.
+// TestGarbageFromBeforeTheStart checks that the collector deletes the dependents of an owner
+// that was deleted before the collector started.
 func TestGarbageFromBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithoutControllers(t)
@@ -80,8 +80,9 @@ func TestGarbageFromBeforeTheStart(t *testing.T) {
 	tr.wait(t, "grandchild<stays stays")
 }
 
-// TestKindsAddedLater checks that the collector does not touch the dependents of a kind that
-// it does not know, and collects them when the kind is added.
+// TestKindsAddedLater checks that the collector does not delete a dependent while it does not
+// know the kind of the owner. After the kind is added, it deletes the dependents of missing
+// owners.
 func TestKindsAddedLater(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithoutControllers(t)

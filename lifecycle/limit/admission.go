@@ -132,8 +132,8 @@ func (p *Admission) read(ctx context.Context, a admission.Attributes) ([]*corev1
 	return ranges, nil
 }
 
-// readError returns the error for a request whose LimitRanges cannot be read. The
-// wording is that of Kubernetes.
+// readError returns the error of a request if the LimitRanges of its namespace cannot be
+// read. The wording is that of Kubernetes.
 func readError(a admission.Attributes, err error) error {
 	return admission.NewForbidden(a, fmt.Errorf("unable to %s %v at this time because there was an error enforcing limit ranges: %w",
 		a.GetOperation(), a.GetResource(), err))

@@ -26,7 +26,7 @@ func checkPod(pod *corev1.Pod, item corev1.LimitRangeItem) []error {
 		}
 		return errs
 	case corev1.LimitTypePod:
-		// The overhead of a pod is not chosen by its author, so it does not count.
+		// The overhead of a pod does not count, because its author does not choose it.
 		options := resourcehelpers.PodResourcesOptions{ExcludeOverhead: true}
 		return subject{item.Type, resourcehelpers.PodRequests(pod, options), resourcehelpers.PodLimits(pod, options)}.check(item)
 	default:

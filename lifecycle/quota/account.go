@@ -27,9 +27,10 @@ type account struct {
 	uid    types.UID
 	hard   corev1.ResourceList
 	scopes []requirement
-	// counted holds the kind whose number of objects a resource name limits.
+	// counted holds, for each resource name that limits a number of objects, the kind of
+	// these objects.
 	counted map[corev1.ResourceName]schema.GroupResource
-	// evaluated holds the resource names under which an evaluated kind has usage.
+	// evaluated holds, for each evaluated kind, the resource names under which it has usage.
 	evaluated map[schema.GroupResource][]corev1.ResourceName
 
 	// usage holds the usage of each object of an evaluated kind, and sum their sum.
@@ -132,7 +133,8 @@ func (l *Ledger) usageOf(a *account, obj Object) (schema.GroupResource, corev1.R
 	return e.resource, usage, err
 }
 
-// setUsage replaces the usage of an object and releases the difference if it is less.
+// setUsage replaces the usage of an object. If the new usage is less than the old one, it
+// releases the difference.
 func (a *account) setUsage(uid types.UID, usage corev1.ResourceList) {
 	old := a.usage[uid]
 	if len(usage) == 0 {

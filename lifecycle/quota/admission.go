@@ -16,8 +16,8 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// ignored are resources whose objects are not stored, and events, which Kubernetes does
-// not count either.
+// ignored are the resources that are not charged: those that the server does not store, and
+// events, which Kubernetes does not charge either.
 var ignored = map[schema.GroupResource]bool{
 	corev1.Resource("bindings"):                                            true,
 	corev1.Resource("events"):                                              true,

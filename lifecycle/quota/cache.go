@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// latestSize is how many quotas are cached that are newer than those of the informer.
+// latestSize is the number of quotas that quotaCache.latest can hold.
 const latestSize = 1000
 
 // quotaCache reads and writes quotas for the admission plugin. It reads them from the

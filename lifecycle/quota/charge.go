@@ -16,8 +16,8 @@ import (
 const (
 	// chargeTimeout is how long one batch of charges may take.
 	chargeTimeout = 10 * time.Second
-	// maxBackOff is the longest wait before a quota is tried again that another server
-	// changed at the same time.
+	// maxBackOff is the longest wait before the write of a quota is retried, after another
+	// client changed the quota at the same time.
 	maxBackOff = 10 * time.Millisecond
 )
 
@@ -113,8 +113,8 @@ func check(quotas []corev1.ResourceQuota, charges []*charge) (charged []corev1.R
 	return charged, rejected
 }
 
-// write writes the quotas whose usage changed. It returns the names of those that another
-// client changed at the same time. A quota that was deleted is ignored.
+// write writes each quota with a changed usage. It returns the names of the quotas that
+// another client changed at the same time. It ignores a quota that was deleted.
 func (p *Admission) write(ctx context.Context, quotas, charged []corev1.ResourceQuota) (changed []string, err error) {
 	for i := range charged {
 		if quotav1.Equals(quotas[i].Status.Used, charged[i].Status.Used) {

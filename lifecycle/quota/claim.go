@@ -84,7 +84,8 @@ func storageOf(claim *corev1.PersistentVolumeClaim) (resource.Quantity, bool) {
 	return storage, true
 }
 
-// claimInScope knows one scope: that of VolumeAttributesClasses.
+// claimInScope reports whether a claim is in a scope. VolumeAttributesClass is the only scope
+// for claims.
 func claimInScope(obj runtime.Object, scope requirement) (bool, error) {
 	claim, err := as[*corev1.PersistentVolumeClaim](obj)
 	if err != nil || scope.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass {

@@ -18,16 +18,19 @@ const (
 
 // Usage is the usage that the status of a quota should have.
 type Usage struct {
-	// Used holds the usage under each resource name of the quota for which it is known.
+	// Used holds the usage under each resource name of the quota. While the usage under a
+	// name is not known, Used has the value of the status, or no value if the status has
+	// none.
 	Used corev1.ResourceList
-	// Complete is false if the usage under some names is not known yet.
+	// Complete is false if Used has no value for a name because the usage is not known yet.
 	Complete bool
 	// Outdated says that the quota is older than the version that was last written, or
 	// is not tracked. The caller has nothing to do until it sees a newer version.
 	Outdated bool
-	// Reread says that status.used is less than the usage of the objects. The quota may
-	// be outdated, so the caller should read it from the server and call Compute again.
-	// If the result is the same, the usage is right.
+	// Reread says that status.used, minus the released usage, is less than the usage of
+	// the objects. The quota may be outdated, so the caller should read it from the server
+	// and call Compute again. If Reread is still true, Used is right and the status is
+	// wrong.
 	Reread bool
 	// ComputeAfter is the time after which to call Compute again. Zero means only after
 	// a change.
@@ -40,17 +43,17 @@ type Usage struct {
 	released corev1.ResourceList
 }
 
-// snapshot is the usage in the status at a point in time, and what was released since.
+// snapshot holds the usage in the status at a point in time. released is the usage that was
+// released since then and is already subtracted from the status.
 type snapshot struct {
 	at             time.Time
 	used, released corev1.ResourceList
 }
 
-// Compute returns the usage that the status of the quota should have. status.used may be
-// more than the usage of the observed objects. Then the rest are charges of admission for
-// objects that the ledger has not observed yet, and they must be kept. So Compute does not
-// return the observed usage, but status.used minus what was released. It also subtracts
-// charges that have expired.
+// Compute returns the usage that the status of the quota should have: status.used minus the
+// released usage and the expired charges. It does not return the usage of the observed
+// objects. status.used may be more than that, because admission has charged the quota for
+// objects that the ledger has not observed yet, and the status must keep these charges.
 func (l *Ledger) Compute(quota *corev1.ResourceQuota, now time.Time) Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,11 +94,12 @@ func (l *Ledger) Compute(quota *corev1.ResourceQuota, now time.Time) Usage {
 	return u
 }
 
-// expireCharges subtracts charges that are older than chargeExpiry. The account keeps a
-// snapshot of the used amounts. After chargeExpiry, every object that was charged before
-// the snapshot has been observed. So what the snapshot has, less what was released since,
-// and less what is observed now, are charges without an object. It returns the time until
-// the next snapshot expires.
+// expireCharges subtracts charges that are older than chargeExpiry and have no object. To
+// find them, the account keeps a snapshot of the used amounts. When the snapshot is as old
+// as chargeExpiry, the ledger has observed every stored object that was charged before the
+// snapshot. So the charges without an object are the used amounts of the snapshot, minus the
+// usage that was released since, minus the usage of the observed objects. expireCharges
+// returns the time until the current snapshot expires.
 func (a *account) expireCharges(u *Usage, observed corev1.ResourceList, now time.Time) time.Duration {
 	if a.snapshot != nil && now.Sub(a.snapshot.at) >= chargeExpiry {
 		for name, total := range observed {

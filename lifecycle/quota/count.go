@@ -13,7 +13,7 @@ type counts struct {
 	objects    map[kindInNamespace]int64
 }
 
-// watchedKind is a kind whose objects are watched.
+// watchedKind is a kind that the garbage collector watches.
 type watchedKind struct {
 	// watches is the number of watches. It is two for a while when the kind is watched in
 	// another version.
@@ -88,8 +88,8 @@ func (l *Ledger) Discovered() {
 }
 
 // Count implements garbage.Counter. It releases usage only while all objects of the kind
-// are listed. When a watch stops, its objects are counted down, too, although they still
-// exist.
+// are listed. Otherwise a change of -1 may come from a watch that stopped, and the object
+// may still exist.
 func (l *Ledger) Count(resource schema.GroupResource, namespace string, change int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

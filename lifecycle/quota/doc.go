@@ -16,8 +16,8 @@
 // A charge is a compare-and-swap of the quota's status, so concurrent clients and
 // servers cannot exceed a limit. A request is never rejected because of a cached quota
 // that may be outdated. The Ledger subtracts released amounts instead of setting the
-// counted usage, so it keeps charges for objects that are not stored yet. A charge
-// whose object never appears is subtracted after some seconds. In a namespace without
-// quotas, a request costs one index lookup. The cost of a deletion does not depend on
-// the number of objects. All types are safe for concurrent use.
+// counted usage, so it keeps charges for objects that are not stored yet. If the object
+// of a charge is never stored, the Ledger subtracts the charge after some seconds. In a
+// namespace without quotas, a request costs one index lookup. The cost of a deletion does
+// not depend on the number of objects. All types are safe for concurrent use.
 package quota

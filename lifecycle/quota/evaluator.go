@@ -18,8 +18,8 @@ import (
 // or an expression of its scopeSelector.
 type requirement = corev1.ScopedResourceSelectorRequirement
 
-// evaluator computes the usage of objects of a kind whose usage depends on their
-// content.
+// evaluator computes the usage of objects of one evaluated kind: a kind for which the usage
+// depends on the content of the object.
 type evaluator struct {
 	resource schema.GroupResource
 	// handles reports whether a request may change the usage of an object.
@@ -107,8 +107,8 @@ func (e *evaluator) MatchingScopes(item runtime.Object, scopes []requirement) ([
 	return matching, nil
 }
 
-// UncoveredQuotaScopes implements quotav1.Evaluator. It returns none, because there is
-// no scope that an object may only use under a quota.
+// UncoveredQuotaScopes implements quotav1.Evaluator. It returns none, because the server
+// does not require a quota for any scope.
 func (*evaluator) UncoveredQuotaScopes(_, _ []requirement) ([]requirement, error) { return nil, nil }
 
 // MatchingResources implements quotav1.Evaluator.

@@ -12,7 +12,7 @@ import (
 
 // Ledger records the usage of all quotas, and the number of objects of every kind in
 // every namespace. Watchers call it when objects are created, changed and deleted. It
-// enqueues the quotas whose status may have to change. A Ledger implements
+// enqueues a quota when the status of the quota may have to change. A Ledger implements
 // garbage.Counter.
 type Ledger struct {
 	evaluators map[schema.GroupResource]*evaluator
@@ -38,14 +38,15 @@ func NewLedger() *Ledger {
 	return l
 }
 
-// Notify sets the function that the ledger calls with a quota whose usage has changed.
+// Notify sets the function that the ledger calls with a quota when its usage may have
+// changed.
 func (l *Ledger) Notify(enqueue func(cache.ObjectName)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.enqueue = enqueue
 }
 
-// countedKind returns the kind whose number of objects the resource name limits. It
+// countedKind returns the kind of the objects that are counted under the resource name. It
 // returns false for the names of evaluated kinds.
 func (l *Ledger) countedKind(name corev1.ResourceName) (schema.GroupResource, bool) {
 	if resource, ok := aliases[name]; ok {

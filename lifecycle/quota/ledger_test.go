@@ -108,7 +108,7 @@ func TestLedgerWaitsForLists(t *testing.T) {
 	want(t, "all kinds are listed", l.compute(), "count/widgets.example.com=0 secrets=1")
 }
 
-// A charge whose object is not observed yet is kept.
+// The ledger keeps a charge while it has not observed the object of the charge.
 func TestLedgerKeepsPendingCharges(t *testing.T) {
 	t.Parallel()
 	l := newLedgerTest(t, "secrets")
@@ -125,7 +125,7 @@ func TestLedgerKeepsPendingCharges(t *testing.T) {
 	want(t, "a minute later", l.compute(), "secrets=3")
 }
 
-// A charge whose object never appears expires after 10 seconds.
+// A charge expires after 10 seconds if the ledger does not observe its object.
 func TestLedgerExpiresCharges(t *testing.T) {
 	t.Parallel()
 	l := newLedgerTest(t, "secrets")

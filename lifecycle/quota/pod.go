@@ -19,8 +19,8 @@ import (
 var (
 	podCount = generic.ObjectCountQuotaResourceNameFor(corev1.Resource("pods"))
 
-	// podNames are the resource names under which pods have usage. isPodName knows the
-	// names with a prefix, too.
+	// podNames are the resource names under which pods have usage. isPodName also accepts
+	// names with a prefix, such as requests.example.com/gpu.
 	podNames = []corev1.ResourceName{
 		podCount, corev1.ResourcePods,
 		corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU,

@@ -237,7 +237,7 @@ func TestRelease(t *testing.T) {
 	n.waitUsed("count/pods=2 pods=2 requests.storage=0 secrets=1 services.nodeports=1")
 }
 
-// A pod whose activeDeadlineSeconds is set moves from one scope to another.
+// A pod moves to another scope when a client sets its activeDeadlineSeconds.
 func TestScopeChanges(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t)
