@@ -25,8 +25,9 @@ func (a alignment) marker(i int) Marker {
 	return MarkerOf(a.nodes[i])
 }
 
-// align visits every path that one of the schemas has outside of logic, parents
-// first, in the order of schema.Children.
+// align visits every path of the schemas, also if only one of them has it. It leaves
+// out paths inside of allOf, anyOf, oneOf and not. Parents come first, children in
+// the order of schema.Children.
 func align(nodes []*schema.Schema, visit func(alignment)) {
 	alignment{nodes: nodes, covered: make([]bool, len(nodes))}.walk(visit)
 }

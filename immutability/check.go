@@ -28,8 +28,9 @@ type walker struct {
 	steps  []pendingStep
 	buffer [8]pendingStep
 
-	// counts has, for lists with a violation, how many items before each item
-	// have the same keys. The key of the map is the first item in memory.
+	// counts has, for each item of a list with a violation, how many items before
+	// it have the same keys. The map key is the address of the first item of the
+	// list.
 	counts map[*any][]int32
 }
 
@@ -88,8 +89,8 @@ func (w *walker) contents(n *node, oldValue, newValue any) {
 	}
 }
 
-// keyed checks a value whose keys are marked. Absent, null and a value of another
-// type have no keys.
+// keyed checks a value with a marker about keys. An absent value, null and a value
+// of another type have no keys.
 func (w *walker) keyed(n *node, oldValue, newValue any) {
 	oldMap, _ := oldValue.(map[string]any)
 	newMap, _ := newValue.(map[string]any)
@@ -103,8 +104,8 @@ func (w *walker) keyed(n *node, oldValue, newValue any) {
 	}
 }
 
-// except drops the violations of the rule of n, from the index from on, if the
-// exception allows the change. Violations of rules below n stay.
+// except removes the violations of the rule of n from w.found[from:] if the exception
+// of the rule allows the change. It keeps the violations of rules below n.
 func (w *walker) except(n *node, from int, change Change) {
 	kept := w.found[:from]
 	asked, allowed := false, false

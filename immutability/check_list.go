@@ -2,14 +2,15 @@ package immutability
 
 import "holdfast.dev/holdfast/value"
 
-// items checks a list: items that are in both lists by the node of the items,
-// others by the marker of n.
+// items checks a list. The node of the items checks an item that is in both lists.
+// The marker of n checks an item that is in only one of them.
 func (w *walker) items(n *node, oldList, newList []any) {
 	switch n.list {
 	case mapList:
 		w.mapItems(n, oldList, newList)
 	case setList:
-		// Items that are in both sets are equal, so only the others can violate.
+		// An item that is in both sets did not change, so only added and removed
+		// items can be violations.
 		if n.marker != Free {
 			w.setItems(n, n, oldList, newList)
 		}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// object checks an object: each property by its own node, other keys that are on
-// both sides by the nodes of their values, and other keys that are on one side by
-// the marker of n.
+// object checks an object. The node of a property checks the property. For other
+// keys, the nodes of their values check a key that is in both objects, and the marker
+// of n checks a key that is in only one of them.
 func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 	for _, p := range n.walk {
 		w.push(p.name)
@@ -113,7 +113,7 @@ type run struct {
 	from, to int
 }
 
-// note records that the violations up to index to are of key.
+// note records that the new violations, up to the index to, belong to key.
 func (o *keyOrder) note(key string, to int) {
 	start := o.from
 	if len(o.runs) > 0 {

@@ -11,9 +11,9 @@ import (
 )
 
 // Compile returns the policy of a schema, nil for a schema without markers. A
-// marker that [Validate] refuses (at the root, in the metadata, inside of logic,
-// about keys on a node without keys) has no effect, and neither has a marker
-// below an immutable node.
+// marker that [Validate] refuses has no effect: at the root, in the metadata, inside
+// of allOf, anyOf, oneOf or not, or about keys on a node without keys. A marker below
+// an immutable node has no effect either.
 //
 // In a policy that is not nil, apiVersion and kind are immutable too. The error is
 // a [schema.Errors]: it names patternProperties with markers that are not regular
@@ -38,8 +38,8 @@ func Compile(s *schema.Schema) (*Policy, error) {
 
 type compiler struct {
 	errors schema.Errors
-	// below is true under a marked node whose values are compared as a whole. Only
-	// the types of lists matter there.
+	// below is true under a marked node if its values are compared as a whole.
+	// There, the compiler needs only the types of lists.
 	below bool
 }
 
@@ -157,8 +157,8 @@ func (n *node) finish() {
 		if below != nil && below.checked {
 			n.walk = append(n.walk, property{name, below})
 		}
-		// A property without a node must stay while there are patterns or
-		// additionalProperties: their nodes do not apply to it.
+		// If there are patterns or additionalProperties, a property without a node
+		// stays in props, so that child does not use only their nodes for it.
 		if below == nil && len(n.patterns) == 0 && n.rest == nil {
 			delete(n.props, name)
 		}

@@ -25,15 +25,15 @@ type Rule struct {
 	Keys []string
 	Set  bool
 	// Canonical returns the form in which a scalar at Path is compared, the same
-	// for all spellings of one value, such as a quantity or a time. It returns
-	// values that it cannot read as they are. It must be safe for concurrent use.
-	// Only rules with the marker Immutable may have it.
+	// for all spellings of one value, such as a quantity or a time. If it cannot
+	// parse a value, it returns the value unchanged. It must be safe for concurrent
+	// use. Only rules with the marker Immutable may have it.
 	Canonical func(scalar any) any
 	// Exception allows some changes that the marker forbids, nil for none.
 	Exception *Exception
 }
 
-// Declare makes a policy from rules, for kinds whose schema has no markers. It
+// Declare makes a policy from rules, for kinds that have no markers in a schema. It
 // compares values in the mode value.BuiltIn: absent, null, {} and [] are one
 // value. Without rules it returns a nil policy. The error names every rule that is
 // not valid. Rules are code, so callers test that theirs are valid.
@@ -87,7 +87,7 @@ func (n *node) declare(rule Rule) error {
 	return nil
 }
 
-// validate reports why the fields of a rule contradict each other.
+// validate returns an error if the fields of a rule contradict each other.
 func (r Rule) validate() error {
 	switch {
 	case r.Marker > DeletionOnly:
@@ -174,9 +174,9 @@ func (n *node) children(yield func(*node) bool) {
 }
 
 // ineffective returns an error for each rule without an effect: a Free rule that
-// is not below an immutable one, and a rule inside of an item of a set, which is
-// compared as a whole. holder is the marker that applies around n, inSet the path
-// of the set that n is in.
+// is not below an immutable one, and a rule inside of an item of a set, because such
+// an item is compared as a whole. holder is the marker of the nearest rule above n.
+// inSet is the path of the set that n is in, empty if there is none.
 func ineffective(n *node, holder Marker, inSet string) (wrong []error) {
 	if n.hasOwnRule && inSet != "" {
 		wrong = append(wrong, fmt.Errorf("rule %q: lies inside of the set %s", n.declared, inSet))

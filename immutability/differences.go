@@ -28,8 +28,9 @@ type differenceWalk struct {
 	hasher value.Hasher
 }
 
-// compare reports the differences of two values. It reports none exactly if equal
-// reports true.
+// compare reports the differences of two values. It reports none if equal returns
+// true. If equal returns false, it reports at least one, unless the values differ only
+// where a node below has its own rule and that rule allows the change.
 func (d *differenceWalk) compare(n *node, oldValue, newValue any) {
 	if n != nil && n.hasOwnRule && n != d.rule {
 		d.check(n, oldValue, newValue)
@@ -100,8 +101,9 @@ func (d *differenceWalk) lists(n *node, oldList, newList []any) {
 	}
 }
 
-// keyedItems reports the differences of two lists of type map: item by item, as
-// their keys tell them apart, and then another order, which is a change too.
+// keyedItems reports the differences of two lists of type map. It compares the items
+// that have the same keys. Then it reports a change of the order, which is a
+// violation too.
 func (d *differenceWalk) keyedItems(n *node, keys []string, oldList, newList []any) {
 	pairs := d.policy.comparison.PairKeys(keys, oldList, newList)
 	last, inOrder := -1, true
@@ -123,8 +125,8 @@ func (d *differenceWalk) keyedItems(n *node, keys []string, oldList, newList []a
 	}
 }
 
-// orderedItems reports the differences of two lists whose items have only their
-// index.
+// orderedItems reports the differences of two lists without keys. It compares the
+// items that have the same index.
 func (d *differenceWalk) orderedItems(n *node, oldList, newList []any) {
 	if d.isReordering(n, oldList, newList) {
 		d.report(d.rule, Reordered, oldList, newList)
@@ -149,7 +151,7 @@ func (d *differenceWalk) orderedItems(n *node, oldList, newList []any) {
 }
 
 // isReordering reports whether two lists have the same items in another order. It
-// compares hashes only: items with different hashes are different.
+// compares only the hashes of the items.
 func (d *differenceWalk) isReordering(n *node, oldList, newList []any) bool {
 	if len(oldList) != len(newList) || len(oldList) < 2 || n != nil && n.tuple != nil {
 		return false

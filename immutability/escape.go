@@ -16,8 +16,8 @@ const (
 	OptionalField Hole = iota
 	// NullableField sets a nullable property to null.
 	NullableField
-	// UntypedField sets a property whose schema has no type to a value of another
-	// type.
+	// UntypedField sets a property to a value of another type. The schema of the
+	// property has no type.
 	UntypedField
 	// MapKey removes a key of a map.
 	MapKey
@@ -26,7 +26,7 @@ const (
 )
 
 // Escape is a way to change a field in two writes although a marker or a CEL
-// transition rule forbids to change it in one.
+// transition rule forbids the change in one write.
 type Escape struct {
 	// Field is the field that should not change. Promise is its marker, or the
 	// marker that says the same as the rule.
@@ -159,7 +159,8 @@ func (f *finder) resolve(at *frame, p promise) *frame {
 	return at
 }
 
-// below returns the frame of a child, nil if there is none or if at is immutable.
+// below returns the frame of a child, nil if there is none or if the parent, at, is
+// immutable.
 func (f *finder) below(at *frame, child schema.Child) *frame {
 	if child.Schema == nil || at.parent != nil && effective(at.Schema) == Immutable {
 		return nil

@@ -54,7 +54,8 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 	f.found = append(f.found, holes...)
 }
 
-// hole returns how the property at can be removed from its object, if it can.
+// hole returns the first write of an escape that removes or overwrites this property.
+// open is false if there is no such write.
 func (at *frame) hole(field *frame) (hole Hole, open bool) {
 	switch {
 	case !requires(at.parent.Schema, at.Name) && at.Schema.Default == nil:
@@ -67,7 +68,7 @@ func (at *frame) hole(field *frame) (hole Hole, open bool) {
 	return 0, false
 }
 
-// isKey reports whether below is one of the list map keys of the list at.
+// isKey reports whether below is one of the list map keys of this list.
 func (at *frame) isKey(below *frame) bool {
 	return below != nil && below.Edge == schema.Property && at.Schema.ListType == "map" &&
 		slices.Contains(at.Schema.ListMapKeys, below.Name)
@@ -98,21 +99,21 @@ func fieldMarker(s *schema.Schema, promise Marker) Marker {
 	return promise
 }
 
-// kept reports whether a rule above the property at forbids to remove it, or to set
-// it again.
+// kept reports whether a rule above this property forbids removing it, or setting it
+// again.
 func (at *frame) kept() bool {
 	return at.refused(scenario{event: removed}) || at.refused(scenario{event: set})
 }
 
-// keepsItems reports whether a rule forbids to remove keys or items of at, or to
-// add them.
+// keepsItems reports whether a rule forbids removing keys or items of this map or
+// list, or adding them.
 func (at *frame) keepsItems() bool {
 	return at.refused(scenario{event: itemRemoved}) || at.refused(scenario{event: itemAdded})
 }
 
-// refused reports whether a rule on at or above it refuses the scenario there. If
-// the property is removed or set, CEL does not run the rules on the property
-// itself.
+// refused reports whether a rule on this node or above it refuses the scenario. If a
+// write removes or sets a property, CEL does not run the transition rules on the
+// property itself.
 func (at *frame) refused(s scenario) bool {
 	from := at
 	if s.event == removed || s.event == set {

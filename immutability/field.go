@@ -4,7 +4,8 @@ import "holdfast.dev/holdfast/value"
 
 // Field returns the field that a path in a schema describes:
 // spec.ports[*].port for properties[spec].properties[ports].items.properties[port].
-// Every key of a map is *. A path inside of logic is returned as it is.
+// Every key of a map is *. A path inside of allOf, anyOf, oneOf or not is
+// returned unchanged.
 func Field(path *value.Path) string {
 	steps := path.Steps()
 	var field []value.Step

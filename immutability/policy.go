@@ -15,9 +15,10 @@ type Policy struct {
 	comparison value.Comparison
 }
 
-// node is one node of the schema in a policy: its marker, and what is needed to
-// compare values below an immutable node. Values at a nil node are compared as
-// they are below an immutable node, and not compared elsewhere.
+// node is one node of the schema in a policy. It has the marker, and the list types
+// and canonical forms for comparing values below an immutable node. Some values have
+// no node, only nil. Check compares them as they are if they are below an immutable
+// node, and otherwise ignores them.
 type node struct {
 	marker    Marker
 	declared  *value.Path
@@ -38,7 +39,7 @@ type node struct {
 	isMap    bool // the keys are not named in the schema
 	isRoot   bool
 	props    map[string]*node
-	walk     []property // the checked ones of props, sorted by name
+	walk     []property // the properties in props that are checked, sorted by name
 	patterns []pattern
 	rest     *node // values of additionalProperties
 
@@ -46,10 +47,11 @@ type node struct {
 	keys      []string
 	items     *node
 	tuple     []*node
-	moreItems *node // beyond tuple
+	moreItems *node // the items after those of tuple
 
-	// all is set on a node that combines several nodes for one value. Such a
-	// node has only what all of them have.
+	// all is set on a node that combines several nodes for one value. It is used
+	// only for comparing values. Its list type is that of the nodes if they agree,
+	// and atomic otherwise.
 	all []*node
 }
 
@@ -111,7 +113,8 @@ func (n *node) matching(key string) []*node {
 	return found
 }
 
-// joined combines what of returns for each part; it returns nil if one is nil.
+// joined calls the function of for each part and returns a node that combines the
+// results. It returns nil if one of the results is nil.
 func joined(parts []*node, of func(*node) *node) *node {
 	join := &node{all: make([]*node, 0, len(parts))}
 	for _, part := range parts {

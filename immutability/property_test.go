@@ -65,9 +65,9 @@ func presentOr(present bool, v any) any {
 	return nothing{}
 }
 
-// isAt reports whether obj has the value v at a path, as the text of the path is read
-// back. If several items have the same keys, one of them must have it. An absent
-// value is at every path.
+// isAt writes a path as text, parses the text and reports whether obj has the value v
+// at the parsed path. If several items have the same keys, one of them must be v. It
+// returns true if v is absent or the text was cut.
 func isAt(obj map[string]any, path *value.Path, v any) bool {
 	text := path.String()
 	if v == (nothing{}) || strings.Contains(text, "…") {

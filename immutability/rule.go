@@ -108,7 +108,7 @@ func (r rule) promises() []promise {
 }
 
 // mentions are the paths that a rule compares between self and oldSelf, and the
-// paths of the maps and lists whose items it reads.
+// paths of the maps and lists of which it reads the items.
 type mentions struct{ fields, containers [][]string }
 
 func (m *mentions) collect(e ast.Expr) {

@@ -127,8 +127,9 @@ func (v evaluation) all(target ref, variable, condition ast.Expr) truth {
 	return v.truth(condition).and(unknown)
 }
 
-// exists returns the results of target.exists(variable, condition). It is no if the
-// condition looks for the item of the scenario, which is absent from target.
+// exists returns the results of target.exists(variable, condition). If the condition
+// looks for the item of the scenario and target does not have this item, the result
+// is no.
 func (v evaluation) exists(target ref, variable, condition ast.Expr) truth {
 	if v.missing(target) {
 		return failed

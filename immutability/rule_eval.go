@@ -78,8 +78,8 @@ func (t truth) equals(other truth) truth {
 	return result
 }
 
-// evaluation evaluates one rule in one scenario. item is the name of the variable
-// that has the key or item of the scenario.
+// evaluation evaluates one rule in one scenario. item is the name of the CEL variable
+// that holds the key or item of the scenario, empty outside of all().
 type evaluation struct {
 	scenario
 	item string
@@ -107,8 +107,8 @@ func (v evaluation) truth(e ast.Expr) truth {
 	return unknown
 }
 
-// strict returns the results of an unknown function. It fails if an argument
-// fails.
+// strict returns the results of a function that this package does not know. The call
+// fails if an argument fails.
 func (v evaluation) strict(arguments []ast.Expr) truth {
 	for _, e := range arguments {
 		if v.truth(e) == failed {

@@ -4,8 +4,8 @@ import "holdfast.dev/holdfast/value"
 
 var _ value.Shape = (*node)(nil)
 
-// shape returns what the comparison of values at n needs to know, nil for
-// nothing.
+// shape returns n as the shape of the values at n, or nil if they are compared as
+// they are.
 func (n *node) shape() value.Shape {
 	if n == nil || n.isPlain {
 		return nil
@@ -19,15 +19,15 @@ func (n *node) Field(name string) value.Shape { return n.child(name).shape() }
 // Item implements value.Shape.
 func (n *node) Item(index int) value.Shape { return n.item(index).shape() }
 
-// Traits implements value.Shape. A value that is free is not compared.
+// Traits implements value.Shape. A value with a rule that is Free is not compared.
 func (n *node) Traits() value.Traits {
 	kind, _ := n.listType()
 	return value.Traits{Set: kind == setList, Ignored: n.hasOwnRule && !n.checked, Canonical: n.canonical}
 }
 
-// equal reports whether two values are equal where n is what the policy knows of
-// them. It may report false for values that only differ where a node below has a
-// rule of its own; the walk that follows then finds no violation.
+// equal reports whether two values at the node n are equal. It may also return false
+// if they differ only where a node below has its own rule. The walk that follows then
+// finds no violation, unless that rule forbids the change.
 func (p *Policy) equal(n *node, a, b any) bool { return p.comparison.Equal(n.shape(), a, b) }
 
 // isLoose reports whether absent, null and empty are one value.

@@ -52,8 +52,8 @@ func (v *validator) node(at *schema.Visit) {
 	}
 }
 
-// forbiddenPlace describes the place of at if no marker may be there, else it
-// returns the empty string.
+// forbiddenPlace describes the place of a node if it must not have a marker. Otherwise
+// it returns the empty string.
 func forbiddenPlace(at *schema.Visit) string {
 	if at.InLogic {
 		return "inside of allOf, anyOf, oneOf or not"

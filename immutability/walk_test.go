@@ -6,8 +6,8 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
-// A function is equal to nothing, not even to itself, so a comparison that reads one
-// is noticed.
+// A func is not equal to any value, not even to itself. If Check read the shared
+// values, it would report a violation.
 func TestCheckDoesNotReadSharedValues(t *testing.T) {
 	policy := compile(t, `{properties: {
 		whole: {x-kubernetes-immutable: true}, list: {x-kubernetes-immutable: true},

@@ -10,9 +10,9 @@
 //	native/openapi   the published OpenAPI schema, generated
 //	native/defaults  the default values of fields
 //	native/rules     validation, with the error messages of Kubernetes
-//	native/frozen    fields that cannot change once they are set
+//	native/frozen    fields that cannot change after the object was created
 //	native/columns   the columns that kubectl prints
-//	native/views     one field as client-side and server-side apply see it
+//	native/views     how client-side and server-side apply divide an object into fields
 //
 // Kinds returns a new slice on every call, but its values share pointers and functions: do
 // not change them. All functions are safe for concurrent use.

@@ -44,7 +44,8 @@ type applyJudgement struct {
 // applied is the value that was applied before.
 func (a *applyJudgement) follow(n *node, wanted any, t triple) {
 	if isAbsent(t.live) {
-		// The live object does not have it: it is new, or another client removed it.
+		// The live object does not have the field: either this apply adds it, or
+		// another client removed it.
 		if !isAbsent(t.updated) && touches(n, t.applied, t.updated) {
 			a.report(Reverts, t)
 		}
@@ -131,8 +132,8 @@ func (a *applyJudgement) compare(t triple) {
 }
 
 func (a *applyJudgement) report(kind Kind, t triple) {
-	// A value that the apply manager wrote itself, or that the server defaulted in
-	// its write, was not set by another source.
+	// If the apply manager owns the field, no other client set the value: an earlier
+	// apply wrote it, or the server set it as a default in such a write.
 	if kind != Reverts && a.isOwn(a.path) {
 		return
 	}
@@ -143,7 +144,8 @@ func (a *applyJudgement) report(kind Kind, t triple) {
 
 func (a *applyJudgement) isOwn(path []value.Step) bool { return a.managers.owns(path, a.isApply) }
 
-// isApply reports whether an entry is of the manager that applies.
+// isApply reports whether an entry is of the field manager of kubectl apply, or of
+// the client that applies now.
 func (a *applyJudgement) isApply(entry *metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == applyManager || entry.Manager == a.Write.Writer.Manager
 }

@@ -81,8 +81,8 @@ func (c *Commands) Find(field string) (Command, bool) {
 	return Command{}, false
 }
 
-// isTextWithin reports whether a path, by its text, is another or a place inside of
-// it.
+// isTextWithin reports whether path is equal to other or names a place inside of it.
+// It compares the texts of the paths.
 func isTextWithin(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -2,8 +2,9 @@ package ownership
 
 import "slices"
 
-// contains reports whether v has every value of part. The server adds defaults
-// inside of values that apply takes as one field.
+// contains reports whether v has every value of part. It does not require equal
+// values, because the server may have added defaults inside of a value that apply
+// treats as one field.
 func contains(v, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -24,8 +25,8 @@ func contains(v, part any) bool {
 	return equal(v, part)
 }
 
-// contains reports whether v has every value of part in a view. Other keys and items
-// in maps and lists that merge do not count.
+// contains reports whether v has every value of part in a view. v may have more keys
+// in maps, and more items in lists that apply merges.
 func (n *node) contains(v, part any) bool {
 	switch n.shape {
 	case record, mapping:

@@ -156,8 +156,8 @@ func (v *Verdict) Refusals() []Refusal {
 // maxText is how many runes of a text from a client are repeated in a line.
 const maxText = 256
 
-// printable returns a text from a client so that it fits into one line of a header:
-// without control characters, and cut.
+// printable returns a text from a client without control characters, and cut, so that
+// it fits into one line of an HTTP header.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

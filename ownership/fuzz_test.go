@@ -41,7 +41,7 @@ func FuzzJudge(f *testing.F) {
 		`{"f:spec":{"f:ports":{"k:{\"port\":1,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`, uint8(0))
 	f.Add(`{"spec":{"names":["a"],"whole":{"a":"b"}}}`, `{"spec":{"names":["a","b"],"whole":{}}}`, `{"spec":{"names":null}}`,
 		`{"f:spec":{"f:names":{"v:\"a\"":{}},"f:whole":{}}}`, uint8(1))
-	// The managed fields are finer than the fields of the schema.
+	// The managed fields name parts of a value that the schema treats as one field.
 	f.Add(`{}`, `{"spec":{"whole":{"a":{"b":{"c":1}}}}}`, `{"spec":{"whole":{"a":{"b":{"c":2}}}}}`,
 		`{"f:spec":{"f:whole":{"f:a":{"f:b":{"f:c":{}}}}}}`, uint8(0))
 	f.Add(`{}`, `{"spec":{"size":{"a":{"b":1}},"either":{"a":{"b":1}}}}`, `{"spec":{"size":{"a":{"b":2}},"either":{"a":{"b":2}}}}`,

@@ -86,7 +86,8 @@ func (j *judgement) run() {
 			j.judgeForced()
 		}
 	case Replace:
-		// The annotation follows the replacement; see Replacement.
+		// A replace also replaces the last-applied annotation, so fields in that
+		// configuration are not reported; see Replacement.
 		if j.config == nil {
 			j.judgeImperative()
 		}

@@ -77,8 +77,8 @@ func (j *judgement) isApplied(path []value.Step) bool {
 	return !isAbsent(lookup(j.config.values, path))
 }
 
-// lookup returns the value at a path. If the path goes on inside of a scalar, it
-// returns the scalar.
+// lookup returns the value at a path. If the path has further steps below a scalar,
+// it returns the scalar.
 func lookup(v any, path []value.Step) any {
 	for _, step := range path {
 		switch at := v.(type) {
@@ -106,8 +106,8 @@ func lookupItem(list []any, step value.Step) any {
 	return value.Absent{}
 }
 
-// isNamed reports whether a step names an item of a list. Of the keys, those that
-// the item has are compared: applied items may lack those with defaults.
+// isNamed reports whether a step names an item of a list. It ignores keys that the
+// item does not have: an applied configuration may leave out keys with defaults.
 func isNamed(item any, step value.Step) bool {
 	if step.Kind == value.Member {
 		return equal(item, step.Value)
@@ -125,7 +125,8 @@ func isNamed(item any, step value.Step) bool {
 	return true
 }
 
-// setWalk walks a set of fields through the object before and after a write.
+// setWalk visits the fields of a managed-fields entry and compares their values in the
+// object before and after a write.
 type setWalk struct {
 	path  []value.Step
 	found func(Finding)

@@ -61,7 +61,7 @@ func (m *managers) applied(name string) int {
 	return -1
 }
 
-// owns reports whether a manager has a field or a part of it.
+// owns reports whether a manager owns a field or a part of it.
 func (m *managers) owns(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) bool {
 	for i := range m.entries {
 		if isManager(&m.entries[i]) && covers(m.view, m.set(i), path) {
@@ -77,7 +77,7 @@ type Source struct {
 	Time time.Time
 }
 
-// latest returns the manager that wrote last, of those that have a field.
+// latest returns the manager that wrote last, among the managers that own a field.
 func (m *managers) latest(path []value.Step, isManager func(entry *metav1.ManagedFieldsEntry) bool) (Source, bool) {
 	var found Source
 	ok := false

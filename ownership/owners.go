@@ -37,7 +37,7 @@ func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, co
 	}
 	shown := judgedPart(obj)
 	if meta, ok := shown["metadata"].(map[string]any); ok && len(meta) == 0 {
-		// The server sets all of it.
+		// The server sets all metadata that this object has.
 		delete(shown, "metadata")
 	}
 	o.follow(t.Applied.root, shown)

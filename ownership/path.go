@@ -7,8 +7,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Path names a field as the view that found it divides the object:
-// .spec.template.spec.containers[name="web"].image.
+// Path names a field: .spec.template.spec.containers[name="web"].image. Its steps are
+// those of the view in which the field was found.
 type Path struct{ *value.Path }
 
 // newPath returns the path with these steps, which it copies.
@@ -58,7 +58,8 @@ func isWithin(path, other *value.Path) bool {
 	return path == nil && other == nil
 }
 
-// isSame reports whether other is the value that step names.
+// isSame reports whether two steps name the same value. It compares items by the keys
+// of step.
 func isSame(step, other value.Step) bool {
 	if step.Kind != other.Kind {
 		return false

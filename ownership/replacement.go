@@ -6,7 +6,8 @@ import (
 	"maps"
 )
 
-// replaced are the fields of metadata that a replacement does not apply.
+// replaced are the fields of metadata that Replacement leaves out of the
+// configuration.
 var replaced = []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp"}
 
 // NoteTooLarge is the note about a replacement that is too large for an annotation.

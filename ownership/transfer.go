@@ -65,7 +65,7 @@ func WithLastApplied(obj map[string]any, text string) map[string]any {
 }
 
 // configurationOf returns the last-applied configuration as it was written. It fails
-// if the path is no field of its own in the view of client-side apply.
+// if client-side apply does not treat the value at the path as a separate field.
 func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, error) {
 	text := lastApplied(obj)
 	if text == "" {
@@ -95,8 +95,8 @@ func configurationOf(t *Type, obj map[string]any, path Path) (map[string]any, er
 	return config, nil
 }
 
-// has reports whether the parts of a value are fields of their own, with steps of the
-// kind of step.
+// has reports whether the parts of a value at n are separate fields, and paths name
+// them with steps of this kind.
 func (n *node) has(step value.Step) bool {
 	switch n.shape {
 	case record, mapping:

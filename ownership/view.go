@@ -38,7 +38,7 @@ const (
 type node struct {
 	shape  shape
 	fields map[string]*node // of record
-	elem   *node            // of mapping and keyed, and of what a record does not name
+	elem   *node            // of mapping and keyed; in a record, of fields that it does not name
 	keys   []string         // of keyed
 }
 
@@ -184,8 +184,9 @@ func (v *Views) listShape(s *spec.Schema) (shape, []string) {
 	return atomic, nil
 }
 
-// listMapKeys returns the keys of a list: []any if the schema was decoded from JSON,
-// []string if it is the schema of a custom resource, which was not.
+// listMapKeys returns the keys of a list. The extension holds []any in a schema that was
+// decoded from JSON, and []string in the schema of a custom resource, which the server
+// builds in memory.
 func listMapKeys(s *spec.Schema) []string {
 	const extension = "x-kubernetes-list-map-keys"
 	if keys, ok := s.Extensions[extension].([]string); ok {

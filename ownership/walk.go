@@ -7,8 +7,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// walk walks a last-applied configuration through the object before and after a
-// write.
+// walk visits the fields of a last-applied configuration and compares their values in
+// the object before and after a write.
 type walk struct {
 	path  []value.Step
 	found func(Finding)

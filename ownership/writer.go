@@ -69,8 +69,8 @@ const (
 	maxManagerName = 128
 )
 
-// commandPattern matches the command lines that are accepted from a header and
-// repeated in messages.
+// commandPattern matches the command lines that the server accepts from the header
+// Kubectl-Command and repeats in messages.
 var commandPattern = regexp.MustCompile(`^(kubectl|holdfast)( [a-z-]+){1,4}$`)
 
 // ParseWriter returns the writer of a request.

@@ -87,8 +87,8 @@ func (m Mode) compareObjects(a, b map[string]any) int {
 	return cmp.Compare(len(namesA), len(namesB))
 }
 
-// presentNames returns the keys of an object whose values are not absent, in
-// order.
+// presentNames returns the sorted keys of an object, without those that have an absent
+// value.
 func (m Mode) presentNames(object map[string]any) []string {
 	names := slices.Sorted(maps.Keys(object))
 	if m == Strict {

@@ -1,6 +1,7 @@
-// Package value compares, hashes, orders, names and prints JSON values: what
-// JSON decoding gives (map[string]any, []any, string, bool, nil and numbers).
-// The other engines use it, so that they all agree on when two values are equal.
+// Package value compares, hashes, orders and prints decoded JSON values: the Go
+// types map[string]any, []any, string, bool, nil and numbers. It also names places
+// in objects. The other packages that compare objects use it, so that all agree on
+// when two values are equal.
 //
 //	value.Strict.Equal(int64(1), 1.0)                  // true
 //	value.Applied.Equal(obj["a"], value.Absent{})      // true for null
@@ -11,9 +12,9 @@
 // int64, float64, json.Number and every other number type of Go. No digit is
 // lost: 2^53+1 differs from the float64 2^53.
 //
-// A [Mode] says how absent, null and empty values compare. A [Comparison]
-// additionally knows, through a [Shape], which lists are sets and which values
-// are compared in a canonical form or not at all.
+// A [Mode] says how absent, null and empty values compare. The methods of a
+// [Comparison] also take a [Shape]. It says which lists are sets, which values are
+// compared in a canonical form, and which are not compared at all.
 //
 // A [Path] names one place in an object. A [Notation] says how its text looks.
 //

@@ -22,8 +22,8 @@ func (c Comparison) Mode() Mode { return c.mode }
 // Equal reports whether two values are equal. Lists are compared in order.
 func (m Mode) Equal(a, b any) bool { return Comparison{mode: m}.Equal(nil, a, b) }
 
-// Equal reports whether two values at a place with the shape s are equal. Maps and
-// lists that both sides share in memory are equal; they are not read.
+// Equal reports whether two values at a place with the shape s are equal. If a and
+// b share a map or list in memory, Equal does not read it: it is equal to itself.
 func (c Comparison) Equal(s Shape, a, b any) bool {
 	if x, isString := a.(string); isString && s == nil {
 		y, ok := b.(string)

@@ -23,8 +23,8 @@ func modes() map[string]value.Mode {
 // in names the modes in which two values are equal.
 func in(names ...string) sets.Set[string] { return sets.New(names...) }
 
-// TestEqual is the table of when two values are equal, in every mode. All engines
-// compare by it.
+// TestEqual checks when two values are equal, in every mode. All packages that
+// compare objects depend on these results.
 func TestEqual(t *testing.T) {
 	always, never := in("strict", "built-in", "applied"), in()
 	const two53 = 1 << 53

@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// FuzzEqual reads two texts in two ways, with floats and with the digits as they
-// are written, and asserts the laws of equality for all four values.
+// FuzzEqual decodes two texts in two ways, with numbers as float64 and as
+// json.Number, and asserts the laws of equality for all four values.
 func FuzzEqual(f *testing.F) {
 	for _, pair := range [][2]string{
 		{`{"a":[1,2.0,null]}`, `{"a":[1.0,2,null]}`}, {`{"a":null}`, `{}`}, {`[]`, `{}`}, {`9007199254740993`, `9007199254740992.0`},
@@ -43,8 +43,9 @@ func FuzzEqual(f *testing.F) {
 	})
 }
 
-// lawsHold is checkLaws without what does not hold for numbers whose exponent has
-// more than 18 digits: they have no order.
+// lawsHold asserts the laws of checkLaws that also hold for numbers with an exponent
+// of more than 18 digits. Such numbers have no order: Compare may return 0 although
+// they differ.
 func lawsHold(t *testing.T, mode value.Mode, a, b any) {
 	t.Helper()
 	equal := mode.Equal(a, b)

@@ -85,7 +85,8 @@ func (h Hasher) hash(s Shape, v any) uint64 {
 	return h.scalar(v)
 }
 
-// below hashes a value inside of another, which may be ignored.
+// below hashes a value inside of an object or list. A value that is not compared
+// has the hash of an absent value.
 func (h Hasher) below(s Shape, v any) uint64 {
 	if isIgnored(s) {
 		return absentHash
@@ -93,8 +94,8 @@ func (h Hasher) below(s Shape, v any) uint64 {
 	return h.hash(s, v)
 }
 
-// object adds the hashes of the keys, because their order does not count. Keys with
-// an absent value do not count either.
+// object adds up one hash for each key and its value, so that the order of the keys
+// does not matter. Keys with an absent value are left out.
 func (h Hasher) object(s Shape, v map[string]any) uint64 {
 	sum, counted := uint64(0), 0
 	for name, child := range v {
@@ -125,7 +126,8 @@ func (h Hasher) list(s Shape, v []any) uint64 {
 	return mix(hash, listHash)
 }
 
-// combine adds the hash of one item to that of the items before it.
+// combine returns the hash of a list after one more item. hash is that of the items
+// before it.
 func combine(asSet bool, hash, item uint64) uint64 {
 	if asSet {
 		return hash + mix(item, setHash)

@@ -8,7 +8,7 @@ type Mode uint8
 
 const (
 	// Strict means that absent, null, {} and [] are four different values. It is
-	// for custom resources, and for all values without a reason for another mode.
+	// for custom resources, and for all values that need no other mode.
 	Strict Mode = iota
 	// BuiltIn means that null, {} and [] count as absent, and so does an object
 	// that has only such values. It is for built-in kinds: their Go types omit
@@ -42,7 +42,8 @@ func (m Mode) allAbsent(object map[string]any) bool {
 	return true
 }
 
-// Field returns the value of a key, or Absent.
+// Field returns the value of a key, or Absent if the object does not have the key.
+// In every mode but Strict, it also returns Absent for null.
 func (m Mode) Field(object map[string]any, name string) any {
 	if v, present := object[name]; present && (v != nil || m == Strict) {
 		return v

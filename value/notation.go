@@ -8,10 +8,14 @@ import (
 // Notation says how the text of a path looks. The zero Notation is the plain
 // one: spec.ports[name="http"].port.
 //
-// A name that is no identifier is quoted: metadata.labels["example.com/a"]. An
-// item of a list is named by its keys, [name="http"]; the second item with the
-// same keys by [name="http",#2], one without any of the keys by [#1], a member of
-// a set by [="a"], and any other item by its index, [3].
+// A name that is no identifier is quoted: metadata.labels["example.com/a"]. The
+// items of lists are written like this:
+//
+//	[name="http"]     the item with this key
+//	[name="http",#2]  the second item with this key
+//	[#1]              the first item that has none of the keys
+//	[="a"]            the item of a set with this value
+//	[3]               any other item, by its index
 //
 // ParsePath reads such a text back, unless a part of it was cut.
 type Notation struct {
@@ -26,11 +30,11 @@ type Notation struct {
 }
 
 const (
-	// maxPath is about how many bytes the text of a path has at most. The middle
-	// of a longer one is left out.
+	// maxPath is the approximate maximum length of the text of a path, in bytes.
+	// The middle of a longer text is left out.
 	maxPath = 1024
-	// maxName is how many bytes of a name are written, more than any qualified
-	// label key has.
+	// maxName is the maximum number of bytes that are written of a name. Every
+	// valid label key is shorter.
 	maxName = 320
 )
 
@@ -154,8 +158,8 @@ func isIdentifier(name string) bool {
 	return true
 }
 
-// isPlainKey reports whether the key of an item is read as that key without
-// quotes.
+// isPlainKey reports whether the key of an item can be written without quotes, so
+// that ParsePath reads the same key.
 func isPlainKey(key string) bool {
 	return key != "" && len(key) <= maxName && !strings.ContainsAny(key, "=,]\"") && key[0] != '#'
 }

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// number is a number in the one form that all equal numbers share, so that two
-// numbers are equal exactly if their forms are equal by ==.
+// number is a number in a normal form: equal numbers have the same form, so that ==
+// compares them.
 //
-// An integer that 64 bits hold is in small. Any other number is
+// small holds an integer that fits into an int64. Any other number is
 // 0.digits × 10^exponent, where digits has no zero at either end. A float64
-// without a fraction stands for exactly that integer. A float64 with a fraction
-// stands for the shortest decimal that is read as it, which is what JSON
-// encoding writes: so 0.1 in a float64 equals 0.1 in a json.Number.
+// without a fraction has the value of exactly that integer. A float64 with a
+// fraction has the value of the shortest decimal that parses to the same float64.
+// JSON encoding writes this decimal too, so 0.1 in a float64 equals 0.1 in a
+// json.Number.
 type number struct {
 	kind     numberKind
 	small    int64
@@ -23,9 +24,10 @@ type number struct {
 	exponent int64
 }
 
-// numberKind is the kind of a number. The constants are in ascending order, except
-// that an integer may also be less than a negative number that is no integer, or
-// greater than a positive one.
+// numberKind is the kind of a number. integer is a number that small holds. negative
+// and positive are all other finite numbers: fractions, and integers that do not fit
+// into an int64. The order of the constants is the order of the numbers, except
+// between finite numbers: the integer -2 is less than the negative number -0.5.
 type numberKind uint8
 
 const (
@@ -38,7 +40,7 @@ const (
 )
 
 // numberOf returns v as a number, or false if v is no number. A json.Number that
-// JSON would not accept is no number.
+// parseNumber does not accept is no number.
 func numberOf(v any) (number, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -93,7 +95,7 @@ func floatNumber(f float64) number {
 		if f >= -1<<63 && f < 1<<63 {
 			return number{kind: integer, small: int64(f)}
 		}
-		// With a precision, all digits of the integer are written.
+		// The format 'f' with precision 0 writes all digits of the integer.
 		format, precision = 'f', 0
 	}
 	n, _ := parseNumber(strconv.FormatFloat(f, format, precision, 64))
@@ -176,7 +178,8 @@ func parseExponent(text string) (int64, bool) {
 	return sign * exponent, true
 }
 
-// asInt64 returns the number as an int64 if it is one.
+// asInt64 returns the number as an int64, or false if it is no integer or does not
+// fit.
 func (n number) asInt64() (int64, bool) {
 	const most = 19 // digits of the largest int64
 	if n.exponent < int64(len(n.digits)) || n.exponent > most {

@@ -182,7 +182,7 @@ func plainNumbers(v any) any {
 	return v
 }
 
-// quotedName reads a name that Go quoted.
+// quotedName reads a name in the quotes of strconv.Quote.
 func quotedName(text string) (name, rest string, err error) {
 	quoted, rest, closed := cutQuoted(text)
 	if !closed {
@@ -192,7 +192,7 @@ func quotedName(text string) (name, rest string, err error) {
 	return name, rest, err
 }
 
-// quotedValue reads a string that JSON quoted, or Go.
+// quotedValue reads a string in the quotes of JSON or of strconv.Quote.
 func quotedValue(text string) (v any, rest string, err error) {
 	quoted, rest, closed := cutQuoted(text)
 	if !closed {
@@ -206,7 +206,7 @@ func quotedValue(text string) (v any, rest string, err error) {
 	return s, rest, err
 }
 
-// cutQuoted cuts a text after the quote that closes the one it begins with.
+// cutQuoted splits a text that begins with a quoted string after the closing quote.
 func cutQuoted(text string) (quoted, rest string, closed bool) {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

@@ -3,8 +3,8 @@ package value
 import "slices"
 
 // Path names one place in an object, such as spec.ports[name="http"].port. The
-// nil Path is the object itself. A Path never changes. Paths share their
-// beginnings, so a longer path costs the memory of its last step.
+// nil Path is the object itself. A Path never changes. It refers to the path of its
+// parent, so Append allocates memory for one step only.
 type Path struct {
 	parent *Path
 	kind   StepKind
@@ -25,8 +25,8 @@ type StepKind uint8
 const (
 	// Name is a field of an object, or a key of a map.
 	Name StepKind = iota
-	// Key is an entry of a map in a definition, which Kubernetes writes in
-	// brackets: properties[spec]. A text with it cannot be read back.
+	// Key is an entry of a map in a CustomResourceDefinition. Kubernetes writes it
+	// in brackets: properties[spec]. ParsePath cannot read it back.
 	Key
 	// Index is an item of a list by its position.
 	Index
@@ -34,23 +34,24 @@ const (
 	Item
 	// Member is an item of a set by its value.
 	Member
-	// AnyName is every value of a map. Only patterns have it.
+	// AnyName is every value of a map. Only patterns have it; see ParsePattern.
 	AnyName
-	// AnyItem is every item of a list. Only patterns have it.
+	// AnyItem is every item of a list. Only patterns have it; see ParsePattern.
 	AnyItem
 )
 
 // Step is one step of a path.
 type Step struct {
 	Kind StepKind
-	// Name is that of Name and Key.
+	// Name is the name in a step of the kind Name or Key.
 	Name string
-	// Index is the position of Index. For Item it is the number of earlier items
-	// in the list with the same values for Keys.
+	// Index is the position in a step of the kind Index. In a step of the kind Item
+	// it is the number of earlier items in the list with the same values for Keys.
 	Index int
-	// Keys are the fields that tell items apart, for Item.
+	// Keys are the fields that identify the item, in a step of the kind Item.
 	Keys []string
-	// Value is the item of Item, an object as a rule, or the item of Member.
+	// Value is the item itself, in a step of the kind Item or Member. For Item it
+	// normally is an object.
 	Value any
 }
 
@@ -88,7 +89,7 @@ func (p *Path) Append(s Step) *Path {
 // Child returns the path of a field.
 func (p *Path) Child(name string) *Path { return &Path{parent: p, kind: Name, name: name} }
 
-// Key returns the path of an entry of a map in a definition.
+// Key returns the path of an entry of a map in a CustomResourceDefinition.
 func (p *Path) Key(name string) *Path { return &Path{parent: p, kind: Key, name: name} }
 
 // Index returns the path of an item of a list.

@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// defaultLimit is the limit of a Printer that names none.
+// defaultLimit is the limit of a Printer with Limit 0.
 const defaultLimit = 80
 
 // Printer writes the short form of values: compact JSON, cut where it is long.
 // The zero Printer is ready for use.
 type Printer struct {
-	// Limit is how many characters are written before the text is cut; 0 means
-	// 80.
+	// Limit is the maximum number of characters; a longer text is cut. 0 means 80.
 	Limit int
 	// LiteralHTML writes <, > and & as they are. Otherwise they are escaped, as
 	// JSON encoding in Go does.
@@ -63,7 +62,7 @@ func CutBytes(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// printing is one value being printed.
+// printing is the state of one call of Print.
 type printing struct {
 	Printer
 	text strings.Builder
@@ -168,8 +167,8 @@ func (w *printing) character(r rune) {
 	}
 }
 
-// escape writes a character as JSON does, in two halves beyond the first plane
-// of Unicode.
+// escape writes the JSON escape of a character. A character above U+FFFF becomes a
+// surrogate pair.
 func (w *printing) escape(r rune) {
 	if r > 0xffff {
 		r -= 0x10000

@@ -12,8 +12,9 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// checkLaws asserts what holds for all values: equality and order are symmetric
-// and agree with each other, and equal values have equal hashes.
+// checkLaws asserts the laws for two values: equality and order are symmetric and
+// agree with each other, and two values have the same hash exactly if they are
+// equal.
 func checkLaws(t *testing.T, mode value.Mode, a, b any) {
 	t.Helper()
 	c := value.NewComparison(mode)
@@ -126,8 +127,8 @@ func TestLawsOnGeneratedValues(t *testing.T) {
 	}
 }
 
-// Order and equality are transitive: sorting by one puts equal values side by
-// side, and keeps the order between all of them.
+// The order is transitive: in a sorted list, no value is greater than any later
+// value.
 func TestOrderOfGeneratedValues(t *testing.T) {
 	for seed := range uint64(50) {
 		g := generator{rand.New(rand.NewPCG(seed, 3))}
@@ -148,7 +149,7 @@ func TestOrderOfGeneratedValues(t *testing.T) {
 	}
 }
 
-// Numbers agree with big.Rat, which computes exactly.
+// Compare orders numbers like big.Rat, which computes exactly.
 func TestNumbersAgreeWithRationals(t *testing.T) {
 	for seed := range uint64(20_000) {
 		g := generator{rand.New(rand.NewPCG(seed, 4))}

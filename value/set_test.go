@@ -76,8 +76,8 @@ func TestEqualByShape(t *testing.T) {
 	}
 }
 
-// A function is equal to nothing, itself included, so a comparison that reads one
-// is noticed.
+// A func is not equal to any value, not even to itself. If Equal read the shared
+// values, it would find that they differ.
 func TestEqualDoesNotReadSharedValues(t *testing.T) {
 	shared, sharedList := object{"x": func() {}}, list{func() {}}
 	if !value.Strict.Equal(object{"a": shared, "b": sharedList}, object{"a": shared, "b": sharedList}) {

@@ -1,18 +1,18 @@
 package value
 
-// Shape says how the values at one place of an object are compared. The nil
-// Shape knows nothing: values there are compared as they are. A Shape must be
-// comparable with ==, as a pointer is.
+// Shape says how the values at one place of an object are compared. With the nil
+// Shape, values are compared as they are, and lists in order. The Go type of a Shape
+// must be comparable with ==, such as a pointer.
 type Shape interface {
 	// Field returns the Shape of the value at a key.
 	Field(name string) Shape
 	// Item returns the Shape of the item at an index of a list.
 	Item(index int) Shape
-	// Traits returns what is special about the values at this place.
+	// Traits returns how the comparison at this place differs from the usual one.
 	Traits() Traits
 }
 
-// Traits are what is special about comparing the values at one place.
+// Traits say how the comparison at one place differs from the usual one.
 type Traits struct {
 	// Set means that the order of the items of a list does not count.
 	Set bool

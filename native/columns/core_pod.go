@@ -71,9 +71,14 @@ func (r *restarts) add(c corev1.ContainerStatus) {
 	}
 }
 
-// podStateOf computes the state of a pod like kubectl. The reason is, in this order: that the pod is being deleted, why the
-// first unfinished init container is not finished, the state of the first container that waits or has ended, and otherwise
-// the reason or phase in its status. Sidecars, init containers with restartPolicy Always, count as containers.
+// podStateOf computes the state of a pod as kube-apiserver does. The reason is the first of these:
+//
+//   - Terminating, if the pod is being deleted and has not ended, or Unknown, if its node is lost.
+//   - The state of the first init container that is not finished.
+//   - The state of the first container that waits or has ended.
+//   - SchedulingGated, or else the reason or phase in the status of the pod.
+//
+// Sidecars (init containers with restartPolicy Always) count as containers.
 func podStateOf(p *corev1.Pod) podState {
 	s := podState{reason: stringOr(p.Status.Reason, string(p.Status.Phase)), containers: len(p.Spec.Containers)}
 	for _, c := range p.Status.Conditions {
@@ -95,8 +100,9 @@ func podStateOf(p *corev1.Pod) podState {
 	return s
 }
 
-// countInitContainers sets the reason from the first unfinished init container. It returns true if there is none. It counts
-// the restarts of all init containers while one is unfinished, and those of sidecars only afterwards.
+// countInitContainers sets the reason from the first unfinished init container. It returns true if
+// there is none. While the pod initializes, it counts the restarts of all init containers up to
+// that one. Afterwards, it counts only the restarts of sidecars.
 func (s *podState) countInitContainers(p *corev1.Pod) bool {
 	sidecars := map[string]bool{}
 	for _, c := range p.Spec.InitContainers {

@@ -44,7 +44,8 @@ var persistentVolumes = table(name,
 		return valueOr(pv.Spec.VolumeMode, unset)
 	}).wide())
 
-// persistentVolumeClaims prints the capacity and access modes in the status of a claim, which are empty until it is bound.
+// persistentVolumeClaims prints the capacity and access modes in the status of a claim. Both
+// columns are empty until spec.volumeName is set.
 var persistentVolumeClaims = table(name,
 	text("Status", claimStatus["phase"], func(pvc *corev1.PersistentVolumeClaim) string {
 		return phase(pvc.ObjectMeta, string(pvc.Status.Phase))

@@ -29,8 +29,8 @@ var ingresses = table(name,
 	}),
 	age)
 
-// ingressHosts returns up to three hosts. As in Kubernetes, the number behind them counts all rules beyond the third, also
-// those without a host.
+// ingressHosts returns up to three hosts. As in Kubernetes, the number after them is the number of
+// all rules minus three, including rules without a host.
 func ingressHosts(i *networkingv1.Ingress) string {
 	var hosts []string
 	for _, rule := range i.Spec.Rules {

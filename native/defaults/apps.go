@@ -31,7 +31,7 @@ func statefulSet(s *appsv1.StatefulSet) {
 	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
 	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
 	strategy := &s.Spec.UpdateStrategy
-	// Other than for a Deployment, rollingUpdate stays empty if the client sets only the type.
+	// Unlike in a Deployment, rollingUpdate has no default if the client sets the type.
 	if strategy.Type == "" {
 		strategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
 		setDefaultPtr(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})

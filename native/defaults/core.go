@@ -64,7 +64,8 @@ func limitRange(l *corev1.LimitRange) {
 		if item.Type != corev1.LimitTypeContainer {
 			return
 		}
-		// The default limit of a container is the maximum. The default request is the default limit, or else the minimum.
+		// Without a default limit, the maximum is the default limit. Without a default request, the
+		// default limit is the default request, or the minimum if there is no default limit.
 		addMissing(&item.Default, item.Max)
 		addMissing(&item.DefaultRequest, item.Default)
 		addMissing(&item.DefaultRequest, item.Min)

@@ -30,8 +30,10 @@ func pod(p *corev1.Pod) {
 	}
 }
 
-// podResources sets the defaults of pod-level resources (spec.resources). The limits of huge pages are the sum of the limits
-// of the containers. Requests are the sum of the requests of the containers, or the limit of the pod if they have none.
+// podResources sets the defaults of pod-level resources (spec.resources). The default limit of
+// huge pages is the sum of the limits of the containers. The default request of a resource is the
+// sum of the requests of the containers, or the limit of the pod if they have no request. Huge
+// pages always use the limit of the pod. A pod without limits gets no default requests.
 func podResources(p *corev1.Pod) {
 	total := p.Spec.Resources
 	if total == nil || len(total.Limits)+len(total.Requests) == 0 {

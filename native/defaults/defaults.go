@@ -10,8 +10,8 @@
 // Values that depend on the old object, the time, other objects or an allocator are not set here, such as the selector of a
 // Job, the cluster IP of a Service and the service account of a Pod.
 //
-// Setting the defaults of an object twice has no further effect. Two fields never share memory afterwards. Different
-// objects can be defaulted concurrently.
+// Setting the defaults of an object twice has no further effect. Default values of different
+// fields never share memory. Different objects can be defaulted concurrently.
 package defaults
 
 import (

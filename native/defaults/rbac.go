@@ -14,7 +14,8 @@ func clusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
 	forEach(b.Subjects, subject)
 }
 
-// subject sets the API group of users and groups. Service accounts are in the core group, whose name is empty.
+// subject sets the API group of users and groups. The group of service accounts is the core group,
+// which is the empty string.
 func subject(s *rbacv1.Subject) {
 	switch s.Kind {
 	case rbacv1.UserKind, rbacv1.GroupKind:

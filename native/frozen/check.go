@@ -22,8 +22,8 @@ var policies = sync.OnceValue(func() map[reflect.Type]*immutability.Policy {
 	for kind, rules := range table() {
 		policy, err := immutability.Declare(rules)
 		if err != nil {
-			// An error in the table is a programming error. The tests of this package would
-			// panic, too.
+			// An error in the table is a programming error. The tests of this package
+			// find it.
 			panic(fmt.Sprintf("frozen fields of %s: %v", kind, err))
 		}
 		compiled[kind] = policy

@@ -143,7 +143,7 @@ func ephemeralContainer(r *report, c *corev1.EphemeralContainerCommon) {
 	mountPaths(r, c.VolumeMounts, c.VolumeDevices)
 }
 
-// descendingPath rejects a path that is absolute or contains "..".
+// descendingPath rejects a path that is absolute or has the element "..".
 func descendingPath(r *report, s string) {
 	if path.IsAbs(s) {
 		r.invalid(s, "must be a relative path")
@@ -157,7 +157,8 @@ func noBacksteps(r *report, s string) {
 	}
 }
 
-// nonReservedPath accepts a descending path that does not start with "..". The kubelet uses such names in volumes itself.
+// nonReservedPath rejects what descendingPath rejects, and a path that starts with "..". The
+// kubelet reserves names with this prefix for its own files in volumes.
 func nonReservedPath(r *report, s string) {
 	descendingPath(r, s)
 	if strings.HasPrefix(s, "..") && !strings.HasPrefix(s, "../") {

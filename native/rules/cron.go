@@ -22,8 +22,8 @@ func cronJobSchedule(r *report, s *batchv1.CronJobSpec) {
 		r.invalid(s.Schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead", "schedule")
 		return
 	}
-	// The parser panics for a time zone that no space follows, such as "TZ=UTC".
-	// A trailing space changes no other answer.
+	// The parser panics if no space follows the time zone, as in "TZ=UTC". With a
+	// space at the end, it returns an error.
 	spec := s.Schedule
 	if zoned && !strings.Contains(spec, " ") {
 		spec += " "

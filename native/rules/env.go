@@ -139,8 +139,8 @@ func resourceField(r *report, f *corev1.ResourceFieldSelector) {
 	r.invalid(f.Divisor.String(), fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name), "divisor")
 }
 
-// namedReference returns a rule that a reference to an object has a name. Such a type inlines LocalObjectReference, so a
-// rule for its field is not possible.
+// namedReference returns a rule that requires the name of a reference to an object. It is a rule
+// for the whole struct, because the field name is in the inlined LocalObjectReference.
 func namedReference[T any](name func(*T) string) rule {
 	return onStruct(func(r *report, ref *T) {
 		if name(ref) == "" {

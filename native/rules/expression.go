@@ -79,7 +79,8 @@ func (r *report) compiled(result cel.CompilationResult, rest ...any) {
 	}
 }
 
-// matchConditions checks the match conditions of a webhook or policy, which is the current value.
+// matchConditions checks the match conditions of a webhook or policy. The current path of r must be
+// that of the webhook or policy.
 func matchConditions(r *report, c compilation, conditions []admissionv1.MatchCondition) {
 	const most = 64
 	if len(conditions) > most {

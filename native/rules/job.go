@@ -97,7 +97,8 @@ func indexedJob(r *report, s *batchv1.JobSpec) {
 	}
 }
 
-// jobName checks that the host name of the last pod of an indexed job, its name and index, is a DNS label.
+// jobName checks that the host name of the last pod of an indexed job is a DNS label. The host name
+// is the name of the job with the index of the pod.
 func jobName(r *report, j *batchv1.Job) {
 	s := &j.Spec
 	if !r.create || s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion || s.Completions == nil || *s.Completions < 1 {

@@ -51,8 +51,8 @@ func limitResource(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName
 	}
 }
 
-// limitOrder lists the pairs of fields of which lower must not be greater than upper. The error has the path of the field at
-// and this detail.
+// limitOrder lists pairs of fields of a limit. The quantity in lower must not be greater than the
+// quantity in upper. at is the field in the path of the error, and detail is its message.
 var limitOrder = []struct{ lower, upper, at, detail string }{
 	{"min", "max", "min", "min value %s is greater than max value %s"},
 	{"min", "defaultRequest", "defaultRequest", "min value %s is greater than default request value %s"},

@@ -108,8 +108,8 @@ func containerNames(r *report, s *corev1.PodSpec) {
 
 const matchHostPort = "must match `hostPort` when `hostNetwork` is true"
 
-// hostNetworkPorts checks that the containers of a pod in the network of its host set hostPort. In a pod template the
-// field may be missing.
+// hostNetworkPorts checks that all ports of a pod with hostNetwork set hostPort. In a pod template
+// the field may be missing.
 func hostNetworkPorts(r *report, p *corev1.Pod) {
 	if !p.Spec.HostNetwork {
 		return
@@ -123,7 +123,8 @@ func hostNetworkPorts(r *report, p *corev1.Pod) {
 	}
 }
 
-// hostPorts rejects a host port that two containers use.
+// hostPorts rejects a host port that is used twice in a pod. With hostNetwork, it also rejects a
+// containerPort that differs from its hostPort.
 func hostPorts(r *report, s *corev1.PodSpec) {
 	var taken []string
 	for i := range s.Containers {

@@ -124,7 +124,8 @@ func sessionAffinity(r *report, s *corev1.ServiceSpec) {
 	}
 }
 
-// loadBalancer rejects fields that only load balancers have, or only Services with external traffic, in other Services.
+// loadBalancer rejects fields of load balancers in Services of other types. externalTrafficPolicy
+// is required for Services with external traffic and rejected for all others.
 func loadBalancer(r *report, s *corev1.ServiceSpec) {
 	balanced := s.Type == corev1.ServiceTypeLoadBalancer
 	const only = "may only be used when `type` is 'LoadBalancer'"

@@ -73,7 +73,7 @@ type replicaCount struct {
 	count int32
 }
 
-// atMost checks that no count is greater than limit, which is the field name.
+// atMost checks that no count is greater than limit. name is the name of the field that holds limit.
 func atMost(r *report, limit int32, name string, counts ...replicaCount) {
 	for _, p := range counts {
 		if p.count > limit {
@@ -82,7 +82,8 @@ func atMost(r *report, limit int32, name string, counts ...replicaCount) {
 	}
 }
 
-// podStatus rejects a change of the node of a pod, and the restart of a container that has ended and must not be restarted.
+// podStatus rejects a change of the node of a pod. It also rejects a status in which a container
+// runs again although it has ended and must not be restarted.
 func podStatus(r *report, p *corev1.Pod) {
 	old, ok := r.old.(*corev1.Pod)
 	if !ok {
@@ -103,7 +104,8 @@ func podStatus(r *report, p *corev1.Pod) {
 	}
 }
 
-// hasEnded reports whether a container has ended and the restart policy of its pod does not restart it.
+// hasEnded reports whether a container has ended and the restart policy of its pod does not allow a
+// restart. It is false for a container with its own restart policy.
 func hasEnded(s *corev1.PodSpec, status corev1.ContainerStatus) bool {
 	end := status.State.Terminated
 	own := slices.ContainsFunc(s.Containers, func(c corev1.Container) bool { return c.Name == status.Name && c.RestartPolicy != nil })

@@ -108,7 +108,8 @@ func csiDriver(r *report, s string) {
 	}
 }
 
-// labelKeyLower accepts a qualified name, with upper case letters too.
+// labelKeyLower accepts a qualified name. Unlike in a label key, the prefix may have upper case
+// letters.
 func labelKeyLower(r *report, s string) {
 	r.invalidAll(s, validation.IsQualifiedName(strings.ToLower(s)))
 }

@@ -26,8 +26,8 @@ func Validate(obj runtime.Object) field.ErrorList {
 	return r.errs
 }
 
-// ValidateUpdate validates newObj, which is to replace oldObj. Both have the same Go type. It does not check which fields
-// may change; package frozen does.
+// ValidateUpdate validates newObj, which is to replace oldObj. Both have the same Go type. Package
+// frozen, not this function, checks which fields may change.
 func ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
 	v, ok := structOf(newObj)
 	if !ok {

@@ -26,7 +26,7 @@ func workloadRules() []rule {
 
 		onField[appsv1.ReplicaSetSpec]("replicas", nonNegative[int32]),
 		onField[appsv1.ReplicaSetSpec]("minReadySeconds", nonNegative[int32]),
-		onField[appsv1.ReplicaSetSpec]("selector", notEmpty("deployment")), // Kubernetes has the same message for both
+		onField[appsv1.ReplicaSetSpec]("selector", notEmpty("deployment")), // Kubernetes also says deployment here
 		onStruct(func(r *report, s *appsv1.ReplicaSetSpec) {
 			templateMatches(r, s.Selector, &s.Template)
 			alwaysRestarts(r, &s.Template, "ReplicaSet")

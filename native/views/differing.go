@@ -36,7 +36,7 @@ func Differing(live, updated runtime.Object) (liveContent, updatedContent map[st
 	return liveContent, updatedContent, err
 }
 
-// places are the struct that has a field, and the map that gets its content.
+// places has the struct that a field is read from, and the map that its content is written to.
 type places struct {
 	from reflect.Value
 	to   map[string]any

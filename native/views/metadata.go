@@ -10,8 +10,9 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// differingMetadata returns the metadata of two objects without the fields that are equal in
-// both. It always includes name, UID and the annotations about ownership.
+// differingMetadata returns the metadata of two objects. It leaves out labels and annotations
+// that are equal in both, but always includes name, UID and the annotations about ownership.
+// If finalizers or owner references differ, it returns all metadata that clients set.
 func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[string]any, err error) {
 	liveMeta, updatedMeta = identity(live), identity(updated)
 	if !reflect.DeepEqual(live.GetFinalizers(), updated.GetFinalizers()) ||
