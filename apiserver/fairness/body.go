@@ -22,10 +22,10 @@ type bodyKey struct{}
 // WithBodies lets the server receive the body of a request before the request takes a
 // seat in its priority level. It goes around the whole chain of handlers, and needs the
 // FlowControl of NewFlowControl inside of it. Bodies longer than limit are received up to
-// limit; the handlers refuse them.
+// limit; the handlers refuse them. The limit must be positive.
 func WithBodies(next http.Handler, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 || req.Header.Get("Upgrade") != "" {
+		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 {
 			next.ServeHTTP(w, req)
 			return
 		}

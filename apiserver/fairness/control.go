@@ -2,10 +2,12 @@ package fairness
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
@@ -38,34 +40,45 @@ func (c *control) Handle(
 	estimate func() fcrequest.WorkEstimate, queueNote fq.QueueNoteFn, execute func(),
 ) {
 	if b := bodyOf(ctx); b != nil {
-		user := digest.User.GetName()
-		if !c.begin(user) {
+		if !c.receive(b, digest.User) {
 			// The filter of upstream answers 429 because execute is not called. It counts
 			// the refused request for the priority level that is noted here.
-			note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, user)
+			note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, digest.User.GetName())
 			return
 		}
-		b.receive()
-		c.end(user)
 	}
 	c.Interface.Handle(ctx, digest, note, estimate, queueNote, execute)
 }
 
-// begin reports whether one more body of a user may arrive.
-func (c *control) begin(user string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.arriving[user] >= maxArriving {
-		return false
+// receive receives a body, unless maxArriving bodies of the user arrive already; it
+// reports whether it did. The limit does not apply to the group system:masters, which is
+// exempt from every other limit too.
+func (c *control) receive(b *body, from user.Info) bool {
+	if !slices.Contains(from.GetGroups(), user.SystemPrivilegedGroup) {
+		if !c.begin(from.GetName()) {
+			return false
+		}
+		defer c.end(from.GetName())
 	}
-	c.arriving[user]++
+	b.receive()
 	return true
 }
 
-func (c *control) end(user string) {
+// begin reports whether one more body of a user may arrive.
+func (c *control) begin(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.arriving[user]--; c.arriving[user] == 0 {
-		delete(c.arriving, user)
+	if c.arriving[name] >= maxArriving {
+		return false
+	}
+	c.arriving[name]++
+	return true
+}
+
+func (c *control) end(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.arriving[name]--; c.arriving[name] == 0 {
+		delete(c.arriving, name)
 	}
 }
