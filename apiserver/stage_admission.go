@@ -81,13 +81,16 @@ func selectPlugins(chain *options.AdmissionOptions, enable, disable []string) er
 			known = append(known, name)
 		}
 	}
-	for flag, names := range map[string][]string{"enable-admission-plugins": enable, "disable-admission-plugins": disable} {
-		for _, name := range names {
-			if !slices.Contains(known, name) {
-				return fmt.Errorf("--%s: no plugin %q here: there are %s", flag, name, strings.Join(known, ", "))
+	for _, flag := range []struct {
+		name    string
+		plugins []string
+	}{{"enable-admission-plugins", enable}, {"disable-admission-plugins", disable}} {
+		for _, plugin := range flag.plugins {
+			if !slices.Contains(known, plugin) {
+				return fmt.Errorf("--%s: no plugin %q here: there are %s", flag.name, plugin, strings.Join(known, ", "))
 			}
-			if slices.Contains(enable, name) && slices.Contains(disable, name) {
-				return fmt.Errorf("--%s: %q is both enabled and disabled", flag, name)
+			if slices.Contains(enable, plugin) && slices.Contains(disable, plugin) {
+				return fmt.Errorf("--%s: %q is both enabled and disabled", flag.name, plugin)
 			}
 		}
 	}
