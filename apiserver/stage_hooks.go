@@ -10,7 +10,8 @@ import (
 // before it shuts down. The server is ready when all start hooks have returned.
 func addHooks(b base, who identityStage, owned ownershipStage, served resourcesStage) error {
 	h, loopback := served.hooks, b.generic.LoopbackClientConfig
-	// bootstrapped is closed when the objects exist that clients expect.
+	// bootstrapped is closed when the server has tried once to create the objects that
+	// clients expect. Some writes may have failed.
 	bootstrapped := make(chan struct{})
 	if err := bootstrap(b, who, h, bootstrapped); err != nil {
 		return err

@@ -41,7 +41,7 @@ type CustomResourceDefinitionSpec struct {
 	Conversion *apiextensionsv1.CustomResourceConversion     `json:"conversion,omitempty"`
 
 	// Prune is a request to turn pruning on or off in all versions. It is never
-	// stored: Prepare moves it to the flags of the versions.
+	// stored: Prepare replaces it by PreserveUnknownFields.
 	Prune *bool `json:"prune,omitempty"`
 	// PreserveUnknownFields in a stored definition is true if pruning is off in all
 	// versions, and nil otherwise. In a request, it is the opposite of Prune: false

@@ -7,9 +7,9 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// validateRulePlaces reports CEL rules that would never run. CEL can only read a
-// value with a type that every valid value has, and not every schema gives one.
-// shape is the skeleton with these types.
+// validateRulePlaces reports CEL rules that would never run. CEL can read a value
+// only if the schema gives all valid values there the same type. Not every schema
+// does. shape is the skeleton with these types.
 func validateRulePlaces(s, shape *schema.Schema) schema.Errors {
 	f := &rulePlaces{}
 	f.visit(s, shape, nil, true)

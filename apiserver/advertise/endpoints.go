@@ -92,7 +92,8 @@ func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort)
 		found := &list.Items[i]
 		at := slices.IndexFunc(wanted, func(s *discoveryv1.EndpointSlice) bool { return s.Name == found.Name })
 		if at < 0 || wanted[at].AddressType != found.AddressType {
-			// The address family of a slice cannot change, so the slice is created again.
+			// The slice has no server any more, or it has the wrong address family. The
+			// family of a slice cannot change, so such a slice is created again below.
 			if !ownSlice.MatchString(found.Name) {
 				continue
 			}

@@ -96,7 +96,7 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 
 // pathsOnly returns a definition without schemas. Kubernetes' OpenAPI builder builds the
 // paths from it. The builder does not get the schemas, because it is slow and drops the
-// keywords that it does not know; Publish renders the schemas instead.
+// keywords that it does not know. definition.Publish renders the schemas instead.
 func pathsOnly(crd *definition.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	outline := *crd
 	outline.Spec.Versions = slices.Clone(crd.Spec.Versions)

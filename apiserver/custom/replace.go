@@ -2,8 +2,9 @@ package custom
 
 import "holdfast.dev/holdfast/definition"
 
-// replace serves a definition. If the server serves an earlier state of the definition,
-// the new resource replaces the old one. A definition that is not established is dropped.
+// replace serves a definition. If the server serves an earlier state of the definition with
+// another spec or other accepted names, a new resource replaces the old one. A definition
+// that is not established is dropped.
 func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	next := newResource(s, crd)
 	name := next.groupResource()

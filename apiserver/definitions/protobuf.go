@@ -12,8 +12,8 @@ import (
 )
 
 // newProtobufDecoder decodes definitions in protobuf, which upstream's Go client
-// sends, into upstream's types. The server answers in JSON, which such clients accept
-// too: the protobuf messages have no fields for our keywords.
+// sends, into upstream's types. The server answers in JSON, because the protobuf messages
+// have no fields for our keywords. Such clients accept JSON too.
 func newProtobufDecoder() (runtime.Decoder, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme} {

@@ -46,7 +46,8 @@ type Member struct {
 
 // Start opens the member with its data in dir, or creates it, and waits until it is ready.
 // If etcd cannot read the data, the error names the directory. Start does not repair or
-// remove anything in it.
+// remove anything in it. etcd itself may truncate the damaged end of its log, as after a
+// crash, and keeps a copy.
 func Start(dir string) (*Member, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -42,8 +42,8 @@ func bodyOf(ctx context.Context) *body {
 	return b
 }
 
-// body is the body of a request. Before receive it reads from the client; after that it
-// reads from memory.
+// body is the body of a request. Before receive it reads from the client. After receive it
+// reads from memory, and then, if the body is longer than limit, the rest from the client.
 type body struct {
 	client   io.ReadCloser
 	deadline func(time.Time) error
@@ -51,7 +51,8 @@ type body struct {
 	timeout  time.Duration
 
 	received *bytes.Reader
-	// err ends the body: io.EOF, or the reason that the rest did not arrive.
+	// err ends the body: io.EOF, or the reason that the rest did not arrive. It is nil
+	// while the rest can be read from the client.
 	err error
 }
 

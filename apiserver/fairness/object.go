@@ -32,9 +32,10 @@ type ensurer[T object] struct {
 	spec    func(T) any
 }
 
-// ensure creates the object of that name, or updates it if it differs from the default. It
-// deletes an object that was a default of an earlier version and that no administrator
-// changed.
+// ensure creates the default object of that name if it is missing. If its spec differs from
+// the default, ensure restores the spec, unless an administrator may change it, see
+// updatesAutomatically. An object that is no default, but has the annotation with the value
+// "true", was a default of an earlier version, and ensure deletes it.
 func (e *ensurer[T]) ensure(ctx context.Context, name string) error {
 	want, isDefault := e.defaults[name]
 	have, err := e.get(name)
@@ -72,8 +73,8 @@ func (e *ensurer[T]) ensure(ctx context.Context, name string) error {
 }
 
 // updatesAutomatically reports whether the server may replace the spec of a suggested
-// object. Without the annotation, an object of the first generation is one that nothing
-// has changed since its creation.
+// object. The annotation decides. Without a valid annotation, the server may replace the
+// spec if the generation is 1, because then the spec has not changed since the creation.
 func updatesAutomatically(obj metav1.Object) bool {
 	automatic, err := strconv.ParseBool(obj.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
 	if err != nil {

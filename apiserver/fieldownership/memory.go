@@ -141,7 +141,8 @@ func (m *Memory) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-m.wake:
-			// A client that writes to an object often does it again soon.
+			// The next command for the same object often follows soon. It is then
+			// written in the same batch.
 			if pause(ctx, batchTime) {
 				m.flush(ctx)
 				pause(ctx, restTime)
