@@ -157,8 +157,9 @@ func (n *node) finish() {
 		if below != nil && below.checked {
 			n.walk = append(n.walk, property{name, below})
 		}
-		// If there are patterns or additionalProperties, a property without a node
-		// stays in props, so that child does not use only their nodes for it.
+		// The value of a property without a node is compared as it is. If there are
+		// patterns or additionalProperties, the property stays in props. Without the
+		// entry, child would compare the value by their nodes.
 		if below == nil && len(n.patterns) == 0 && n.rest == nil {
 			delete(n.props, name)
 		}

@@ -90,7 +90,8 @@ func TestRejectionsAreLogged(t *testing.T) {
 			return log.count(what, "no "+part+" for you", `node="`+a.Name+`"`) > 0
 		})
 	}
-	// When the third request is sent, the second one has been logged or not.
+	// The agent sends the third request after it has handled the rejection of the second
+	// one. If it had logged that rejection, the line would be in the log by then.
 	for _, part := range []string{"/leases", "/nodes"} {
 		servertest.Eventually(t, "sent again: "+part, func() bool { return sent.count(part) > 2 })
 		if got := log.count("no " + part + " for you"); got != 1 {

@@ -38,7 +38,8 @@ type Refusal struct {
 type Decision struct {
 	// Values are the values to store, nil if the request is refused.
 	Values map[string]string
-	// Plan is the plan to run, also if the request is refused; "" for none.
+	// Plan is the plan to run, "" for none. It is also set if the request is refused.
+	// Only a refused update may lack the plan that its changed parameters trigger.
 	Plan string
 	// Rows has a row for every parameter of either version, those of the new version
 	// first, in the order of the package. It is complete even if the request is
@@ -86,7 +87,8 @@ func (d *decider) changed(name, oldText, newText string) {
 	d.refuse(name, "parameter '%s' is immutable but was changed from '%s' to '%s'", name, brief(oldText), brief(newText))
 }
 
-// store stores a value if it is set and valid.
+// store stores a value if it is set and valid. It refuses an invalid value, and a missing
+// one if the parameter is required and has no default.
 func (d *decider) store(definition *Definition, v setting) {
 	switch {
 	case v.set:

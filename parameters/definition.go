@@ -50,7 +50,7 @@ func (v *Version) definition(name string) *Definition {
 	return nil
 }
 
-// setting is a value that may not be set.
+// setting is a value that is either set or absent. If it is absent, text is empty.
 type setting struct {
 	text string
 	set  bool

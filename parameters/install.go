@@ -22,7 +22,7 @@ func Install(to *Version, request Request) Decision {
 }
 
 // pinned returns the value to store for an immutable parameter without a value: its
-// effective value. It is the empty string if there is no default and none is required.
+// effective value. An optional parameter without a default gets the empty string.
 func (d *Definition) pinned(effective setting) setting {
 	if !effective.set && !d.Required {
 		return setting{set: true}

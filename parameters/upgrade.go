@@ -29,8 +29,9 @@ func (d *decider) carry(oldDefinition, newDefinition *Definition) {
 	case BecomesImmutable, AddedImmutable:
 		d.makeImmutable(oldDefinition, newDefinition)
 	case BecomesMutable:
-		// It keeps its value, also a default that was never stored. The request may
-		// remove a stored value.
+		// If no value is stored and the request sets none, the old effective value is
+		// stored now, so that the parameter keeps it. The request may change or remove
+		// a stored value.
 		if !stored.set {
 			wanted = wanted.or(oldDefinition.pinned(oldDefinition.defaultSetting()))
 		}
@@ -48,7 +49,8 @@ func (d *decider) makeImmutable(oldDefinition, newDefinition *Definition) {
 	stored, wanted := lookup(d.Stored, name), lookup(d.Wanted, name)
 	given := slices.Contains(d.Consented, name) || wanted.set && wanted != stored
 	if !wanted.set && given {
-		// Consent without a value means the current value, or else the default.
+		// Consent without a value accepts the old default if that is in effect now,
+		// and otherwise the new default.
 		if oldDefinition != nil && !stored.set {
 			wanted = oldDefinition.defaultSetting()
 		}

@@ -8,7 +8,8 @@ import (
 // PruneFields drops from a set of fields, in place, every field that is not
 // specified, and reports whether it dropped any. The set has the format of fieldsV1
 // in managedFields: f:name is a field, k:, v: and i: are items, and "." is the value
-// itself. A set without fields is empty. Metadata is not changed.
+// itself. If every field is dropped, the map is empty afterwards. Metadata is not
+// changed.
 func (sk *Skeleton) PruneFields(fields map[string]any) (dropped bool) {
 	if sk.root.verbatim {
 		return false

@@ -33,8 +33,9 @@ func nestedObject(depth int, wrap func(any) any) map[string]any {
 func inList(v any) any { return []any{v} }
 func inA(v any) any    { return map[string]any{"a": v} }
 
-// All functions work on objects of every depth and size that a request can have: Check and
-// Prune find what they find in small objects, and nothing is left to prune.
+// All functions work on objects of every depth and size that a request can have. Check finds
+// every wrong type, Prune drops every key that is not specified, and a second Prune drops
+// nothing.
 func TestDeepAndLargeObjects(t *testing.T) {
 	deepSchema := func(depth int, key string) string {
 		return strings.Repeat(`{"`+key+`":`, depth) + `{}` + strings.Repeat(`}`, depth)

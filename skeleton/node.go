@@ -31,7 +31,7 @@ type node struct {
 	// The following fields are only for Schema, Binding and Rules.
 
 	typ         string
-	asTrue      bool             // the schema has only true here, and no schema
+	asTrue      bool             // additionalProperties or additionalItems is true here, not a schema
 	embedded    bool             // x-kubernetes-embedded-resource
 	intOrString bool             // x-kubernetes-int-or-string
 	declared    map[string]*node // the properties that the schema names
@@ -62,7 +62,7 @@ const (
 )
 
 var (
-	// nothing has no keys: objects are pruned to {}, lists keep their items.
+	// nothing is a node without keys: objects are pruned to {}, lists keep their items.
 	nothing = &node{nullFits: true}
 	// leaveAlone keeps every value as it is.
 	leaveAlone = &node{verbatim: true, nullable: true, keepNull: true, nullFits: true}

@@ -141,7 +141,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// A schema that Rules refuses keeps data if it is not clear.
+// Where a schema that Rules refuses is ambiguous, Prune keeps the data.
 func TestPruneByRefusedSchemaKeepsData(t *testing.T) {
 	sk := build(t, `{properties: {a: {patternProperties: {"(": {properties: {b: {}}}}}, l: {items: {}, anyOf: [{items: [{}]}]}}}`)
 	obj := object(t, `{a: {k: {b: 1}}, l: [{x: 1}]}`)

@@ -7,8 +7,8 @@ import (
 )
 
 // Schema returns the skeleton as a schema: the types, the structure, nullable, and the
-// extensions about structure. It has types that do not bind too. The skeleton of the
-// returned schema has the same schema.
+// extensions about structure. It has types that do not bind too. If a skeleton is
+// built from the returned schema, its Schema is equal to the returned schema.
 func (sk *Skeleton) Schema() *schema.Schema {
 	return sk.root.show(func(n *node) string { return n.typ })
 }

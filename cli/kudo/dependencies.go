@@ -85,7 +85,8 @@ func (r *resolver) add(ctx context.Context, p *pack.Package, dependents []string
 
 // adoptVersions copies the versions of the dependencies from the OperatorVersion on the
 // server, if the server already has this package. A package therefore keeps the versions with
-// which it was first installed. It returns false if the server does not have the package.
+// which it was first installed. It returns false if the server does not have the package, or
+// has an OperatorVersion of the same name with other content.
 func (r *resolver) adoptVersions(ctx context.Context, p *pack.Package) (bool, error) {
 	stored, err := r.server.version(ctx, p.VersionName())
 	if err != nil || stored == nil || !sameUpToVersions(p, stored.Spec) {

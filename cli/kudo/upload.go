@@ -83,7 +83,8 @@ const rereadTimeout = 10 * time.Second
 
 // cleanUp is called when the write of the Instance has failed. It deletes the created
 // objects, unless the Instance was stored although the response was lost: the Instance then
-// needs them. It returns the error of the write, with what is known about the Instance.
+// needs them. It also keeps them if it cannot read whether the Instance was stored. It returns
+// the error of the write, with what is known about the Instance.
 func (u *upload) cleanUp(ctx context.Context, instance, version string, failed error) error {
 	if len(u.created) == 0 || refusedByServer(failed) {
 		return errors.Join(failed, u.deleteCreated(ctx))
