@@ -27,7 +27,8 @@ RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 MODULES := . test
 SUBMAKE := $(MAKE) --no-print-directory
 
-# Garbage collection is a tenth of the compiler's time, and a fifth of the server's in tests. A higher GOGC trades memory for it.
+# Garbage collection is a tenth of the compiler's time, and a fifth of the server's in tests. A higher GOGC
+# saves a part of this time and takes more memory.
 COMPILER_GOGC := GOGC=400
 
 # gotestsum prints one line per package and the output of failed tests.
@@ -56,8 +57,8 @@ check: ## for every save: format, lint, the tests that start no server
 # The steps are in this form to save time, above all with cold caches, where compiling and linking take most of it:
 #
 # - All code is compiled twice: once plain, for lint, the end-to-end tests and the benchmarks, and once with the race detector,
-#   for the tests of the root module. tools/verify.sh keeps the versions of shared dependencies equal in all modules, because one
-#   different version makes Go compile everything that depends on it again.
+#   for the tests of the root module. tools/verify.sh checks that the root module and the test module have the same versions of
+#   shared dependencies, because one different version makes Go compile everything that depends on it again.
 # - Fuzzing would compile a third time, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
 #   its short form, and it keeps the target working. `make fuzz` does the fuzzing.
 # - Each benchmark runs once. The soak tests are among the tests, in a form that takes seconds; `make soak` runs them longer.

@@ -60,7 +60,7 @@ func Check(spec certificatesv1.CertificateSigningRequestSpec) (access.ClientRequ
 }
 
 // checkSubject rejects the group system:masters. The signer for nodes accepts only
-// nodes, and the other signer accepts none.
+// nodes, and the other signer accepts no node.
 func checkSubject(signer string, request *x509.CertificateRequest) error {
 	name, groups := request.Subject.CommonName, request.Subject.Organization
 	switch {

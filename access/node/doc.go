@@ -1,6 +1,7 @@
 // Package node limits what nodes may do. A node may watch the pods that are bound to
-// it, read the ConfigMaps and Secrets that these pods use, request tokens for them,
-// write their status, delete them, and maintain its own Node and Lease.
+// it, write the status of these pods, delete these pods, and request tokens for their
+// service accounts. It may read the ConfigMaps and Secrets that these pods use, and it
+// maintains its own Node and Lease.
 //
 //	index := &node.Index{} // the watcher of pods calls Set, Remove and Replace
 //	authorizer := node.NewAuthorizer(index)

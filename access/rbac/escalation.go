@@ -20,8 +20,9 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// clusterAdminRules are the rules that a user must have to set or change an
-// aggregationRule, because the role will get rules that others write later.
+// clusterAdminRules are the rules that a user must have to write a ClusterRole that has
+// an aggregationRule before or after the write. Such a role gets rules that other users
+// write later.
 var clusterAdminRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	{NonResourceURLs: []string{"*"}, Verbs: []string{"*"}},

@@ -14,8 +14,8 @@ import (
 
 // collect processes one object. If the object is being deleted, collect orphans its
 // dependents or waits for them, as its finalizers require. Otherwise, if the object has
-// owner references, collect deletes it if none of its owners exists, and removes the
-// references to missing owners if others exist.
+// owner references, collect deletes it if none of the references is solid. If some are
+// solid, collect removes the others, which are dangling or waiting.
 func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	o := c.graph.get(uid)
 	switch {

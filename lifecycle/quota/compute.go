@@ -51,9 +51,9 @@ type snapshot struct {
 }
 
 // Compute returns the usage that the status of the quota should have: status.used minus the
-// released usage and the expired charges. It does not return the usage of the observed
-// objects. status.used may be more than that, because admission has charged the quota for
-// objects that the ledger has not observed yet, and the status must keep these charges.
+// released usage and the expired charges, but at least the usage of the observed objects. It
+// may be more than the usage of the observed objects, because admission has charged the quota
+// for objects that the ledger has not observed yet. The status must keep these charges.
 func (l *Ledger) Compute(quota *corev1.ResourceQuota, now time.Time) Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,8 +121,8 @@ func (a *account) expireCharges(u *Usage, observed corev1.ResourceList, now time
 }
 
 // observed returns the usage of the observed objects under a resource name. tracked is
-// false if no object has usage under the name. known is false if the objects are not
-// listed yet.
+// false if the ledger computes no usage under the name. known is false if the objects are
+// not listed yet.
 func (l *Ledger) observed(namespace string, a *account, name corev1.ResourceName) (total resource.Quantity, tracked, known bool) {
 	if counted, ok := a.counted[name]; ok {
 		// All scopes are for pods or claims. Objects of other kinds are in none.

@@ -128,7 +128,7 @@ func (c *client) store(t *testing.T, m manifest) {
 	objects := c.objects(t, m)
 	created, err := objects.Create(t.Context(), m.Unstructured, metav1.CreateOptions{FieldValidation: "Strict"})
 	if apierrors.IsAlreadyExists(err) {
-		// Samples share names, so each is stored in its own namespace.
+		// Two samples may have the same name. Delete the one that was stored before.
 		if err = objects.Delete(t.Context(), m.GetName(), metav1.DeleteOptions{}); err == nil {
 			created, err = objects.Create(t.Context(), m.Unstructured, metav1.CreateOptions{FieldValidation: "Strict"})
 		}

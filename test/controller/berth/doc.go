@@ -1,6 +1,6 @@
 // Package berth is the API of a controller: Go types with markers for
-// controller-gen. It generates the definition in ../testdata and the DeepCopy
-// methods in zz_generated.deepcopy.go from them.
+// controller-gen. From these types, controller-gen generates the definition in
+// ../testdata and the DeepCopy methods in zz_generated.deepcopy.go.
 //
 // +kubebuilder:object:generate=true
 // +groupName=harbour.example.com
