@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,7 @@ func WithBodies(next http.Handler, limit int64) http.Handler {
 		b := &body{client: req.Body, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: bodyTimeout}
 		req = req.WithContext(context.WithValue(req.Context(), bodyKey{}, b))
 		req.Body = b
+		defer b.end()
 		next.ServeHTTP(w, req)
 	})
 }
@@ -50,6 +52,11 @@ type body struct {
 	limit    int64
 	timeout  time.Duration
 
+	// mu guards ended. The handlers run in a goroutine of their own and may go on after
+	// the request has ended; net/http does not allow a change of the deadline then.
+	mu    sync.Mutex
+	ended bool
+
 	received *bytes.Reader
 	// err ends the body: io.EOF, or the reason that the rest did not arrive. It is nil
 	// while the rest can be read from the client.
@@ -60,12 +67,12 @@ type body struct {
 func (b *body) receive() {
 	// A connection may not support deadlines, as in tests. Then only the timeout of the
 	// request applies.
-	limited := b.deadline(time.Now().Add(b.timeout)) == nil
+	limited := b.setDeadline(time.Now().Add(b.timeout))
 	data, err := io.ReadAll(io.LimitReader(b.client, b.limit+1))
 	if limited && !errors.Is(err, os.ErrDeadlineExceeded) {
 		// Clear the deadline. When it passes, net/http would treat the connection as
 		// closed.
-		_ = b.deadline(time.Time{})
+		b.setDeadline(time.Time{})
 	}
 	b.received = bytes.NewReader(data)
 	switch {
@@ -76,6 +83,20 @@ func (b *body) receive() {
 	case int64(len(data)) <= b.limit:
 		b.err = io.EOF
 	}
+}
+
+// setDeadline sets the deadline of reads from the client, and reports whether it did.
+func (b *body) setDeadline(at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.ended && b.deadline(at) == nil
+}
+
+// end records that the request has ended.
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
 }
 
 // Read implements io.Reader.

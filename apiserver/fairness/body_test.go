@@ -79,3 +79,17 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("deadlines %v, want the one that passed", deadlines)
 	}
 }
+
+// A handler may go on after the request has ended. The deadline of the connection is left
+// alone then.
+func TestDeadlineAfterTheEnd(t *testing.T) {
+	b := &body{client: io.NopCloser(strings.NewReader("text")), limit: 100, timeout: time.Minute, deadline: func(time.Time) error {
+		t.Error("the deadline was set after the end of the request")
+		return nil
+	}}
+	b.end()
+	b.receive()
+	if got, err := io.ReadAll(b); string(got) != "text" || err != nil {
+		t.Errorf("read %q, %v, want the text", got, err)
+	}
+}
