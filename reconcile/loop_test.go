@@ -51,6 +51,13 @@ func (c *controller) reconcile(context.Context, string) (reconcile.Result, error
 	return next.result, next.err
 }
 
+// count returns the number of calls so far.
+func (c *controller) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
+
 func (c *controller) log(_ context.Context, key string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,13 +217,13 @@ func TestClock(t *testing.T) {
 		defer stop()
 		loop.Add("a")
 		time.Sleep(time.Hour)
-		if len(c.calls) != 1 {
-			t.Fatalf("%d calls before the clock moved, want 1", len(c.calls))
+		if c.count() != 1 {
+			t.Fatalf("%d calls before the clock moved, want 1", c.count())
 		}
 		clock.Step(time.Second)
 		synctest.Wait()
-		if len(c.calls) != 2 {
-			t.Errorf("%d calls after the clock moved, want 2", len(c.calls))
+		if c.count() != 2 {
+			t.Errorf("%d calls after the clock moved, want 2", c.count())
 		}
 	})
 }
@@ -276,13 +283,13 @@ func TestRunWaitsForInformers(t *testing.T) {
 		running.Go(func() { loop.Run(ctx, synced.Load) })
 		loop.Add("a")
 		time.Sleep(time.Minute)
-		if len(c.calls) != 0 {
+		if c.count() != 0 {
 			t.Error("a key was reconciled before the informer had synced")
 		}
 		synced.Store(true)
 		time.Sleep(time.Minute)
-		if len(c.calls) != 1 {
-			t.Errorf("%d calls after the informer had synced, want 1", len(c.calls))
+		if c.count() != 1 {
+			t.Errorf("%d calls after the informer had synced, want 1", c.count())
 		}
 		cancel()
 		running.Wait()
@@ -339,7 +346,7 @@ func TestShutdownBeforeSync(t *testing.T) {
 		loop := reconcile.New(reconcile.Config[string]{Reconcile: c.reconcile})
 		loop.Add("a")
 		loop.Run(ctx, func() bool { return false })
-		if len(c.calls) != 0 {
+		if c.count() != 0 {
 			t.Error("a key was reconciled without a synced informer")
 		}
 	})
