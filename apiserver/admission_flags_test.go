@@ -24,10 +24,11 @@ func TestDisabledAdmissionPlugin(t *testing.T) {
 	if _, err := core.ResourceQuotas("default").Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}}, metav1.CreateOptions{}); err != nil {
+	one := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}}
+	if _, err := core.ConfigMaps("default").Create(t.Context(), one, metav1.CreateOptions{}); err != nil {
 		t.Errorf("with quotas turned off: %v", err)
 	}
-	if _, err := core.ConfigMaps("missing").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}}, metav1.CreateOptions{}); err == nil {
+	if _, err := core.ConfigMaps("missing").Create(t.Context(), one, metav1.CreateOptions{}); err == nil {
 		t.Error("an object was created in a namespace that does not exist")
 	}
 }

@@ -107,7 +107,8 @@ func TestRestartWritesNothing(t *testing.T) {
 
 func writable(t *testing.T, client kubernetes.Interface) bool {
 	t.Helper()
-	_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-"}}, metav1.CreateOptions{})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-"}}
+	_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 	return err == nil
 }
 
@@ -137,17 +138,19 @@ func createDenyingPolicy(t *testing.T, client kubernetes.Interface) {
 			PolicyName: denyAll, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		},
 	}
-	if _, err := client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
+	registration := client.AdmissionregistrationV1()
+	if _, err := registration.ValidatingAdmissionPolicies().Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := registration.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func removeDenyingPolicy(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	if err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(t.Context(), denyAll, metav1.DeleteOptions{}); err != nil {
+	bindings := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	if err := bindings.Delete(t.Context(), denyAll, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -164,14 +167,16 @@ func createDeadWebhook(t *testing.T, client kubernetes.Interface) {
 			ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, Rules: []admissionv1.RuleWithOperations{everything()},
 		}},
 	}
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), hook, metav1.CreateOptions{}); err != nil {
+	hooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if _, err := hooks.Create(t.Context(), hook, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func removeDeadWebhook(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	if err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), denyAll, metav1.DeleteOptions{}); err != nil {
+	hooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if err := hooks.Delete(t.Context(), denyAll, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
