@@ -31,7 +31,7 @@ import (
 )
 
 // hollowSize is the environment variable with the size of the benchmark, as NODESxPODS. The
-// default is 20x5.
+// default is 20x5, and 4x2 with -short.
 const hollowSize = "HOLDFAST_HOLLOW"
 
 // BenchmarkHollowNodes runs many agents in this process, against a server in another
@@ -41,6 +41,9 @@ const hollowSize = "HOLDFAST_HOLLOW"
 // was killed.
 func BenchmarkHollowNodes(b *testing.B) {
 	nodes, pods, outage := 20, 5, time.Second
+	if testing.Short() {
+		nodes, pods = 4, 2
+	}
 	if text := os.Getenv(hollowSize); text != "" {
 		outage = 10 * time.Second
 		if _, err := fmt.Sscanf(text, "%dx%d", &nodes, &pods); err != nil {

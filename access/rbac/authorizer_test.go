@@ -197,6 +197,9 @@ func TestAuthorize(t *testing.T) {
 
 func BenchmarkAuthorize(b *testing.B) {
 	for _, bindings := range []int{1, 1000, 10_000} {
+		if testing.Short() && bindings > 1000 {
+			continue
+		}
 		b.Run(fmt.Sprintf("bindings=%d", bindings), func(b *testing.B) {
 			var documents strings.Builder
 			documents.WriteString(objects)

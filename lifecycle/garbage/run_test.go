@@ -44,7 +44,10 @@ func (tr tree) createDependents(t testing.TB, size int, owner metav1.OwnerRefere
 // are gone.
 func BenchmarkCollection(b *testing.B) {
 	c := shared
-	const size = 10_000
+	size := 10_000
+	if testing.Short() {
+		size = 100
+	}
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		tr := newTree(b, c, fmt.Sprintf("family-%d-%d", b.N, i))
