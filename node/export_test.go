@@ -18,7 +18,7 @@ func (c *Credential) Renew(ctx context.Context, client kubernetes.Interface) err
 // HookTimeout returns the timeout of hooks.
 func (a *Agent) HookTimeout() time.Duration { return a.hooks.timeout }
 
-// WaitForServer returns a context whose requests wait until the server is back.
+// WaitForServer returns a context. Requests with this context wait until the server is back.
 func WaitForServer(ctx context.Context) context.Context { return waitForServer(ctx) }
 
 // NewConnection returns the transport that Connect adds to a client, on top of next.

@@ -56,8 +56,9 @@ func TestStopWithoutServer(t *testing.T) {
 	a.stop(t)
 }
 
-// TestDamagedRecord checks that an agent keeps the files of a running pod whose record is
-// damaged, and removes files and damaged records of pods that no longer exist.
+// TestDamagedRecord checks that an agent keeps the files of a running pod if the record of
+// the pod is damaged. It also checks that the agent removes files and damaged records of
+// pods that no longer exist.
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]string{"no JSON": "{", "no UID": "{}"} {
