@@ -16,7 +16,7 @@ import (
 	clients "k8s.io/client-go/kubernetes/typed/flowcontrol/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/defaults"
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -174,7 +174,8 @@ func byName[T interface {
 	object
 	runtime.Object
 }](mandatory, suggested []T, deepCopy func(T) T) (all map[string]T, fixed map[string]bool) {
-	scheme := native.NewScheme()
+	scheme := runtime.NewScheme()
+	defaults.Register(scheme)
 	all, fixed = map[string]T{}, map[string]bool{}
 	for _, obj := range slices.Concat(mandatory, suggested) {
 		stored := deepCopy(obj)
