@@ -27,7 +27,7 @@ RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 MODULES := . test
 SUBMAKE := $(MAKE) --no-print-directory
 
-# Garbage collection is a tenth of the compiler's time, and a fifth of the server's in tests. A higher GOGC
+# Garbage collection is a tenth of the time of the compiler and the linters, and a fifth of the server's in tests. A higher GOGC
 # saves a part of this time and takes more memory.
 COMPILER_GOGC := GOGC=400
 
@@ -93,7 +93,7 @@ test-without-server: bin/gotestsum ## the root module's tests that start no serv
 
 .PHONY: test-end-to-end
 test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers, Helm
-	cd test && $(GOTESTSUM) -vet=off -timeout 15m ./...
+	cd test && GOGC=200 $(GOTESTSUM) -vet=off -timeout 15m ./...
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
@@ -105,7 +105,7 @@ vet: ## go vet, every module
 
 .PHONY: lint
 lint: bin/golangci-lint ## golangci-lint, every module
-	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+	@for module in $(MODULES); do (cd $$module && $(COMPILER_GOGC) $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## format all Go files
@@ -137,7 +137,7 @@ bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 .PHONY: bench-once
 bench-once: ## run each benchmark once, to keep it working
 	@$(BENCHMARKED) | xargs -P 2 -I '{}' bash -c \
-		'out=$$(go test -vet=off -run "^$$" -bench . -benchtime 1x -short "{}" 2>&1) && tail -n 1 <<<"$$out" || { echo "$$out"; exit 255; }'
+		'out=$$($(COMPILER_GOGC) go test -vet=off -run "^$$" -bench . -benchtime 1x -short "{}" 2>&1) && tail -n 1 <<<"$$out" || { echo "$$out"; exit 255; }'
 
 .PHONY: hollow
 hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS)
