@@ -70,14 +70,14 @@ func SetRecords(instance metav1.Object, records []Record) error {
 			return nil
 		}
 	}
-	remove(instance, RecordsAnnotation)
+	RemoveAnnotation(instance, RecordsAnnotation)
 	return nil
 }
 
 // RequestRollback asks admission to roll an Instance back to the OperatorVersion that
 // it had before.
 func RequestRollback(instance metav1.Object, operatorVersion string) {
-	set(instance, RollbackAnnotation, operatorVersion)
+	SetAnnotation(instance, RollbackAnnotation, operatorVersion)
 }
 
 // Requester is the user that made the write which started the plan. The controller
@@ -126,11 +126,12 @@ func write(object metav1.Object, annotation string, content any) error {
 	if err != nil {
 		return fmt.Errorf("metadata.annotations[%s]: %w", annotation, err)
 	}
-	set(object, annotation, string(text))
+	SetAnnotation(object, annotation, string(text))
 	return nil
 }
 
-func set(object metav1.Object, annotation, text string) {
+// SetAnnotation sets an annotation of an object.
+func SetAnnotation(object metav1.Object, annotation, text string) {
 	annotations := object.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -139,7 +140,8 @@ func set(object metav1.Object, annotation, text string) {
 	object.SetAnnotations(annotations)
 }
 
-func remove(object metav1.Object, annotation string) {
+// RemoveAnnotation removes an annotation of an object.
+func RemoveAnnotation(object metav1.Object, annotation string) {
 	annotations := object.GetAnnotations()
 	delete(annotations, annotation)
 	object.SetAnnotations(annotations)

@@ -24,6 +24,11 @@ const (
 	OwnerAnnotation = "holdfast.dev/instance-uid"
 )
 
+// AdmissionAnnotations returns the annotations of an Instance that admission alone sets.
+func AdmissionAnnotations() []string {
+	return []string{RecordsAnnotation, SealedHistoryAnnotation, RequesterAnnotation, SealedRecordAnnotation, BindingAnnotation}
+}
+
 // Annotations of an Instance.
 const (
 	// ConsentAnnotation is set by clients: see Consent.
@@ -34,8 +39,16 @@ const (
 	RollbackAnnotation = "holdfast.dev/rollback-to"
 	// RecordsAnnotation is set by admission alone: see Record.
 	RecordsAnnotation = "holdfast.dev/recorded-parameters"
-	// RequesterAnnotation is set by admission alone: see Requester.
+	// SealedHistoryAnnotation is set by admission alone. It holds the authors of the
+	// recorded parameters: see package operator/authorship.
+	SealedHistoryAnnotation = "holdfast.dev/sealed-history"
+	// RequesterAnnotation is set by admission alone. It holds the names of the user that
+	// requested the last run and of the authors of the parameters, for people. The
+	// controller acts on SealedRecordAnnotation only.
 	RequesterAnnotation = "holdfast.dev/requested-by"
+	// SealedRecordAnnotation is set by admission alone. It holds the record of package
+	// operator/authorship.
+	SealedRecordAnnotation = "holdfast.dev/sealed-record"
 	// BindingAnnotation is set by admission alone: see Binding.
 	BindingAnnotation = "holdfast.dev/judged-with"
 
