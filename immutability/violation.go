@@ -53,18 +53,19 @@ type Violation struct {
 // String returns the path and the message.
 func (v Violation) String() string { return v.Path.String() + ": " + v.Message() }
 
-// Message says what the update did, with long values cut: immutable: changed from
+// Rule says what the update did, without values: immutable: changed.
+func (v Violation) Rule() string { return v.Marker.String() + ": " + v.Operation.String() }
+
+// Message is Rule with the values, of which long ones are cut: immutable: changed from
 // 80 to 81.
 func (v Violation) Message() string {
 	switch v.Operation {
 	case Added:
-		return v.Marker.String() + ": added " + brief(v.New)
+		return v.Rule() + " " + brief(v.New)
 	case Removed:
-		return v.Marker.String() + ": removed " + brief(v.Old)
-	case Reordered:
-		return v.Marker.String() + ": reordered from " + brief(v.Old) + " to " + brief(v.New)
+		return v.Rule() + " " + brief(v.Old)
 	}
-	return v.Marker.String() + ": changed from " + brief(v.Old) + " to " + brief(v.New)
+	return v.Rule() + " from " + brief(v.Old) + " to " + brief(v.New)
 }
 
 // Hint says what a user can do about the violation.

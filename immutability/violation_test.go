@@ -95,3 +95,26 @@ func TestViolationIsShort(t *testing.T) {
 		})
 	}
 }
+
+// Rule is the beginning of Message and has no values.
+func TestViolationRule(t *testing.T) {
+	policy := compile(t, `{properties: {size: {x-kubernetes-immutable: true}, list: {x-kubernetes-immutable: true},
+		labels: {x-kubernetes-immutable-keys: true, additionalProperties: true},
+		grow: {x-kubernetes-addition-only: true, additionalProperties: true}}}`)
+	found := policy.Check(
+		decode(t, `{size: 80, list: [1, 2], labels: {a: old}, grow: {b: old}}`),
+		decode(t, `{size: 81, list: [2, 1], labels: {a: old, c: new}, grow: {}}`))
+	want := []string{
+		"grow.b: addition only: removed", "labels.c: immutable keys: added", "list: immutable: reordered", "size: immutable: changed",
+	}
+	var got []string
+	for _, v := range found {
+		got = append(got, v.Path.String()+": "+v.Rule())
+		if !strings.HasPrefix(v.Message(), v.Rule()+" ") {
+			t.Errorf("message %q does not begin with %q", v.Message(), v.Rule())
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

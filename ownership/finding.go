@@ -44,7 +44,7 @@ type Finding struct {
 
 // Show returns the text of a value of a finding.
 func (v *Verdict) Show(shown any) string {
-	if v.redacted && !isAbsent(shown) {
+	if v.hidden || v.redacted && !isAbsent(shown) {
 		return "<redacted>"
 	}
 	return printer().Print(shown)

@@ -31,6 +31,10 @@ type Verdict struct {
 	Replaced bool
 
 	redacted bool
+	// hidden means that the texts show nothing of the stored object but paths.
+	hidden bool
+	// quotes means that Note quotes the last-applied configuration.
+	quotes   bool
 	managers *managers
 }
 
@@ -55,7 +59,7 @@ func Judge(w Write, cache *Cache) Verdict {
 	j := judgement{Write: w, Verdict: &v, uid: metadata(w.Live, "uid"), cache: cache}
 	if text != "" {
 		j.config = cache.of(w.Type, j.uid, text)
-		v.Note = j.config.note
+		v.Note, v.quotes = j.config.note, j.config.note != ""
 	}
 	j.run()
 	if v.Note != "" && !changes(w.Type.Applied.root, judgedPart(w.Live), judgedPart(w.New)) {

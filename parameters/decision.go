@@ -30,6 +30,9 @@ type Refusal struct {
 	// Parameter is the name of the parameter, "" if it is about the whole request.
 	Parameter string
 	Message   string
+	// Rule is Message without what the instance stores: values of parameters, its operator
+	// version, the running plan. It is for a client that may not read the instance.
+	Rule string
 	// Conflict means that the same request may be accepted later.
 	Conflict bool
 }
@@ -78,13 +81,19 @@ func newDecider(from, to *Version, request Request) *decider {
 	return &decider{Request: request, from: from, to: to, Decision: Decision{Values: map[string]string{}}}
 }
 
+// refuse adds a refusal whose message shows nothing that the instance stores.
 func (d *decider) refuse(parameter, format string, args ...any) {
-	d.Refusals = append(d.Refusals, Refusal{Parameter: parameter, Message: fmt.Sprintf(format, args...)})
+	message := fmt.Sprintf(format, args...)
+	d.Refusals = append(d.Refusals, Refusal{Parameter: parameter, Message: message, Rule: message})
 }
+
+// add adds a refusal whose message shows what the instance stores.
+func (d *decider) add(refusal Refusal) { d.Refusals = append(d.Refusals, refusal) }
 
 // changed refuses to change an immutable parameter.
 func (d *decider) changed(name, oldText, newText string) {
-	d.refuse(name, "parameter '%s' is immutable but was changed from '%s' to '%s'", name, brief(oldText), brief(newText))
+	rule := fmt.Sprintf("parameter '%s' is immutable but was changed", name)
+	d.add(Refusal{Parameter: name, Rule: rule, Message: fmt.Sprintf("%s from '%s' to '%s'", rule, brief(oldText), brief(newText))})
 }
 
 // store stores a value if it is set and valid. It refuses an invalid value, and a missing
@@ -92,8 +101,8 @@ func (d *decider) changed(name, oldText, newText string) {
 func (d *decider) store(definition *Definition, v setting) {
 	switch {
 	case v.set:
-		if problem := definition.Problem(v.text); problem != "" {
-			d.refuse(definition.Name, "%s", problem)
+		if message, rule := definition.problem(v.text); message != "" {
+			d.add(Refusal{Parameter: definition.Name, Message: message, Rule: rule})
 			return
 		}
 		d.Values[definition.Name] = v.text

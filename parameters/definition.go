@@ -2,6 +2,7 @@ package parameters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,25 +80,29 @@ func (d *Definition) defaultSetting() setting {
 
 // Problem says why a value is not valid for the parameter, "" if it is valid.
 func (d *Definition) Problem(text string) string {
+	message, _ := d.problem(text)
+	return message
+}
+
+// problem returns the message of Problem, and the message without the value.
+func (d *Definition) problem(text string) (message, rule string) {
 	// In KUDO the empty string means "no value" for every type.
 	if text == "" {
 		if d.Required && (d.Default == nil || d.Type.orDefault() != String) {
-			return d.missing()
+			return d.missing(), d.missing()
 		}
-		return ""
+		return "", ""
 	}
 	if !d.Type.accepts(text) {
-		return fmt.Sprintf("parameter '%s' has the value '%s', which is not of type %s", d.Name, brief(text), d.Type.orDefault())
+		return fmt.Sprintf("parameter '%s' has the value '%s', which is not of type %s", d.Name, brief(text), d.Type.orDefault()),
+			fmt.Sprintf("parameter '%s' has a value that is not of type %s", d.Name, d.Type.orDefault())
 	}
-	if d.Enum == nil {
-		return ""
+	if d.Enum == nil || slices.ContainsFunc(d.Enum, func(allowed string) bool { return d.Type.same(allowed, text) }) {
+		return "", ""
 	}
-	for _, allowed := range d.Enum {
-		if d.Type.same(allowed, text) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("parameter '%s' has the value '%s', allowed are '%s'", d.Name, brief(text), brief(strings.Join(d.Enum, "', '")))
+	allowed := brief(strings.Join(d.Enum, "', '"))
+	return fmt.Sprintf("parameter '%s' has the value '%s', allowed are '%s'", d.Name, brief(text), allowed),
+		fmt.Sprintf("parameter '%s' has another value than the allowed '%s'", d.Name, allowed)
 }
 
 // missing returns the message about a required parameter without a value.

@@ -82,8 +82,9 @@ func (d *decider) requirePlan(parameter string) {
 
 // refuseRunning refuses the request until the running plan has ended.
 func (d *decider) refuseRunning() {
-	d.Refusals = append(d.Refusals, Refusal{
+	d.add(Refusal{
 		Message:  fmt.Sprintf("plan '%s' is running: wait until it has ended", d.Running),
+		Rule:     "a plan is running: wait until it has ended",
 		Conflict: true,
 	})
 }

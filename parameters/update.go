@@ -1,5 +1,7 @@
 package parameters
 
+import "fmt"
+
 // Update decides about new values within one operator version.
 func Update(version *Version, request Request) Decision {
 	d := newDecider(version, version, request)
@@ -25,7 +27,8 @@ func (d *decider) keep(oldDefinition, newDefinition *Definition) {
 	effective := stored.or(oldDefinition.pinned(oldDefinition.defaultSetting()))
 	switch {
 	case stored.set && !wanted.set:
-		d.refuse(name, "parameter '%s' is immutable but was removed (value '%s')", name, brief(stored.text))
+		rule := fmt.Sprintf("parameter '%s' is immutable but was removed", name)
+		d.add(Refusal{Parameter: name, Rule: rule, Message: fmt.Sprintf("%s (value '%s')", rule, brief(stored.text))})
 		return
 	case !effective.set:
 		// A required parameter without a value: the request sets its first value.

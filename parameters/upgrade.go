@@ -1,6 +1,9 @@
 package parameters
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Upgrade decides about a newer operator version, with or without new values.
 func Upgrade(from, to *Version, request Request) Decision {
@@ -86,7 +89,8 @@ func (d *decider) requireSameOperator() bool {
 	if d.from.Operator == d.to.Operator {
 		return true
 	}
-	d.refuse("", "operator version %s is of operator '%s', the instance is of '%s'", d.to.Name, d.to.Operator, d.from.Operator)
+	is := fmt.Sprintf("operator version %s is of operator '%s', the instance is of ", d.to.Name, d.to.Operator)
+	d.add(Refusal{Message: is + "'" + d.from.Operator + "'", Rule: is + "another"})
 	return false
 }
 
@@ -99,9 +103,15 @@ func (d *decider) requireNewer() {
 	case err != nil:
 		d.refuse("", "operator version %s: %s", d.to.Name, err)
 	case order < 0:
-		d.refuse("", "operator version %s is lower than %s: an upgrade goes to a higher one (version %s after %s)",
-			d.to.Name, d.from.Name, d.to.Version, d.from.Version)
+		d.add(Refusal{
+			Message: fmt.Sprintf("operator version %s is lower than %s: an upgrade goes to a higher one (version %s after %s)",
+				d.to.Name, d.from.Name, d.to.Version, d.from.Version),
+			Rule: fmt.Sprintf("operator version %s is lower than the installed one: an upgrade goes to a higher one", d.to.Name),
+		})
 	case order == 0:
-		d.refuse("", "operator version %s is not higher than %s: both are version %s", d.to.Name, d.from.Name, d.to.Version)
+		d.add(Refusal{
+			Message: fmt.Sprintf("operator version %s is not higher than %s: both are version %s", d.to.Name, d.from.Name, d.to.Version),
+			Rule:    fmt.Sprintf("operator version %s is not higher than the installed one", d.to.Name),
+		})
 	}
 }

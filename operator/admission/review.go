@@ -138,7 +138,10 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (paramet
 		return parameters.Decision{}, err
 	}
 	if from == nil {
-		return refused("operator version %s, which is installed, does not exist", r.Old.Spec.OperatorVersion.Name), nil
+		return parameters.Decision{Refusals: []parameters.Refusal{{
+			Message: fmt.Sprintf("operator version %s, which is installed, does not exist", r.Old.Spec.OperatorVersion.Name),
+			Rule:    "the operator version that is installed does not exist",
+		}}}, nil
 	}
 	records, err := api.Records(r.Old)
 	if err != nil {
@@ -204,5 +207,6 @@ func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, dec
 
 // refused returns a decision with one reason that names no parameter.
 func refused(format string, args ...any) parameters.Decision {
-	return parameters.Decision{Refusals: []parameters.Refusal{{Message: fmt.Sprintf(format, args...)}}}
+	message := fmt.Sprintf(format, args...)
+	return parameters.Decision{Refusals: []parameters.Refusal{{Message: message, Rule: message}}}
 }
