@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	webhookmutating "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver/definitions"
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/controller"
@@ -31,7 +33,10 @@ import (
 // addOperatorAdmission puts the rules of operator packages after the mutating policies and
 // webhooks of users, so that the rules check the object as it will be stored.
 func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
-	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
+	discloses := func(ctx context.Context, _ api.Requester, _ types.NamespacedName) bool {
+		return disclosure.Allowed(ctx)
+	}
+	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
 	chain.Plugins.Register(enforcement.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
 	webhooks := slices.Index(chain.RecommendedPluginOrder, webhookmutating.PluginName)
 	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, enforcement.Name)

@@ -3,12 +3,14 @@ package apiserver
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
@@ -16,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/access/serviceaccount"
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/lifecycle/limit"
 	"holdfast.dev/holdfast/lifecycle/quota"
 	"holdfast.dev/holdfast/operator/enforcement"
@@ -31,7 +34,17 @@ func applyAdmission(b base, who identityStage) (ownershipStage, error) {
 	if err := applyPlugins(b, who); err != nil {
 		return ownershipStage{}, err
 	}
+	applyDisclosure(b.generic)
 	return applyOwnership(b)
+}
+
+// applyDisclosure puts the decision about values in messages around the handlers. It is
+// outside of the check of field ownership, whose warnings need it.
+func applyDisclosure(config *genericapiserver.Config) {
+	inner, rights := config.BuildHandlerChainFunc, config.Authorization.Authorizer
+	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(disclosure.Filter(handler, rights), c)
+	}
 }
 
 // applyPlugins fills in the chain of admission plugins: those of upstream, among them

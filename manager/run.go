@@ -79,7 +79,8 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	reviews := &http.Server{
-		Handler:   enforcement.NewWebhook(enforcement.LiveVersions(server.Dynamic)),
+		Handler: enforcement.NewWebhook(enforcement.LiveVersions(server.Dynamic),
+			enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.certificate},
 	}
 	return run(ctx, parts{config: config, client: server.Typed, keys: keys, reviews: reviews, health: healthServer()})

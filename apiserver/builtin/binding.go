@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/apiserver/storage"
 )
 
@@ -60,7 +61,7 @@ func (r *bindingREST) Create(
 		return nil, err
 	}
 	bind := func(current runtime.Object) (runtime.Object, error) {
-		return bindPod(current, binding)
+		return bindPod(ctx, current, binding)
 	}
 	err = r.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, nil,
 		storage.Update(bind), dryrun.IsDryRun(options.DryRun), nil)
@@ -70,7 +71,7 @@ func (r *bindingREST) Create(
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
 }
 
-func bindPod(current runtime.Object, binding *corev1.Binding) (runtime.Object, error) {
+func bindPod(ctx context.Context, current runtime.Object, binding *corev1.Binding) (runtime.Object, error) {
 	pod, ok := current.(*corev1.Pod)
 	if !ok {
 		return nil, fmt.Errorf("unexpected object %T", current)
@@ -83,8 +84,10 @@ func bindPod(current runtime.Object, binding *corev1.Binding) (runtime.Object, e
 		return nil, conflict("UID in precondition: %v, UID in object meta: %v", binding.UID, pod.UID)
 	case pod.DeletionTimestamp != nil:
 		return nil, conflict("pod %s is being deleted, cannot be assigned to a host", pod.Name)
-	case pod.Spec.NodeName != "":
+	case pod.Spec.NodeName != "" && disclosure.Allowed(ctx):
 		return nil, conflict("pod %s is already assigned to node %q", pod.Name, pod.Spec.NodeName)
+	case pod.Spec.NodeName != "":
+		return nil, conflict("pod %s is already assigned to a node", pod.Name)
 	case len(pod.Spec.SchedulingGates) > 0:
 		return nil, conflict("pod %s has non-empty .spec.schedulingGates", pod.Name)
 	}

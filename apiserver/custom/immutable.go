@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/immutability"
 )
 
@@ -37,7 +38,7 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 	if len(found) == 0 {
 		return nil
 	}
-	return v.immutableError(oldObj, found)
+	return v.immutableError(ctx, oldObj, found)
 }
 
 // mergeViolations appends the violations in more that are not in found. Two versions
@@ -60,8 +61,9 @@ func mergeViolations(found, more []immutability.Violation) []immutability.Violat
 
 // immutableError returns the answer to a change of immutable fields. Its status is 400,
 // because clients do not retry a request after 400. Some tools recreate an object only
-// after 422, so Config.ImmutabilityStatus can select 422.
-func (v *version) immutableError(obj *object, found []immutability.Violation) error {
+// after 422, so Config.ImmutabilityStatus can select 422. It shows values only to a client
+// that may get the object.
+func (v *version) immutableError(ctx context.Context, obj *object, found []immutability.Violation) error {
 	kind := v.resource.kind
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
@@ -70,13 +72,16 @@ func (v *version) immutableError(obj *object, found []immutability.Violation) er
 	if v.resource.server.config.ImmutabilityStatus == http.StatusUnprocessableEntity {
 		status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 	}
+	message := immutability.Violation.Rule
+	if disclosure.Allowed(ctx) {
+		message = immutability.Violation.Message
+	}
 	var listed []string
 	for i, violation := range found {
-		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{
-			Type: CauseTypeFieldImmutable, Field: violation.Path.String(), Message: violation.Message(),
-		})
+		cause := metav1.StatusCause{Type: CauseTypeFieldImmutable, Field: violation.Path.String(), Message: message(violation)}
+		status.Details.Causes = append(status.Details.Causes, cause)
 		if i < maxListed {
-			listed = append(listed, violation.String())
+			listed = append(listed, cause.Field+": "+cause.Message)
 		}
 	}
 	if more := len(found) - len(listed); more > 0 {

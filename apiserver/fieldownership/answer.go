@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apiserver/pkg/warning"
 
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -63,6 +64,9 @@ func (c *Checker) stored(ctx context.Context, r *request) {
 		if commands, err := c.memory.Read(ctx, judged.uid); err == nil {
 			judged.verdict.Explain(commands)
 		}
+	}
+	if judged.verdict.ShowsValues() && !disclosure.Allowed(ctx) {
+		judged.verdict.Hide()
 	}
 	for _, line := range judged.verdict.Warnings() {
 		warning.AddWarning(ctx, "", line)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -25,12 +26,12 @@ func (c *Checker) Check(ctx context.Context, u Update) field.ErrorList {
 	if c == nil || r == nil || r.writer.Act == ownership.Controller {
 		return nil
 	}
-	judged, errs := c.check(r, u)
+	judged, errs := c.check(ctx, r, u)
 	r.recordJudgement(judged)
 	return errs
 }
 
-func (c *Checker) check(r *request, u Update) (judgement, field.ErrorList) {
+func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, field.ErrorList) {
 	if !r.writer.Exact && !isOwned(u, r.writer) {
 		return judgement{}, nil
 	}
@@ -58,6 +59,9 @@ func (c *Checker) check(r *request, u Update) (judgement, field.ErrorList) {
 		}
 		ofEdit := c.judge(write, u)
 		judged.verdict = &ofEdit
+	}
+	if judged.verdict.ShowsValues() && !disclosure.Allowed(ctx) {
+		judged.verdict.Hide()
 	}
 	var errs field.ErrorList
 	for _, refusal := range judged.verdict.Refusals() {

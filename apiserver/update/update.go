@@ -11,6 +11,9 @@
 //  4. ValidateUpdate of the strategy calls [Judge] with the rules of the kind: 422,
 //     with the errors of all rules.
 //  5. Validating admission.
+//
+// Steps 2 and 4 show values only to a client that may get the object, see package
+// disclosure.
 package update
 
 import (
@@ -18,17 +21,20 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/apiserver/disclosure"
 )
 
 // Rule validates an update and returns the errors that it finds. It changes neither object.
 type Rule func(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList
 
 // Judge validates an update with the rules of its kind. It runs all rules, and returns
-// their errors in the order of the rules.
+// their errors in the order of the rules. A client that may not get the object reads no
+// values in them.
 func Judge(ctx context.Context, newObj, oldObj runtime.Object, rules ...Rule) field.ErrorList {
 	var errs field.ErrorList
 	for _, rule := range rules {
 		errs = append(errs, rule(ctx, newObj, oldObj)...)
 	}
-	return errs
+	return disclosure.Errors(ctx, errs)
 }

@@ -2,8 +2,8 @@
 // of an Instance, by any client. The same judgement is available as an admission plugin
 // for our own server and as an admission webhook for any other API server:
 //
-//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client))
-//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client))
+//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
+//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client), enforcement.ReviewedReaders(reviews))
 //
 // The plugin runs as the last mutating step of admission, after the webhooks and
 // policies that users register, so nothing changes an Instance after it was judged. An
@@ -15,6 +15,9 @@
 //
 //   - An Instance is stored as package operator/admission decides. A refusal lists all
 //     reasons (422); if the only reason is a running plan, it is a conflict (409).
+//   - A refusal shows what the stored Instance contains, such as the old value of a
+//     parameter, only to a user who may get the Instance. Others read the parameter and
+//     the rule.
 //   - The spec of an OperatorVersion cannot change.
 //   - In our own server, the definitions of the three kinds cannot be deleted and their
 //     specs cannot change. On other servers the administrator manages them.

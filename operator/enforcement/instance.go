@@ -49,7 +49,7 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
 	case !result.Decision.Accepted():
-		return refusal(w, result.Decision)
+		return j.refusal(ctx, w, result.Decision)
 	}
 	return copyDecided(w.newObj, result.Instance)
 }
@@ -132,11 +132,19 @@ func copyDecided(obj *unstructured.Unstructured, decided *api.Instance) error {
 	return nil
 }
 
-// refusal returns the API error of a refused write, with every reason and its field.
-func refusal(w write, decision parameters.Decision) error {
+// refusal returns the API error of a refused write, with every reason and its field. The
+// reasons show what the stored Instance contains only to a user who may get it.
+func (j judge) refusal(ctx context.Context, w write, decision parameters.Decision) error {
 	name := w.newObj.GetName()
+	disclosed := w.oldObj == nil || j.discloses(ctx, w.requester, types.NamespacedName{Namespace: w.namespace, Name: name})
+	message := func(refused parameters.Refusal) string {
+		if disclosed {
+			return refused.Message
+		}
+		return refused.Rule
+	}
 	if decision.Conflict() {
-		return apierrors.NewConflict(w.resource, name, errors.New(decision.Refusals[0].Message))
+		return apierrors.NewConflict(w.resource, name, errors.New(message(decision.Refusals[0])))
 	}
 	var all field.ErrorList
 	for _, refused := range decision.Refusals {
@@ -144,7 +152,7 @@ func refusal(w write, decision parameters.Decision) error {
 		if refused.Parameter != "" {
 			path = path.Child("parameters").Key(refused.Parameter)
 		}
-		all = append(all, field.Forbidden(path, refused.Message))
+		all = append(all, field.Forbidden(path, message(refused)))
 	}
 	return apierrors.NewInvalid(w.kind, name, all)
 }

@@ -45,7 +45,10 @@ func (w write) isOutdated() bool {
 }
 
 // judge decides about writes, by the OperatorVersions that versions returns.
-type judge struct{ versions Versions }
+type judge struct {
+	versions  Versions
+	discloses Discloses
+}
 
 // complete changes a written Instance into what admission decides, or refuses it.
 func (j judge) complete(ctx context.Context, w write) error {

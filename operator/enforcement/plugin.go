@@ -33,8 +33,10 @@ var (
 type Versions func(ctx context.Context, namespace, name string) (*api.OperatorVersion, error)
 
 // NewPlugin returns a Plugin that judges by the OperatorVersions that versions returns.
-func NewPlugin(versions Versions) *Plugin {
-	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions}}
+func NewPlugin(versions Versions, discloses Discloses) *Plugin {
+	return &Plugin{
+		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions, discloses},
+	}
 }
 
 // LiveVersions returns Versions that read from the server with every call, without a

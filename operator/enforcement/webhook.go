@@ -33,8 +33,8 @@ const maxReview = 16 << 20
 // NewWebhook returns a handler that answers reviews of admission.k8s.io/v1 by the
 // OperatorVersions that versions returns. It has no side effects, so a dry run needs no
 // special treatment.
-func NewWebhook(versions Versions) http.Handler {
-	j := judge{versions}
+func NewWebhook(versions Versions, discloses Discloses) http.Handler {
+	j := judge{versions, discloses}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+MutatePath, reviewHandler(j.mutate))
 	mux.Handle("POST "+ValidatePath, reviewHandler(j.validate))

@@ -2,6 +2,7 @@ package enforcement_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,11 @@ spec:
 	return found, yaml.Unmarshal([]byte(text), found)
 }
 
+// annMayGet says that the user ann may get Instances, and no other user.
+func annMayGet(_ context.Context, user api.Requester, _ types.NamespacedName) bool {
+	return user.Username == "ann"
+}
+
 const (
 	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
 	annToken = `holdfast.dev/requested-by: '{"username":"ann","groups":["dev"]}'`
@@ -64,9 +70,11 @@ var rolledBack = strings.NewReplacer(
 type review struct {
 	path, resource, operation, oldObj, newObj string
 	subresource                               string
+	// user makes the write; "" means ann.
+	user string
 }
 
-// ask sends the review, as a write by user ann, and returns the response.
+// ask sends the review and returns the response.
 func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
 	t.Helper()
 	raw := func(text string) runtime.RawExtension {
@@ -87,7 +95,7 @@ func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
 			Kind:        metav1.GroupVersionKind{Group: "kudo.dev", Version: "v1beta1", Kind: kind},
 			Resource:    metav1.GroupVersionResource{Group: "kudo.dev", Version: "v1beta1", Resource: r.resource},
 			SubResource: r.subresource, Name: "tok", Namespace: "default", Operation: admissionv1.Operation(r.operation),
-			UserInfo: authenticationv1.UserInfo{Username: "ann", Groups: []string{"dev"}},
+			UserInfo: authenticationv1.UserInfo{Username: cmp.Or(r.user, "ann"), Groups: []string{"dev"}},
 			Object:   raw(r.newObj), OldObject: raw(r.oldObj),
 		},
 	}
@@ -111,7 +119,7 @@ func post(t testing.TB, path, contentType string, body []byte) *httptest.Respons
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	request.Header.Set("Content-Type", contentType)
 	recorder := httptest.NewRecorder()
-	enforcement.NewWebhook(versions).ServeHTTP(recorder, request)
+	enforcement.NewWebhook(versions, annMayGet).ServeHTTP(recorder, request)
 	return recorder
 }
 
@@ -151,7 +159,11 @@ func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
 
 func TestWebhook(t *testing.T) {
 	t.Parallel()
-	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
+	const (
+		invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
+		// exactly marks a wanted text that is the whole answer, not its beginning.
+		exactly = "="
+	)
 	tests := map[string]struct {
 		review
 		want string
@@ -186,6 +198,30 @@ func TestWebhook(t *testing.T) {
 		"null is removed": {
 			review{operation: "UPDATE", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: null}`, 1)},
 			invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was removed (value '256')`,
+		},
+		"removed, by a user who may not get the instance": {
+			review{
+				operation: "UPDATE", user: "bob", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: null}`, 1),
+			},
+			exactly + invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was removed`,
+		},
+		"changed, by a user who may not get the instance": {
+			review{
+				operation: "UPDATE", user: "bob", oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "9"}`, 1),
+			},
+			exactly + invalid + `spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was changed`,
+		},
+		"a plan runs, for a user who may not get the instance": {
+			review{
+				operation: "UPDATE", user: "bob", oldObj: strings.Replace(stored, `{uid: one}`, `{planName: backup, uid: five}`, 1),
+				newObj: strings.NewReplacer(
+					`{uid: one}`, `{planName: backup, uid: five}`, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`).Replace(stored),
+			},
+			exactly + `Conflict: Operation cannot be fulfilled on instances.kudo.dev "tok": a plan is running: wait until it has ended`,
+		},
+		"a lower version, for a user who may not get the instance": {
+			review{operation: "UPDATE", user: "bob", oldObj: later, newObj: strings.Replace(later, `{name: tok-0.2.0}`, `{name: tok-0.1.0}`, 1)},
+			exactly + invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than the installed one: an upgrade goes to a higher one`,
 		},
 		"an outdated write is left to the storage": {
 			review{
@@ -261,8 +297,9 @@ func TestWebhook(t *testing.T) {
 			t.Parallel()
 			test.path, test.resource = enforcement.MutatePath, "instances"
 			got := summary(t, test.ask(t))
-			if !strings.HasPrefix(got, test.want) || strings.HasPrefix(test.want, "allowed") && got != test.want {
-				t.Errorf("answer (-want +got):\n%s", cmp.Diff(test.want, got))
+			want, isWhole := strings.CutPrefix(test.want, exactly)
+			if !strings.HasPrefix(got, want) || (isWhole || strings.HasPrefix(want, "allowed")) && got != want {
+				t.Errorf("answer (-want +got):\n%s", gocmp.Diff(want, got))
 			}
 		})
 	}
