@@ -105,7 +105,7 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 // bases returns the sets of values with which places renders a template: the defaults, and
 // for each switch of the template the defaults with another value of that switch. Some
 // parts of a template are only rendered with another value of a switch.
-func (l *linter) bases(refs pack.References) []map[string]string {
+func (l *linter) bases(refs render.References) []map[string]string {
 	all := []map[string]string{l.examples}
 	for i := range l.version.Definitions {
 		definition := &l.version.Definitions[i]
