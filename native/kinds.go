@@ -13,6 +13,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -228,6 +229,11 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: schedulingv1.SchemeGroupVersion, Resource: "priorityclasses", ShortNames: []string{"pc"}, Scope: Cluster,
 			Object: &schedulingv1.PriorityClass{}, List: &schedulingv1.PriorityClassList{}, Generation: true,
+		},
+		{
+			GroupVersion: nodev1.SchemeGroupVersion, Resource: "runtimeclasses", Scope: Cluster,
+			Object: &nodev1.RuntimeClass{}, List: &nodev1.RuntimeClassList{},
+			CreateOnUpdate: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "mutatingwebhookconfigurations", Categories: apiExtensions, Scope: Cluster,

@@ -132,6 +132,7 @@ func TestAuthorize(t *testing.T) {
 		"create coordination.k8s.io:leases kube-node-lease", "get coordination.k8s.io:leases kube-node-lease/n1",
 		"update coordination.k8s.io:leases kube-node-lease/n1",
 		"create events a", "patch events a/x", "create events.k8s.io:events a",
+		"get node.k8s.io:runtimeclasses /x", "list node.k8s.io:runtimeclasses", "watch node.k8s.io:runtimeclasses",
 		"create certificates.k8s.io:certificatesigningrequests", "get certificates.k8s.io:certificatesigningrequests /x",
 	}
 	const (
@@ -185,6 +186,7 @@ func TestAuthorize(t *testing.T) {
 		"get events a/x":                                    "a node may not get events",
 		"get apps:deployments a/x":                          "a node has no access to deployments",
 		"get apps:secrets a/s-volume":                       "a node has no access to secrets",
+		"update node.k8s.io:runtimeclasses /x":              "a node may not update runtimeclasses",
 		"update certificates.k8s.io:certificatesigningrequests/approval /x": "a node has no access to certificatesigningrequests/approval",
 		"create rbac.authorization.k8s.io:rolebindings a":                   "a node has no access to rolebindings",
 	}

@@ -8,6 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
@@ -39,6 +40,10 @@ func (n *Authorizer) judge(node string, a authorizer.Attributes) string {
 	case coordinationv1.GroupName:
 		if resource == "leases" {
 			return judgeLease(node, a)
+		}
+	case nodev1.GroupName:
+		if resource == "runtimeclasses" {
+			return only(a, "get", "list", "watch")
 		}
 	case certificatesv1.GroupName:
 		if resource == "certificatesigningrequests" {

@@ -17,5 +17,6 @@ func NodeRules() []rbacv1.PolicyRule {
 		on(core, "serviceaccounts/token").may("create"),
 		on(certificates, "certificatesigningrequests").may("create", "get", "list", "watch"),
 		on(coordination, "leases").may("get", "create", "update", "patch", "delete"),
+		on(nodes, "runtimeclasses").may(read...),
 	}
 }

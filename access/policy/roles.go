@@ -20,6 +20,7 @@ const (
 	events         = "events.k8s.io"
 	kudo           = "kudo.dev"
 	networking     = "networking.k8s.io"
+	nodes          = "node.k8s.io"
 	policies       = "policy"
 	rbac           = "rbac.authorization.k8s.io"
 )

@@ -6,6 +6,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -48,6 +49,10 @@ var priorityClasses = table(name,
 	text("PreemptionPolicy", priorityClassDoc["preemptionPolicy"], func(c *schedulingv1.PriorityClass) string {
 		return valueOr(c.PreemptionPolicy, "")
 	}))
+
+var runtimeClasses = table(name,
+	text("Handler", nodev1.RuntimeClass{}.SwaggerDoc()["handler"], func(c *nodev1.RuntimeClass) string { return c.Handler }),
+	age)
 
 var signingRequestSpec = certificatesv1.CertificateSigningRequestSpec{}.SwaggerDoc()
 

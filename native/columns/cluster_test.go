@@ -63,6 +63,14 @@ VolumeBindingMode: Immediate
 AllowVolumeExpansion: false
 Age: <unknown>`,
 		},
+		"RuntimeClass": {
+			object: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: a, ` +
+				`creationTimestamp: "2026-01-02T00:00:00Z"}, handler: runsc}`,
+			want: `
+Name: a
+Handler: runsc
+Age: 10m`,
+		},
 		"PriorityClass": {
 			object: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a, ` +
 				`creationTimestamp: "2026-01-02T00:00:00Z"}, value: -5, globalDefault: true, preemptionPolicy: Never}`,

@@ -23,6 +23,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -119,6 +120,8 @@ func For(obj runtime.Object) (Table, bool) {
 		return storageClasses, true
 	case *schedulingv1.PriorityClass:
 		return priorityClasses, true
+	case *nodev1.RuntimeClass:
+		return runtimeClasses, true
 	case *flowcontrolv1.FlowSchema:
 		return flowSchemas, true
 	case *flowcontrolv1.PriorityLevelConfiguration:

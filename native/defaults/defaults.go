@@ -23,6 +23,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -64,6 +65,7 @@ func Register(s *runtime.Scheme) {
 
 	register(s, storageClass, &storagev1.StorageClassList{})
 	register(s, priorityClass, &schedulingv1.PriorityClassList{})
+	register(s, runtimeClass, &nodev1.RuntimeClassList{})
 
 	register(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
 	register(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})

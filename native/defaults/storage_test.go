@@ -12,6 +12,10 @@ func TestClasses(t *testing.T) {
 			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 		},
+		"RuntimeClass": {
+			in:   `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 1.0001m}}}`,
+			want: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 2m}}}`,
+		},
 		"PriorityClass": {
 			in:   `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1}`,
 			want: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1, preemptionPolicy: PreemptLowerPriority}`,

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -217,6 +218,12 @@ func TestCheck(t *testing.T) {
 				`preemptionPolicy: Invalid value: "Never": field is immutable`,
 				`value: Invalid value: 2: field is immutable`,
 			},
+		},
+		"runtime class": {
+			kind: &nodev1.RuntimeClass{},
+			old:  `{handler: runc}`,
+			new:  `{handler: runsc, overhead: {podFixed: {cpu: 1}}}`,
+			want: []string{`handler: Invalid value: "runsc": field is immutable`},
 		},
 		"storage class": {
 			kind: &storagev1.StorageClass{},

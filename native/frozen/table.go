@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -48,6 +49,7 @@ func table() map[reflect.Type][]immutability.Rule {
 		reflect.TypeFor[schedulingv1.PriorityClass](): {
 			frozenField("value", nil), frozenField("preemptionPolicy", nil),
 		},
+		reflect.TypeFor[nodev1.RuntimeClass](): {frozenField("handler", nil)},
 		reflect.TypeFor[storagev1.StorageClass](): {
 			frozenField("provisioner", nil), frozenField("parameters", nil),
 			frozenField("reclaimPolicy", nil), frozenField("volumeBindingMode", nil),

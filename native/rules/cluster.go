@@ -7,6 +7,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -35,6 +36,12 @@ func clusterRules() []rule {
 		}),
 
 		onStruct(priorityClass),
+
+		onField[nodev1.RuntimeClass]("handler", dnsLabel),
+		// The path of an error is that of the limits of a container, as in Kubernetes.
+		onStruct(func(r *report, o *nodev1.Overhead) { quantities(r, o.PodFixed, "limits") }),
+		onField[nodev1.Scheduling]("nodeSelector", labelSet),
+		onField[nodev1.Scheduling]("tolerations", differentTolerations),
 	}
 }
 
@@ -52,6 +59,18 @@ func podCIDRs(r *report, ranges []string) {
 	eachItem(cidr)(r, ranges)
 	if len(ranges) > 2 {
 		r.invalid(ranges, "may specify no more than one CIDR for each IP family")
+	}
+}
+
+// differentTolerations rejects two tolerations that differ in nothing but their tolerationSeconds.
+func differentTolerations(r *report, tolerations []corev1.Toleration) {
+	for i, t := range tolerations {
+		same := func(o corev1.Toleration) bool {
+			return o.Key == t.Key && o.Operator == t.Operator && o.Value == t.Value && o.Effect == t.Effect
+		}
+		if slices.ContainsFunc(tolerations[:i], same) {
+			r.duplicate(t, i)
+		}
 	}
 }
 

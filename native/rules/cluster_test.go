@@ -50,6 +50,22 @@ func TestCluster(t *testing.T) {
 		"PriorityClass of the system": {
 			"other value": {"value = 1", `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only`},
 		},
+		"RuntimeClass": {
+			"handler":              {"handler =", `handler: Required value`},
+			"handler's characters": {"handler = Run_C", `handler: Invalid value: "Run_C": ` + label},
+			"overhead": {"overhead/podFixed = {cpu: '-1', power: '1'}", `
+				overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0
+				overhead.limits[power]: Invalid value: "power": must be a standard resource for containers`},
+			"node selector": {"scheduling/nodeSelector = {a: '-'}", `scheduling.nodeSelector: Invalid value: "-": ` + labelValue},
+			"toleration": {
+				"scheduling/tolerations/0/operator = Exists",
+				"scheduling.tolerations[0].operator: Invalid value: \"Exists\": value must be empty when `operator` is 'Exists'",
+			},
+			"toleration twice": {
+				"scheduling/tolerations = [{operator: Exists}, {operator: Exists}]",
+				`scheduling.tolerations[1]: Duplicate value: {"operator":"Exists"}`,
+			},
+		},
 		"Event": {
 			"namespace":    {"involvedObject/namespace = other", `involvedObject.namespace: Invalid value: "other": does not match event.namespace`},
 			"no namespace": {"involvedObject/namespace =", `involvedObject.namespace: Invalid value: "": does not match event.namespace`},

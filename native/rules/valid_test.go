@@ -490,6 +490,16 @@ kind: PriorityClass
 metadata: {name: system-node-critical}
 value: 2000001000`,
 
+	"RuntimeClass": `
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+overhead: {podFixed: {cpu: 250m, memory: 120Mi}}
+scheduling:
+  nodeSelector: {runtime: gvisor}
+  tolerations: [{key: runtime, operator: Equal, value: gvisor, effect: NoSchedule}]`,
+
 	"FlowSchema": `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
 kind: FlowSchema
