@@ -24,9 +24,13 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// roleEscalation is the plugin that refuses a role or a binding with rights that its author
-// does not have.
-const roleEscalation = "RoleEscalation"
+const (
+	// certificateRequester is the plugin that records the requester of a certificate.
+	certificateRequester = "CertificateRequester"
+	// roleEscalation is the plugin that refuses a role or a binding with rights that its
+	// author does not have.
+	roleEscalation = "RoleEscalation"
+)
 
 // applyAdmission is the stage of admission, with the check of field ownership around
 // it. The order of the plugins is that of Kubernetes.
@@ -59,7 +63,10 @@ func applyPlugins(b base, who identityStage) error {
 	add(chain, "LimitRanger", limit.NewAdmission(core.LimitRanges(), clients.kube.CoreV1()))
 	add(chain, "ServiceAccount", serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), clients.kube.CoreV1()))
 	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
-	add(chain, "CertificateSigning", certificate.NewAdmission(config.Authorization.Authorizer))
+	add(chain, certificateRequester, certificate.NewRequester())
+	add(chain, "CertificateApproval", certificate.NewApproval(config.Authorization.Authorizer))
+	add(chain, "CertificateSigning", certificate.NewSigning(config.Authorization.Authorizer))
+	add(chain, "CertificateSubjectRestriction", certificate.NewSubject())
 	add(chain, roleEscalation, rbac.NewEscalation(who.roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
 	if !b.config.WithoutOperators {
 		addOperatorAdmission(chain, clients.dynamic)
@@ -80,10 +87,10 @@ func applyPlugins(b base, who identityStage) error {
 	return nil
 }
 
-// fixedPlugins are the plugins that no flag turns off. Kubernetes refuses role escalation
-// in its registries, where no flag applies either. The other plugin enforces the rules of
-// operator packages.
-var fixedPlugins = []string{roleEscalation, enforcement.Name}
+// fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
+// certificate and refuses role escalation in its registries, where no flag applies either.
+// The other plugin enforces the rules of operator packages.
+var fixedPlugins = []string{certificateRequester, roleEscalation, enforcement.Name}
 
 // selectPlugins turns plugins on and off by name. It returns an error for a name that the
 // server does not have: an administrator relies on a plugin that a flag enables.

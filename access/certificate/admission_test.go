@@ -40,7 +40,7 @@ func request(newObj, oldObj runtime.Object, subresource string, u user.Info) adm
 }
 
 func TestAdmitSetsRequester(t *testing.T) {
-	plugin := certificate.NewAdmission(signers)
+	plugin := certificate.NewRequester()
 	csr := options{signer: client, name: "x"}.csr(t)
 	csr.Spec.Username, csr.Spec.Groups = "root", []string{"system:masters"}
 	if err := plugin.Validate(t.Context(), request(csr, nil, "", ann), nil); err == nil {
@@ -106,7 +106,9 @@ func TestAdmission(t *testing.T) {
 		},
 		"request system:masters from another signer": {newObj: mastersOfOther, user: "ann"},
 	}
-	plugin := certificate.NewAdmission(signers)
+	plugins := []admission.ValidationInterface{
+		certificate.NewRequester(), certificate.NewApproval(signers), certificate.NewSigning(signers), certificate.NewSubject(),
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var oldObj runtime.Object
@@ -114,12 +116,14 @@ func TestAdmission(t *testing.T) {
 			u := &user.DefaultInfo{Name: test.user}
 			if test.oldObj != nil {
 				oldObj = test.oldObj
-			} else if err := plugin.Admit(t.Context(), request(newObj, nil, "", u), nil); err != nil {
+			} else if err := certificate.NewRequester().Admit(t.Context(), request(newObj, nil, "", u), nil); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := plugin.Validate(t.Context(), request(newObj, oldObj, test.subresource, u), nil); err != nil {
-				got = err.Error()
+			for _, plugin := range plugins {
+				if err := plugin.Validate(t.Context(), request(newObj, oldObj, test.subresource, u), nil); err != nil {
+					got += err.Error()
+				}
 			}
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
