@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
 	"holdfast.dev/holdfast/apiserver/fairness"
+	"holdfast.dev/holdfast/lifecycle/scheduling"
 )
 
 // systemNamespaces are created at the start; clients expect them.
@@ -58,6 +59,9 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 		complete := attemptAll(hook,
 			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.kube) }},
 			attempt{"priority levels and flow schemas", levels.Create},
+			attempt{"priority classes", func(ctx context.Context) error {
+				return scheduling.CreateSystemClasses(ctx, clients.kube.SchedulingV1())
+			}},
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
 			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1()) }},
 		)

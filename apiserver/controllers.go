@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -24,6 +25,7 @@ func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(c
 		}
 		config := lifecycle.Config{
 			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: b.pki.Authority().CertPEM, RunWhileLeading: led,
+			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
 			klog.ErrorS(err, "controllers ended")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
-	webhookmutating "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/dynamic"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
@@ -30,16 +26,12 @@ import (
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// addOperatorAdmission puts the rules of operator packages after the mutating policies and
-// webhooks of users, so that the rules check the object as it will be stored.
-func addOperatorAdmission(chain *options.AdmissionOptions, client dynamic.Interface) {
+// newOperatorAdmission returns the plugin with the rules of operator packages.
+func newOperatorAdmission(client dynamic.Interface) admission.Interface {
 	discloses := func(ctx context.Context, _ api.Requester, _ types.NamespacedName) bool {
 		return disclosure.Allowed(ctx)
 	}
-	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
-	chain.Plugins.Register(enforcement.Name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
-	webhooks := slices.Index(chain.RecommendedPluginOrder, webhookmutating.PluginName)
-	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, webhooks+1, enforcement.Name)
+	return enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
 }
 
 // addOperatorKinds creates the definitions of the kinds of operator packages, and closes

@@ -2,38 +2,20 @@ package apiserver
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
-	"holdfast.dev/holdfast/access/certificate"
-	"holdfast.dev/holdfast/access/node"
-	"holdfast.dev/holdfast/access/rbac"
-	"holdfast.dev/holdfast/access/serviceaccount"
 	"holdfast.dev/holdfast/apiserver/disclosure"
-	"holdfast.dev/holdfast/lifecycle/limit"
-	"holdfast.dev/holdfast/lifecycle/quota"
-	"holdfast.dev/holdfast/operator/enforcement"
-)
-
-const (
-	// certificateRequester is the plugin that records the requester of a certificate.
-	certificateRequester = "CertificateRequester"
-	// roleEscalation is the plugin that refuses a role or a binding with rights that its
-	// author does not have.
-	roleEscalation = "RoleEscalation"
 )
 
 // applyAdmission is the stage of admission, with the check of field ownership around
-// it. The order of the plugins is that of Kubernetes.
+// it.
 func applyAdmission(b base, who identityStage) (ownershipStage, error) {
 	if err := applyPlugins(b, who); err != nil {
 		return ownershipStage{}, err
@@ -51,31 +33,19 @@ func applyDisclosure(config *genericapiserver.Config) {
 	}
 }
 
-// applyPlugins fills in the chain of admission plugins: those of upstream, among them
-// the one that keeps new objects out of terminating namespaces; limits of containers;
-// service accounts of pods; the restrictions of nodes; certificates; roles; then the
-// policies and webhooks that users register; the rules of operator packages; last the
-// quotas.
+// applyPlugins fills in the chain of admission plugins: those of upstream's library and
+// those of newPlugins.
 func applyPlugins(b base, who identityStage) error {
 	config, clients := b.generic, who.clients
 	chain := options.NewAdmissionOptions()
-	core := clients.informers.Core().V1()
-	add(chain, "LimitRanger", limit.NewAdmission(core.LimitRanges(), clients.kube.CoreV1()))
-	add(chain, "ServiceAccount", serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), clients.kube.CoreV1()))
-	add(chain, "NodeRestriction", node.NewAdmission(core.Pods().Lister(), clients.kube.CoreV1(), config.Authentication.APIAudiences))
-	add(chain, certificateRequester, certificate.NewRequester())
-	add(chain, "CertificateApproval", certificate.NewApproval(config.Authorization.Authorizer))
-	add(chain, "CertificateSigning", certificate.NewSigning(config.Authorization.Authorizer))
-	add(chain, "CertificateSubjectRestriction", certificate.NewSubject())
-	add(chain, roleEscalation, rbac.NewEscalation(who.roles, config.Authorization.Authorizer, rbac.LiveRoles(clients.kube.RbacV1())))
-	if !b.config.WithoutOperators {
-		addOperatorAdmission(chain, clients.dynamic)
+	registered := chain.RecommendedPluginOrder
+	for name, create := range newPlugins(b, who) {
+		chain.Plugins.Register(name, create)
+		registered = append(registered, name)
 	}
-
-	// A quota is charged for objects that will be stored, so it comes after every plugin
-	// that may refuse the object.
-	addLast(chain, "ResourceQuota", quota.NewAdmission(core.ResourceQuotas(), clients.kube.CoreV1()))
-
+	chain.RecommendedPluginOrder = slices.DeleteFunc(slices.Clone(pluginOrder), func(name string) bool {
+		return !slices.Contains(registered, name)
+	})
 	if err := selectPlugins(chain, b.config.EnableAdmission, b.config.DisableAdmission); err != nil {
 		return err
 	}
@@ -86,11 +56,6 @@ func applyPlugins(b base, who identityStage) error {
 	}
 	return nil
 }
-
-// fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
-// certificate and refuses role escalation in its registries, where no flag applies either.
-// The other plugin enforces the rules of operator packages.
-var fixedPlugins = []string{certificateRequester, roleEscalation, enforcement.Name}
 
 // selectPlugins turns plugins on and off by name. It returns an error for a name that the
 // server does not have: an administrator relies on a plugin that a flag enables.
@@ -116,18 +81,4 @@ func selectPlugins(chain *options.AdmissionOptions, enable, disable []string) er
 	}
 	chain.EnablePlugins, chain.DisablePlugins = enable, disable
 	return nil
-}
-
-// add puts a plugin of ours before the policies and webhooks that users register, and
-// after the plugins of ours that were added before.
-func add(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
-	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
-	users := slices.Index(chain.RecommendedPluginOrder, mutating.PluginName)
-	chain.RecommendedPluginOrder = slices.Insert(chain.RecommendedPluginOrder, users, name)
-}
-
-// addLast puts a plugin of ours after all others.
-func addLast(chain *options.AdmissionOptions, name string, plugin admission.Interface) {
-	chain.Plugins.Register(name, func(io.Reader) (admission.Interface, error) { return plugin, nil })
-	chain.RecommendedPluginOrder = append(chain.RecommendedPluginOrder, name)
 }

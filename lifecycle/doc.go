@@ -1,7 +1,8 @@
 // Package lifecycle runs the controllers of the server. They delete the content of
 // terminating namespaces, finish the deletion of pods on unreachable nodes, collect
-// garbage (package garbage), update the status of ResourceQuotas (package quota), and
-// create the default ServiceAccount and the ConfigMap kube-root-ca.crt in every namespace.
+// garbage (package garbage), update the status of ResourceQuotas (package quota), keep
+// PersistentVolumeClaims and PersistentVolumes that are in use (package volume), and create
+// the default ServiceAccount and the ConfigMap kube-root-ca.crt in every namespace.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //

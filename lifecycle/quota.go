@@ -61,11 +61,12 @@ func (q *quotas) watch(factory informers.SharedInformerFactory, enqueue func(cac
 	if err != nil {
 		return err
 	}
-	services, claims := core.Services().Informer(), core.PersistentVolumeClaims().Informer()
-	if err := services.SetTransform(shrinkService); err != nil {
+	claims, err := claimInformer(factory)
+	if err != nil {
 		return err
 	}
-	if err := claims.SetTransform(shrinkClaim); err != nil {
+	services := core.Services().Informer()
+	if err := services.SetTransform(shrinkService); err != nil {
 		return err
 	}
 	q.evaluated = map[schema.GroupResource]cache.SharedIndexInformer{

@@ -31,6 +31,10 @@ type Config struct {
 	// to the ConfigMap kube-root-ca.crt in every namespace. If it is empty, they do not
 	// write these ConfigMaps.
 	RootCA []byte
+	// ProtectVolumes makes the controllers add the finalizers that protect
+	// PersistentVolumeClaims and PersistentVolumes in use, if an object lacks them.
+	// Otherwise the controllers only remove these finalizers.
+	ProtectVolumes bool
 	// RunWhileLeading are functions that run while this process is the leader, in
 	// addition to the controllers. Each must return when its context ends.
 	RunWhileLeading []func(context.Context)
@@ -68,7 +72,10 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 	for _, run := range config.RunWhileLeading {
 		running.Go(func() { run(ctx) })
 	}
-	controllers := []controller{newNamespaces(server), newPods(server), newAccounts(server), newQuotas(server, ledger)}
+	controllers := []controller{
+		newNamespaces(server), newPods(server), newAccounts(server), newQuotas(server, ledger),
+		newClaims(server, config), newVolumes(server, config),
+	}
 	if len(config.RootCA) > 0 {
 		controllers = append(controllers, newRootCAs(server, config.RootCA))
 	}

@@ -13,6 +13,12 @@ func podInformer(factory informers.SharedInformerFactory) (cache.SharedIndexInfo
 	return informer, informer.SetTransform(shrinkPod)
 }
 
+// claimInformer returns the informer of claims that the controllers share.
+func claimInformer(factory informers.SharedInformerFactory) (cache.SharedIndexInformer, error) {
+	informer := factory.Core().V1().PersistentVolumeClaims().Informer()
+	return informer, informer.SetTransform(shrinkClaim)
+}
+
 // The shrink functions copy only the fields that the controllers read, so that the
 // informers use less memory.
 
@@ -24,7 +30,8 @@ func shrinkMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// shrinkPod copies the fields of a pod on which its deletion and its quota usage depend.
+// shrinkPod copies the fields of a pod on which its deletion, its quota usage and the
+// deletion of its claims depend.
 func shrinkPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -41,6 +48,7 @@ func shrinkPod(obj any) (any, error) {
 			ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds,
 			PriorityClassName:     pod.Spec.PriorityClassName,
 			Affinity:              pod.Spec.Affinity,
+			Volumes:               shrinkVolumes(pod.Spec.Volumes),
 		},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}, nil
@@ -53,6 +61,20 @@ func shrinkContainers(containers []corev1.Container) []corev1.Container {
 	small := make([]corev1.Container, len(containers))
 	for i := range containers {
 		small[i] = corev1.Container{Resources: containers[i].Resources, RestartPolicy: containers[i].RestartPolicy}
+	}
+	return small
+}
+
+// shrinkVolumes copies the volumes of a pod that refer to a claim.
+func shrinkVolumes(volumes []corev1.Volume) []corev1.Volume {
+	var small []corev1.Volume
+	for i := range volumes {
+		switch v := &volumes[i]; {
+		case v.PersistentVolumeClaim != nil:
+			small = append(small, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: v.PersistentVolumeClaim}})
+		case v.Ephemeral != nil:
+			small = append(small, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}})
+		}
 	}
 	return small
 }
@@ -73,13 +95,14 @@ func shrinkService(obj any) (any, error) {
 	return small, nil
 }
 
-// shrinkClaim copies the fields of a claim on which its quota usage depends.
+// shrinkClaim copies the fields of a claim on which its quota usage and its deletion depend.
 func shrinkClaim(obj any) (any, error) {
 	claim, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok {
 		return obj, nil
 	}
 	small := &corev1.PersistentVolumeClaim{ObjectMeta: shrinkMeta(claim.ObjectMeta)}
+	small.Finalizers, small.OwnerReferences = claim.Finalizers, claim.OwnerReferences
 	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		small.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: class}
 	}
@@ -89,5 +112,16 @@ func shrinkClaim(obj any) (any, error) {
 	small.Status.AllocatedResources = claim.Status.AllocatedResources
 	small.Status.CurrentVolumeAttributesClassName = claim.Status.CurrentVolumeAttributesClassName
 	small.Status.ModifyVolumeStatus = claim.Status.ModifyVolumeStatus
+	return small, nil
+}
+
+// shrinkVolume copies the fields of a PersistentVolume on which its deletion depends.
+func shrinkVolume(obj any) (any, error) {
+	found, ok := obj.(*corev1.PersistentVolume)
+	if !ok {
+		return obj, nil
+	}
+	small := &corev1.PersistentVolume{ObjectMeta: shrinkMeta(found.ObjectMeta)}
+	small.Finalizers, small.Status.Phase = found.Finalizers, found.Status.Phase
 	return small, nil
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,14 +93,19 @@ func bindPod(ctx context.Context, current runtime.Object, binding *corev1.Bindin
 		return nil, conflict("pod %s has non-empty .spec.schedulingGates", pod.Name)
 	}
 	pod.Spec.NodeName = binding.Target.Name
-	if pod.Annotations == nil && len(binding.Annotations) > 0 {
-		pod.Annotations = map[string]string{}
-	}
-	for key, value := range binding.Annotations {
-		pod.Annotations[key] = value
-	}
+	pod.Annotations = merged(pod.Annotations, binding.Annotations)
+	pod.Labels = merged(pod.Labels, binding.Labels)
 	setScheduled(pod)
 	return pod, nil
+}
+
+// merged adds entries to a map, which may be nil, and replaces those of the same key.
+func merged(entries, added map[string]string) map[string]string {
+	if entries == nil && len(added) > 0 {
+		entries = make(map[string]string, len(added))
+	}
+	maps.Copy(entries, added)
+	return entries
 }
 
 func setScheduled(pod *corev1.Pod) {

@@ -86,6 +86,8 @@ func (c Config) resources(base *kindREST, s strategy) Resources {
 		out["serviceaccounts/token"] = c.TokenRequests
 	case "pods":
 		out["pods/binding"] = &bindingREST{pods: base.Store}
+	case "priorityclasses":
+		out[kind.Resource] = &priorityClassREST{kindREST: base}
 	case "events":
 		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return eventSeconds, nil }
 	}

@@ -92,9 +92,8 @@ func TestExceededQuotaOnUpdate(t *testing.T) {
 	n := newNamespace(t)
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {services.nodeports: 0, requests.storage: 1Gi}}}`)
 	n.waitEnforced()
-	n.create(`
-		{kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}
-		{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
+	n.create(`{kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`)
+	n.createClaim("a", "1Gi")
 	err := n.tryPatch("Service", "a", `{"spec": {"type": "NodePort"}}`)
 	want := `services "a" is forbidden: exceeded quota: quota, ` +
 		`requested: services.nodeports=1, used: services.nodeports=0, limited: services.nodeports=0`

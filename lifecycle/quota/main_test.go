@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,9 +36,28 @@ func TestMain(m *testing.M) {
 		if typed, err = kubernetes.NewForConfig(config); err != nil {
 			return err
 		}
-		objects, err = dynamic.NewForConfig(config)
-		return err
+		if objects, err = dynamic.NewForConfig(config); err != nil {
+			return err
+		}
+		return createClasses(context.Background())
 	}))
+}
+
+// createClasses creates a StorageClass with claims that may grow, and a RuntimeClass with
+// pods that have an overhead.
+func createClasses(ctx context.Context) error {
+	expandable := true
+	_, err := typed.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "elastic"}, Provisioner: "example.com/p", AllowVolumeExpansion: &expandable,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")}
+	_, err = typed.NodeV1().RuntimeClasses().Create(ctx, &nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Handler: "kata", Overhead: &nodev1.Overhead{PodFixed: overhead},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // namespace is a namespace of a test.
@@ -121,6 +143,14 @@ func (n namespace) create(manifests string) {
 	if err := n.tryCreate(n.Context(), manifests, metav1.CreateOptions{}); err != nil {
 		n.Fatal(err)
 	}
+}
+
+// createClaim creates a claim that may grow: it is bound, and its class allows it.
+func (n namespace) createClaim(name, storage string) {
+	n.Helper()
+	n.create(`{kind: PersistentVolumeClaim, metadata: {name: ` + name + `}, spec: {accessModes: [ReadWriteOnce],
+		storageClassName: elastic, resources: {requests: {storage: ` + storage + `}}}}`)
+	n.patch("PersistentVolumeClaim", name, `{"status": {"phase": "Bound"}}`, "status")
 }
 
 func (n namespace) delete(kind, name string) {

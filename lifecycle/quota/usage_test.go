@@ -58,7 +58,7 @@ func TestUsage(t *testing.T) {
 		},
 		"pod overhead": {
 			quota: `{hard: {requests.cpu: 9, limits.cpu: 9}}`,
-			objects: `{kind: Pod, metadata: {name: a}, spec: {overhead: {cpu: 10m}, containers: [{name: c, image: i,
+			objects: `{kind: Pod, metadata: {name: a}, spec: {runtimeClassName: vm, containers: [{name: c, image: i,
 				resources: {requests: {cpu: 100m}, limits: {cpu: 200m}}}]}}`,
 			want: "limits.cpu=210m requests.cpu=110m",
 		},
@@ -212,8 +212,8 @@ func TestRelease(t *testing.T) {
 		{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}
 		{kind: Pod, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}}
 		{kind: Secret, metadata: {name: a}}
-		{kind: Service, metadata: {name: a}, spec: {type: NodePort, ports: [{port: 80}]}}
-		{kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
+		{kind: Service, metadata: {name: a}, spec: {type: NodePort, ports: [{port: 80}]}}`)
+	n.createClaim("a", "1Gi")
 	n.waitUsed("count/pods=2 pods=2 requests.storage=1Gi secrets=1 services.nodeports=1")
 
 	n.delete("Secret", "a")

@@ -1,0 +1,146 @@
+package apiserver
+
+import (
+	"io"
+
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+
+	"holdfast.dev/holdfast/access/certificate"
+	"holdfast.dev/holdfast/access/node"
+	"holdfast.dev/holdfast/access/podsecurity"
+	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/access/serviceaccount"
+	"holdfast.dev/holdfast/lifecycle/defaultclass"
+	"holdfast.dev/holdfast/lifecycle/limit"
+	"holdfast.dev/holdfast/lifecycle/quota"
+	"holdfast.dev/holdfast/lifecycle/scheduling"
+	"holdfast.dev/holdfast/lifecycle/volume"
+	"holdfast.dev/holdfast/operator/enforcement"
+)
+
+const (
+	// volumeProtection is the plugin whose finalizers the controllers remove.
+	volumeProtection = "StorageObjectInUseProtection"
+	// certificateRequester is the plugin that records the requester of a certificate.
+	certificateRequester = "CertificateRequester"
+	// roleEscalation is the plugin that refuses a role or a binding with rights that its
+	// author does not have.
+	roleEscalation = "RoleEscalation"
+)
+
+// pluginOrder is the order of the admission plugins. It is that of Kubernetes, where
+// Kubernetes has the plugin.
+var pluginOrder = []string{
+	lifecycle.PluginName,
+	"LimitRanger",
+	"ServiceAccount",
+	"NodeRestriction",
+	"PodSecurity",
+	"Priority",
+	"DefaultTolerationSeconds",
+	"DefaultStorageClass",
+	volumeProtection,
+	"PersistentVolumeClaimResize",
+	"RuntimeClass",
+	certificateRequester,
+	"CertificateApproval",
+	"CertificateSigning",
+	"CertificateSubjectRestriction",
+	"DefaultIngressClass",
+	"PodTopologyLabels",
+	roleEscalation,
+
+	// The policies and webhooks of users.
+	mutatingpolicy.PluginName,
+	mutatingwebhook.PluginName,
+	// The rules of operator packages check an object as it will be stored.
+	enforcement.Name,
+	validatingpolicy.PluginName,
+	validatingwebhook.PluginName,
+
+	// A quota is charged for objects that will be stored, so it comes after every plugin
+	// that may refuse the object.
+	"ResourceQuota",
+}
+
+// fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
+// certificate and refuses role escalation in its registries, where no flag applies either.
+// The other plugin enforces the rules of operator packages.
+var fixedPlugins = []string{certificateRequester, roleEscalation, enforcement.Name}
+
+// constructors are functions that create plugins, by the name of the plugin.
+type constructors map[string]func() admission.Interface
+
+// newPlugins returns the plugins that upstream's library does not have, by name. A plugin
+// that is turned off is never created, so its informers do not run.
+func newPlugins(b base, who identityStage) map[string]admission.Factory {
+	core, client := who.clients.informers.Core().V1(), who.clients.kube
+	factories := map[string]admission.Factory{
+		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
+	}
+	for _, part := range []constructors{podPlugins(b, who.clients), volumePlugins(who.clients), accessPlugins(b, who)} {
+		for name, create := range part {
+			factories[name] = func(io.Reader) (admission.Interface, error) { return create(), nil }
+		}
+	}
+	return factories
+}
+
+// podPlugins are the plugins that complete or limit pods, and the quotas of a namespace.
+func podPlugins(b base, c *clients) constructors {
+	core, client := c.informers.Core().V1(), c.kube
+	return constructors{
+		"LimitRanger": func() admission.Interface { return limit.NewAdmission(core.LimitRanges(), client.CoreV1()) },
+		"ServiceAccount": func() admission.Interface {
+			return serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), client.CoreV1())
+		},
+		"NodeRestriction": func() admission.Interface {
+			return node.NewAdmission(core.Pods().Lister(), client.CoreV1(), b.generic.Authentication.APIAudiences)
+		},
+		"Priority": func() admission.Interface {
+			return scheduling.NewPriority(c.informers.Scheduling().V1().PriorityClasses(), client.SchedulingV1())
+		},
+		"DefaultTolerationSeconds": func() admission.Interface { return scheduling.NewTolerations() },
+		"RuntimeClass": func() admission.Interface {
+			return scheduling.NewRuntimeClass(c.informers.Node().V1().RuntimeClasses(), client.NodeV1())
+		},
+		"PodTopologyLabels": func() admission.Interface { return scheduling.NewTopology(core.Nodes(), client.CoreV1()) },
+		"ResourceQuota":     func() admission.Interface { return quota.NewAdmission(core.ResourceQuotas(), client.CoreV1()) },
+	}
+}
+
+// volumePlugins are the plugins for PersistentVolumeClaims, PersistentVolumes and Ingresses.
+func volumePlugins(c *clients) constructors {
+	classes := c.informers.Storage().V1().StorageClasses
+	return constructors{
+		"DefaultStorageClass": func() admission.Interface { return defaultclass.NewStorage(classes()) },
+		"DefaultIngressClass": func() admission.Interface {
+			return defaultclass.NewIngress(c.informers.Networking().V1().IngressClasses())
+		},
+		"PersistentVolumeClaimResize": func() admission.Interface { return volume.NewResize(classes(), c.kube.StorageV1()) },
+		volumeProtection:              func() admission.Interface { return volume.NewProtection() },
+	}
+}
+
+// accessPlugins are the plugins for certificates and roles, and those of operator packages.
+func accessPlugins(b base, who identityStage) constructors {
+	rights := b.generic.Authorization.Authorizer
+	plugins := constructors{
+		certificateRequester:            func() admission.Interface { return certificate.NewRequester() },
+		"CertificateApproval":           func() admission.Interface { return certificate.NewApproval(rights) },
+		"CertificateSigning":            func() admission.Interface { return certificate.NewSigning(rights) },
+		"CertificateSubjectRestriction": func() admission.Interface { return certificate.NewSubject() },
+		roleEscalation: func() admission.Interface {
+			return rbac.NewEscalation(who.roles, rights, rbac.LiveRoles(who.clients.kube.RbacV1()))
+		},
+	}
+	if !b.config.WithoutOperators {
+		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients.dynamic) }
+	}
+	return plugins
+}
