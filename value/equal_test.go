@@ -17,7 +17,7 @@ type (
 
 // modes are all modes by their names.
 func modes() map[string]value.Mode {
-	return map[string]value.Mode{"strict": value.Strict, "built-in": value.BuiltIn, "applied": value.Applied}
+	return map[string]value.Mode{"strict": value.Strict, "built-in": value.BuiltIn, "applied": value.Applied, "served": value.Served}
 }
 
 // in names the modes in which two values are equal.
@@ -26,7 +26,7 @@ func in(names ...string) sets.Set[string] { return sets.New(names...) }
 // TestEqual checks when two values are equal, in every mode. All packages that
 // compare objects depend on these results.
 func TestEqual(t *testing.T) {
-	always, never := in("strict", "built-in", "applied"), in()
+	always, never := in("strict", "built-in", "applied", "served"), in()
 	const two53 = 1 << 53
 	var none value.Absent
 	for name, test := range map[string]struct {
@@ -92,26 +92,26 @@ func TestEqual(t *testing.T) {
 
 		"absent":                         {none, none, always},
 		"null":                           {nil, nil, always},
-		"null and absent":                {nil, none, in("built-in", "applied")},
+		"null and absent":                {nil, none, in("built-in", "applied", "served")},
 		"empty object and absent":        {object{}, none, in("built-in")},
-		"empty list and absent":          {list{}, none, in("built-in")},
+		"empty list and absent":          {list{}, none, in("built-in", "served")},
 		"empty object and null":          {object{}, nil, in("built-in")},
-		"empty list and null":            {list{}, nil, in("built-in")},
+		"empty list and null":            {list{}, nil, in("built-in", "served")},
 		"empty object and empty list":    {object{}, list{}, in("built-in")},
 		"empty string and absent":        {"", none, never},
 		"zero and absent":                {int64(0), none, never},
 		"false and null":                 {false, nil, never},
-		"object of null and empty":       {object{"a": nil}, object{}, in("built-in", "applied")},
+		"object of null and empty":       {object{"a": nil}, object{}, in("built-in", "applied", "served")},
 		"object of empties and absent":   {object{"a": list{}, "b": object{"c": nil}}, none, in("built-in")},
 		"object of empties and empty":    {object{"a": object{}}, object{}, in("built-in")},
 		"object of a zero and absent":    {object{"a": int64(0)}, none, never},
 		"list of null and empty":         {list{nil}, list{}, never},
-		"list of null and of absent key": {list{object{"a": nil}}, list{object{}}, in("built-in", "applied")},
+		"list of null and of absent key": {list{object{"a": nil}}, list{object{}}, in("built-in", "applied", "served")},
 
 		"objects":                 {object{"a": int64(1), "b": "x"}, object{"b": "x", "a": 1.0}, always},
 		"object with another key": {object{"a": int64(1)}, object{"b": int64(1)}, never},
 		"object with one more":    {object{"a": int64(1)}, object{"a": int64(1), "b": int64(1)}, never},
-		"null under another key":  {object{"a": int64(1), "b": nil}, object{"a": int64(1), "c": nil}, in("built-in", "applied")},
+		"null under another key":  {object{"a": int64(1), "b": nil}, object{"a": int64(1), "c": nil}, in("built-in", "applied", "served")},
 		"nested":                  {object{"a": list{object{"b": 1.0}}}, object{"a": list{object{"b": int64(1)}}}, always},
 		"lists":                   {list{int64(1), "a"}, list{1.0, "a"}, always},
 		"lists in another order":  {list{int64(1), int64(2)}, list{int64(2), int64(1)}, never},

@@ -17,6 +17,10 @@ const (
 	// Applied means that null counts as absent; {} and [] are values. It is for
 	// configurations of apply, in which null means that a field is not set.
 	Applied
+	// Served means that null and [] count as absent; {} is a value. It is for stored
+	// objects of built-in kinds: the server serves a list that was stored empty as
+	// null or not at all, but podSelector: {} differs from no podSelector.
+	Served
 )
 
 // Absent is the value of a key that an object does not have.
@@ -62,7 +66,7 @@ func (m Mode) Reduce(v any) any {
 	case nil:
 		return Absent{}
 	case []any:
-		if m == BuiltIn && len(x) == 0 {
+		if (m == BuiltIn || m == Served) && len(x) == 0 {
 			return Absent{}
 		}
 	case map[string]any:
