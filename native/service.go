@@ -9,8 +9,9 @@ import (
 // KeepAllocated prepares the update of a Service. It copies the cluster IPs and node ports of
 // the stored Service into newSpec where the client left them out. If the type changes, it
 // removes the fields that the new type does not have, so that the client does not have to.
+// The oldSpec of a new Service is empty.
 func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
-	if newSpec.Type != oldSpec.Type {
+	if newSpec.Type != oldSpec.Type && oldSpec.Type != "" {
 		dropFieldsOfOldType(newSpec, oldSpec)
 	}
 	if newSpec.Type == corev1.ServiceTypeExternalName {
