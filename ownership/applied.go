@@ -31,13 +31,28 @@ type Type struct {
 	// fields that the kind does not have. Nil means that configurations are used as
 	// they are.
 	Canonical func(config []byte) (canonical map[string]any, unknown []string, err error)
+	// Default returns an object with the defaults that the server sets. It does not
+	// change the object that it is given. Nil means that the defaults are not known.
+	Default func(obj map[string]any) (map[string]any, error)
+	// BuiltIn means that kubectl has a Go type of the kind. Then null in a
+	// configuration clears a field, and an empty list is stored as no list.
+	BuiltIn bool
 	// Redacted means that values of the kind are not shown.
 	Redacted bool
 }
 
-// configuration is a last-applied configuration in canonical form. Apply owns the
-// fields in it.
+// mode returns how two values of the kind are compared.
+func (t *Type) mode() value.Mode {
+	if t.BuiltIn {
+		return value.Served
+	}
+	return value.Applied
+}
+
+// configuration is a last-applied configuration. Apply owns the fields in it.
 type configuration struct {
+	// values are the fields of the configuration, with their values in canonical form.
+	// Null stands for a field whose absence is owned.
 	values map[string]any
 	// note says which part of it cannot be checked.
 	note string
@@ -55,26 +70,35 @@ const maxUnknown = 3
 
 // parse reads a last-applied configuration.
 func (t *Type) parse(text string) configuration {
-	canonical := t.Canonical
-	if canonical == nil {
-		canonical = decode
-	}
-	values, unknown, err := canonical([]byte(text))
+	canonical, unknown, err := t.canonical(text)
 	if err != nil {
 		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
 	}
-	if values == nil || strings.TrimSpace(text) == "null" {
+	var raw map[string]any
+	if err := utiljson.Unmarshal([]byte(text), &raw); err != nil {
+		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
+	}
+	if canonical == nil || raw == nil {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
-	config := configuration{values: judgedPart(values)}
+	canonical = judgedPart(canonical)
+	config := configuration{values: forms{nulls: t.BuiltIn}.object(t.Applied.root, judgedPart(raw), canonical)}
 	config.plan = sync.OnceValue(func() *plan {
-		p := newPlan(t.Applied.root, value.Step{}, config.values)
+		p := newPlan(t.Applied.root, value.Step{}, config.values, canonical)
 		return &p
 	})
 	if len(unknown) > 0 {
 		config.note = unknownNote(unknown)
 	}
 	return config
+}
+
+// canonical returns the canonical form of a configuration and its unknown fields.
+func (t *Type) canonical(text string) (map[string]any, []string, error) {
+	if t.Canonical == nil {
+		return decode([]byte(text))
+	}
+	return t.Canonical([]byte(text))
 }
 
 // decode decodes a configuration of an unknown kind.

@@ -25,11 +25,11 @@ func (j *judgement) judgeApply() {
 		return
 	}
 	a := applyJudgement{judgement: j}
-	var before any = value.Absent{}
+	var before *plan
 	if j.config != nil && j.config.values != nil {
-		before, a.owns = j.config.values, true
+		before, a.owns = j.config.plan(), true
 	}
-	a.follow(j.Type.Applied.root, applied.values, triple{before, j.Live, j.New})
+	a.follow(applied.plan(), triple{before, j.Live, j.New})
 }
 
 // applyJudgement is the judgement of one apply.
@@ -40,109 +40,115 @@ type applyJudgement struct {
 	owns bool
 }
 
-// follow walks through the configuration that is being applied. In the triple,
-// applied is the value that was applied before.
-func (a *applyJudgement) follow(n *node, wanted any, t triple) {
-	if isAbsent(t.live) {
+// triple is one field before and after an apply. before is its plan in the
+// configuration that was applied before, nil if that did not have the field.
+type triple struct {
+	before        *plan
+	live, updated any
+}
+
+// follow walks through the configuration that is being applied.
+func (a *applyJudgement) follow(p *plan, t triple) {
+	switch {
+	case a.mode.IsAbsent(t.live):
 		// The live object does not have the field: either this apply adds it, or
 		// another client removed it.
-		if !isAbsent(t.updated) && touches(n, t.applied, t.updated) {
+		if t.before.isRestoredIn(t.updated, a.mode) {
 			a.report(Reverts, t)
 		}
-		return
-	}
-	switch n.shape {
-	case record, mapping:
-		object, ok := wanted.(map[string]any)
-		live, okLive := t.live.(map[string]any)
-		if ok && okLive {
-			a.followObject(n, object, live, t)
-			return
-		}
-	case keyed:
-		_, ok := wanted.([]any)
-		if _, okLive := t.live.([]any); ok && okLive {
-			a.followItems(n, wanted, t)
-			return
-		}
-	case set:
-		list, ok := wanted.([]any)
-		if _, okLive := t.live.([]any); ok && okLive {
-			a.followMembers(list, t)
-			return
-		}
-	}
-	a.compare(t)
-}
-
-func (a *applyJudgement) followObject(n *node, wanted, live map[string]any, t triple) {
-	before, _ := t.applied.(map[string]any)
-	updated, _ := t.updated.(map[string]any)
-	for name, v := range wanted {
-		if v == nil {
-			continue
-		}
-		a.path = append(a.path, nameStep(name))
-		a.follow(n.child(name), v, triple{field(before, name), field(live, name), field(updated, name)})
-		a.path = a.path[:len(a.path)-1]
-	}
-}
-
-func (a *applyJudgement) followItems(n *node, wanted any, t triple) {
-	before, live, updated := newItems(t.applied, n.keys), newItems(t.live, n.keys), newItems(t.updated, n.keys)
-	newItems(wanted, n.keys).each(func(item map[string]any, earlier int) {
-		place := triple{before.find(item, earlier), live.find(item, earlier), updated.find(item, earlier)}
-		known := len(a.Findings)
-		a.path = append(a.path, itemStep(n.keys, item))
-		a.follow(n.elem, item, place)
-		if a.owns && isAbsent(place.applied) && !isAbsent(place.live) && len(a.Findings) == known {
-			a.report(TakesOver, place)
-		}
-		a.path = a.path[:len(a.path)-1]
-	})
-}
-
-func (a *applyJudgement) followMembers(wanted []any, t triple) {
-	before, live, updated := newMembership(t.applied), newMembership(t.live), newMembership(t.updated)
-	for _, member := range wanted {
-		place := triple{before.find(member), live.find(member), updated.find(member)}
-		a.path = append(a.path, memberStep(member))
-		switch {
-		case isAbsent(place.live) && !isAbsent(place.applied) && !isAbsent(place.updated):
-			a.report(Reverts, place)
-		case a.owns && isAbsent(place.applied) && !isAbsent(place.live):
-			a.report(TakesOver, place)
-		}
-		a.path = a.path[:len(a.path)-1]
-	}
-}
-
-// compare judges one applied field.
-func (a *applyJudgement) compare(t triple) {
-	switch {
-	case equal(t.live, t.updated):
-	case isAbsent(t.applied):
-		a.report(ChangesForeign, t)
-	case equal(t.live, t.applied):
-	case contains(t.live, t.applied) && a.isOwn(a.path):
-		// The server added defaults inside of the value.
+	case p.isLeaf || !p.node.fits(t.live):
+		a.compare(p, t)
+	case p.node.shape == keyed:
+		a.followItems(p, t)
+	case p.node.shape == set:
+		a.followMembers(p, t)
 	default:
+		find, findUpdated := p.finder(t.live), p.finder(t.updated)
+		for i := range p.below {
+			below := &p.below[i]
+			a.step(below, triple{t.before.child(below.step.Name), find(below), findUpdated(below)})
+		}
+	}
+}
+
+func (a *applyJudgement) step(p *plan, t triple) {
+	a.path = append(a.path, p.step)
+	a.follow(p, t)
+	a.path = a.path[:len(a.path)-1]
+}
+
+func (a *applyJudgement) followItems(p *plan, t triple) {
+	find, findUpdated := p.finder(t.live), p.finder(t.updated)
+	for i := range p.below {
+		below := &p.below[i]
+		item, _ := below.shown.(map[string]any)
+		place := triple{t.before.item(item, below.earlier), find(below), findUpdated(below)}
+		known := len(a.Findings)
+		a.path = append(a.path, below.step)
+		a.follow(below, place)
+		if a.owns && place.before == nil && !isAbsent(place.live) && len(a.Findings) == known {
+			a.report(TakesOver, place)
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+}
+
+func (a *applyJudgement) followMembers(p *plan, t triple) {
+	find, findUpdated := p.finder(t.live), p.finder(t.updated)
+	for i := range p.below {
+		below := &p.below[i]
+		place := triple{t.before.member(below.value), find(below), findUpdated(below)}
+		a.path = append(a.path, below.step)
+		switch {
+		case isAbsent(place.live) && place.before != nil && !isAbsent(place.updated):
+			a.report(Reverts, place)
+		case a.owns && place.before == nil && !isAbsent(place.live):
+			a.report(TakesOver, place)
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+}
+
+// compare judges one applied field that the live object has.
+func (a *applyJudgement) compare(p *plan, t triple) {
+	switch {
+	case a.mode.Equal(t.live, t.updated):
+	case t.before == nil:
+		a.report(ChangesForeign, t)
+	case p.isNull() && (!t.before.isNull() || a.isOwn()):
+		// Apply clears a field that it owned. It may also be its own value: the server
+		// stores a null in a map of strings as "" when apply creates the object.
+	case !a.isUnchanged(t):
 		a.report(Reverts, t)
 	}
 }
 
+// isUnchanged reports whether the live value is the one that was applied before.
+func (a *applyJudgement) isUnchanged(t triple) bool {
+	if t.before.isLeaf && a.judgement.isApplied(t.before, a.Live, a.path, t.live) {
+		return true
+	}
+	// If the defaults of the kind are not known, the server may have added them.
+	return (a.Type.Default == nil || !t.before.isLeaf) && t.before.isWrittenIn(t.live) && a.isOwn()
+}
+
 func (a *applyJudgement) report(kind Kind, t triple) {
 	// If the apply manager owns the field, no other client set the value: an earlier
-	// apply wrote it, or the server set it as a default in such a write.
-	if kind != Reverts && a.isOwn(a.path) {
+	// apply wrote it, or the server set it as a default in such a write. The default may
+	// be recorded for another manager, too.
+	if kind != Reverts && (a.isOwn() || a.isDefault(a.path, t.live)) {
 		return
 	}
-	f := Finding{Kind: kind, Path: newPath(a.path), Live: t.live, New: t.updated, Applied: t.applied}
+	f := Finding{Kind: kind, Path: newPath(a.path), Live: t.live, New: t.updated, Applied: value.Absent{}}
+	if t.before != nil {
+		f.Applied = t.before.applied()
+	}
 	f.LastSet, _ = a.managers.latest(a.path, func(entry *metav1.ManagedFieldsEntry) bool { return !a.isApply(entry) })
 	a.Findings = append(a.Findings, f)
 }
 
-func (a *applyJudgement) isOwn(path []value.Step) bool { return a.managers.owns(path, a.isApply) }
+// isOwn reports whether the manager of apply owns the field at the path.
+func (a *applyJudgement) isOwn() bool { return a.managers.owns(a.path, a.isApply) }
 
 // isApply reports whether an entry is of the field manager of kubectl apply, or of
 // the client that applies now.

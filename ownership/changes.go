@@ -10,21 +10,15 @@ import (
 // Changed returns the topmost judged fields that differ between two objects in the
 // view of client-side apply, at most limit of them.
 func (t *Type) Changed(live, updated map[string]any, limit int) []Path {
-	c := changeWalk{limit: limit}
+	c := changeWalk{mode: t.mode(), limit: limit}
 	c.compare(t.Applied.root, judgedPart(live), judgedPart(updated))
 	slices.SortFunc(c.paths, func(a, b Path) int { return strings.Compare(a.String(), b.String()) })
 	return c.paths
 }
 
-// changes reports whether two objects differ.
-func changes(n *node, live, updated any) bool {
-	c := changeWalk{limit: 1}
-	c.compare(n, live, updated)
-	return len(c.paths) > 0
-}
-
 // changeWalk collects the fields that differ.
 type changeWalk struct {
+	mode  value.Mode
 	path  []value.Step
 	paths []Path
 	limit int
@@ -34,8 +28,8 @@ func (c *changeWalk) compare(n *node, live, updated any) {
 	if len(c.paths) >= c.limit {
 		return
 	}
-	if isAbsent(live) || isAbsent(updated) {
-		if isAbsent(live) != isAbsent(updated) {
+	if noLive, noUpdated := c.mode.IsAbsent(live), c.mode.IsAbsent(updated); noLive || noUpdated {
+		if noLive != noUpdated {
 			c.report()
 		}
 		return
@@ -55,7 +49,7 @@ func (c *changeWalk) compare(n *node, live, updated any) {
 			return
 		}
 	}
-	if !equal(live, updated) {
+	if !c.mode.Equal(live, updated) {
 		c.report()
 	}
 }

@@ -2,7 +2,9 @@
 // the fields of other owners that a write changes.
 //
 // A field is owned if it is in the last-applied configuration of the object, or in
-// a managed-fields entry of server-side apply. Client-side and server-side apply
+// a managed-fields entry of server-side apply. The configuration as it was written says
+// which fields it has, also with zero values; its canonical form, which is the form of
+// stored objects, says what they are equal to. Client-side and server-side apply
 // divide an object into fields in different ways, so each type has two views.
 // [ClientSide] merges lists by patchMergeKey and takes every other list as one
 // field. [ServerSide] follows x-kubernetes-list-type, x-kubernetes-list-map-keys

@@ -25,8 +25,12 @@ type itemIndex struct {
 	earlier []int
 }
 
-// itemGroup is the items of a list with the same keys.
-type itemGroup struct{ items []map[string]any }
+// itemGroup is the items of a list with the same keys: the first of them, and the
+// indexes of all.
+type itemGroup struct {
+	first map[string]any
+	at    []int
+}
 
 func newItems(v any, keys []string) items {
 	list, _ := v.([]any)
@@ -51,11 +55,11 @@ func newItemIndex(list []any, keys []string) *itemIndex {
 		hash := x.comparison.HashKeys(keys, object)
 		group := x.find(hash, keys, object)
 		if group == nil {
-			group = &itemGroup{}
+			group = &itemGroup{first: object}
 			x.groups[hash] = append(x.groups[hash], group)
 		}
-		x.earlier[at] = len(group.items)
-		group.items = append(group.items, object)
+		x.earlier[at] = len(group.at)
+		group.at = append(group.at, at)
 	}
 	return x
 }
@@ -64,7 +68,7 @@ func newItemIndex(list []any, keys []string) *itemIndex {
 // is none.
 func (x *itemIndex) find(hash uint64, keys []string, like map[string]any) *itemGroup {
 	for _, group := range x.groups[hash] {
-		if value.Applied.EqualKeys(keys, group.items[0], like) {
+		if value.Applied.EqualKeys(keys, group.first, like) {
 			return group
 		}
 	}
@@ -74,24 +78,32 @@ func (x *itemIndex) find(hash uint64, keys []string, like map[string]any) *itemG
 // find returns the item with the same keys as another, after a number of earlier
 // items with these keys; value.Absent if there is none.
 func (i items) find(like map[string]any, earlier int) any {
+	if at := i.at(like, earlier); at >= 0 {
+		return i.list[at]
+	}
+	return value.Absent{}
+}
+
+// at is find for the index of the item; -1 means that there is none.
+func (i items) at(like map[string]any, earlier int) int {
 	if x := i.index; x != nil {
 		group := x.find(x.comparison.HashKeys(i.keys, like), i.keys, like)
-		if group != nil && earlier < len(group.items) {
-			return group.items[earlier]
+		if group != nil && earlier < len(group.at) {
+			return group.at[earlier]
 		}
-		return value.Absent{}
+		return -1
 	}
-	for _, item := range i.list {
+	for at, item := range i.list {
 		object, ok := item.(map[string]any)
 		if !ok || !value.Applied.EqualKeys(i.keys, object, like) {
 			continue
 		}
 		if earlier == 0 {
-			return object
+			return at
 		}
 		earlier--
 	}
-	return value.Absent{}
+	return -1
 }
 
 // each calls f for every item that is an object, with the number of earlier items

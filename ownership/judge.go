@@ -1,9 +1,12 @@
 package ownership
 
 import (
+	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/value"
 )
 
 // Write is one write that the server is about to store.
@@ -30,6 +33,8 @@ type Verdict struct {
 	// replacement. The caller that did that sets it.
 	Replaced bool
 
+	// target names the object for holdfast transfer.
+	target   string
 	redacted bool
 	// hidden means that the texts show nothing of the stored object but paths.
 	hidden bool
@@ -41,7 +46,7 @@ type Verdict struct {
 // Judge finds the fields of other owners that a write changes. The cache may be
 // nil.
 func Judge(w Write, cache *Cache) Verdict {
-	v := Verdict{Resource: resource(w.Live), Writer: w.Writer}
+	v := Verdict{Resource: resource(w.Live), Writer: w.Writer, target: target(w.Live)}
 	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == Ignored {
 		return v
 	}
@@ -56,13 +61,13 @@ func Judge(w Write, cache *Cache) Verdict {
 	}
 	managers.view = w.Type.Managed.root
 	v.redacted, v.managers = w.Type.Redacted, managers
-	j := judgement{Write: w, Verdict: &v, uid: metadata(w.Live, "uid"), cache: cache}
+	j := judgement{Write: w, Verdict: &v, mode: w.Type.mode(), uid: metadata(w.Live, "uid"), cache: cache}
 	if text != "" {
 		j.config = cache.of(w.Type, j.uid, text)
 		v.Note, v.quotes = j.config.note, j.config.note != ""
 	}
 	j.run()
-	if v.Note != "" && !changes(w.Type.Applied.root, judgedPart(w.Live), judgedPart(w.New)) {
+	if v.Note != "" && EqualJudged(w.Type, w.Live, w.New) {
 		// The write changes no field, so nothing was left unchecked.
 		v.Note = ""
 	}
@@ -74,6 +79,7 @@ func Judge(w Write, cache *Cache) Verdict {
 type judgement struct {
 	Write
 	*Verdict
+	mode  value.Mode
 	uid   string
 	cache *Cache
 	// config is the last-applied configuration of the live object, nil if it
@@ -112,7 +118,7 @@ func (j *judgement) act() Act {
 		return w.Act
 	}
 	config := j.Type.parse(text)
-	if config.values == nil || !j.Type.Applied.root.contains(j.New, config.values) {
+	if config.values == nil || !config.plan().isWrittenIn(j.New) {
 		return w.Act
 	}
 	return Apply
@@ -121,7 +127,7 @@ func (j *judgement) act() Act {
 // judgeImperative finds changed fields that apply owns.
 func (j *judgement) judgeImperative() {
 	if j.config != nil && j.config.values != nil {
-		w := walk{found: func(f Finding) { j.Findings = append(j.Findings, f) }}
+		w := walk{judgement: j}
 		w.owned(j.config.plan(), j.Live, j.New)
 	}
 	if j.managers.hasApply() {
@@ -139,3 +145,24 @@ func resource(obj map[string]any) string {
 	}
 	return printable(text)
 }
+
+// target names an object as the arguments of kubectl do: deployment.apps/web -n shop.
+func target(obj map[string]any) string {
+	version, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	text := strings.ToLower(kind)
+	if group, _, ok := strings.Cut(version, "/"); ok {
+		text += "." + group
+	}
+	text += "/" + metadata(obj, "name")
+	if !plainArgument.MatchString(text) {
+		text = quoted(text)
+	}
+	if namespace := metadata(obj, "namespace"); namespace != "" {
+		text += " -n " + namespace
+	}
+	return printable(text)
+}
+
+// plainArgument matches the names that a shell does not change.
+var plainArgument = regexp.MustCompile(`^[a-zA-Z0-9./:_-]+$`)

@@ -137,7 +137,8 @@ func TestLines(t *testing.T) {
 	line := func(field, x, y, z string) string {
 		return fmt.Sprintf("`kubectl patch` changed the resource example.dev/Widget/w field %s value from %s to %s.  This "+
 			"field is managed by `kubectl apply` (last set the field to %s), and may be overwritten or cleared the next time "+
-			"`kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.", field, x, y, z, x)
+			"`kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.  To keep it: "+
+			"`holdfast transfer widget.example.dev/w --field '%s' --to imperative`.", field, x, y, z, z, field)
 	}
 	tests := map[string]struct {
 		applied, live, updated string
@@ -196,7 +197,7 @@ func TestLimits(t *testing.T) {
 		t.Fatalf("only %d bytes", len(applied))
 	}
 	got := judge(t, loose, object(t, applied, many("a")), object(t, applied, many("b")))
-	if last := got[len(got)-1]; last != fmt.Sprintf("and %d more fields", 20000-len(got)+1) {
+	if last := got[len(got)-1]; last != fmt.Sprintf("and %d more fields", 20000-len(got)+2) {
 		t.Errorf("the last of %d lines is %q", len(got), last)
 	}
 	t.Run("one absurd path", func(t *testing.T) {

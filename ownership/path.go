@@ -21,7 +21,7 @@ func (p Path) String() string { return notation().Path(p.Path) }
 func notation() value.Notation { return value.Notation{LeadingDot: true, Values: printer()} }
 
 // printer prints values in messages.
-func printer() value.Printer { return value.Printer{Limit: 64, LiteralHTML: true} }
+func printer() value.Printer { return value.Printer{Limit: maxShown, LiteralHTML: true} }
 
 // ParsePath reads a path as Path.String writes it. The first dot may be left out,
 // and so may the quotes around the keys of an item: containers[name=web].image.

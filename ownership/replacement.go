@@ -41,5 +41,5 @@ func Replacement(config map[string]any) (string, error) {
 // EqualJudged reports whether the judged fields of two objects are equal: all but the
 // last-applied annotation, the status, and metadata that the server sets.
 func EqualJudged(t *Type, live, updated map[string]any) bool {
-	return !changes(t.Applied.root, judgedPart(live), judgedPart(updated))
+	return len(t.Changed(live, updated, 1)) == 0
 }

@@ -40,14 +40,24 @@ type node struct {
 	fields map[string]*node // of record
 	elem   *node            // of mapping and keyed; in a record, of fields that it does not name
 	keys   []string         // of keyed
+	// presence means that an empty value in a configuration is stored, so that apply owns
+	// that the field is there.
+	presence bool
 }
 
 // Untyped returns the view of a type that is not known: maps merge by key, lists are
 // one value. Client-side apply uses it for every custom resource.
-func Untyped() *View { return &View{root: newUntyped()} }
+func Untyped() *View {
+	untyped := newUntyped()
+	// The server stores labels and annotations of all objects as maps of strings, which
+	// it leaves out if they are empty.
+	texts := &node{shape: mapping, elem: &node{}}
+	metadata := &node{shape: mapping, elem: untyped, fields: map[string]*node{"labels": texts, "annotations": texts}}
+	return &View{root: &node{shape: mapping, elem: untyped, fields: map[string]*node{"metadata": metadata}}}
+}
 
 func newUntyped() *node {
-	n := &node{shape: mapping}
+	n := &node{shape: mapping, presence: true}
 	n.elem = n
 	return n
 }
@@ -107,7 +117,7 @@ func (v *Views) model(name string) (*node, error) {
 
 // of returns the node of a schema inside of another.
 func (v *Views) of(s *spec.Schema) (*node, error) {
-	if v.side == ServerSide && isAtomicMap(s) {
+	if v.side == ServerSide && isAtomicMap(s) || v.side == ClientSide && isReplaced(s) {
 		return &node{}, nil
 	}
 	if name := reference(s); name != "" {
@@ -139,7 +149,7 @@ func (v *Views) fillObject(n *node, s *spec.Schema) (err error) {
 		}
 		return err
 	}
-	n.shape, n.elem = record, v.untyped
+	n.shape, n.elem, n.presence = record, v.untyped, true
 	n.fields = make(map[string]*node, len(s.Properties))
 	for name := range s.Properties {
 		property := s.Properties[name]
@@ -199,6 +209,13 @@ func listMapKeys(s *spec.Schema) []string {
 func isAtomicMap(s *spec.Schema) bool {
 	kind, _ := s.Extensions.GetString("x-kubernetes-map-type")
 	return kind == "atomic"
+}
+
+// isReplaced reports whether client-side apply replaces a value as a whole, as it does
+// with the selector of a PodDisruptionBudget.
+func isReplaced(s *spec.Schema) bool {
+	strategy, _ := s.Extensions.GetString("x-kubernetes-patch-strategy")
+	return strategy == "replace"
 }
 
 // reference returns the name of the model that a schema refers to, "" for none. In

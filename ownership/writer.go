@@ -143,8 +143,15 @@ func act(words string) Act {
 }
 
 // isMachine reports whether a user is a service account or a component of
-// Kubernetes.
-func isMachine(user string) bool { return strings.HasPrefix(user, "system:") }
+// Kubernetes. The administrator of some distributions, and requests without a user,
+// also have names of the system.
+func isMachine(user string) bool {
+	switch user {
+	case "system:admin", "system:anonymous", "system:unsecured":
+		return false
+	}
+	return strings.HasPrefix(user, "system:")
+}
 
 // name returns the name of a client for messages: cut, and printable.
 func name(text string) string {

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -16,7 +17,14 @@ func newOwnershipType(v *version, models map[string]*spec.Schema) (*ownership.Ty
 	if err != nil {
 		return nil, err
 	}
-	return &ownership.Type{Applied: ownership.Untyped(), Managed: managed, Canonical: v.canonical}, nil
+	return &ownership.Type{Applied: ownership.Untyped(), Managed: managed, Canonical: v.canonical, Default: v.withDefaults}, nil
+}
+
+// withDefaults returns a copy of an object with the defaults of the schema.
+func (v *version) withDefaults(obj map[string]any) (map[string]any, error) {
+	out := runtime.DeepCopyJSON(obj)
+	v.fill(out)
+	return out, nil
 }
 
 // canonical decodes a last-applied configuration, converts it to this version, prunes

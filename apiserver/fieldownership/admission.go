@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apiserver/pkg/admission"
 
+	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -32,7 +33,9 @@ func (editRecorder) Handles(admission.Operation) bool { return true }
 func (e editRecorder) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	r := requestFrom(ctx)
 	if r != nil && r.writer.Act == ownership.Edit && a.GetSubresource() == "" && a.GetOperation() == admission.Update {
-		r.recordEdited(a.GetObject().DeepCopyObject())
+		edited := a.GetObject().DeepCopyObject()
+		views.MergeStringData(edited)
+		r.recordEdited(edited)
 	}
 	next, ok := e.Interface.(admission.MutationInterface)
 	if !ok || !next.Handles(a.GetOperation()) {

@@ -65,6 +65,9 @@ func (c *Checker) stored(ctx context.Context, r *request) {
 			judged.verdict.Explain(commands)
 		}
 	}
+	if judged.verdict.Note != "" && judged.configuration != "" && !c.notes.first(judged.uid, judged.configuration) {
+		judged.verdict.Note = ""
+	}
 	if judged.verdict.ShowsValues() && !disclosure.Allowed(ctx) {
 		judged.verdict.Hide()
 	}

@@ -47,6 +47,9 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 		verdict.Note = ownership.NoteTooLarge
 	}
 	judged := judgement{verdict: &verdict, uid: uidOf(u.Live), changed: r.changedFields(write, &verdict)}
+	if verdict.Note != "" && r.replacementOutcome() != tooLarge {
+		judged.configuration = appliedTo(u.New)
+	}
 	if c.mode != EnforceEdit || r.writer.Act != ownership.Edit || r.writer.Force {
 		return judged, nil
 	}
@@ -54,10 +57,10 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 		// Refusals and warnings are about the fields that the user edited, not about the
 		// fields that admission changed after that.
 		u.New = edited
-		if write, err = newWrite(u, r.writer); err != nil {
-			return judged, nil
+		ofEdit := verdict
+		if write, err = newWrite(u, r.writer); err == nil {
+			ofEdit = c.judge(write, u)
 		}
-		ofEdit := c.judge(write, u)
 		judged.verdict = &ofEdit
 	}
 	if judged.verdict.ShowsValues() && !disclosure.Allowed(ctx) {
@@ -75,7 +78,7 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 // again.
 func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	verdict := Judge(write, c.cache)
-	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !showsParts(&verdict) || complete(&write, u) != nil {
+	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !needsWhole(&verdict) || complete(&write, u) != nil {
 		return verdict
 	}
 	return Judge(write, c.cache)

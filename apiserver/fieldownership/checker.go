@@ -43,6 +43,7 @@ type Checker struct {
 	types  *views.Types
 	cache  *ownership.Cache
 	memory *Memory
+	notes  *notes
 	// definitions is the type of CustomResourceDefinitions.
 	definitions *ownership.Type
 }
@@ -53,8 +54,11 @@ func New(mode Mode, memory *Memory) *Checker {
 		return nil
 	}
 	return &Checker{
-		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory,
-		definitions: &ownership.Type{Applied: ownership.Untyped(), Managed: ownership.Untyped(), Canonical: CanonicalDefinition},
+		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory, notes: newNotes(),
+		definitions: &ownership.Type{
+			Applied: ownership.Untyped(), Managed: ownership.Untyped(),
+			Canonical: CanonicalDefinition, Default: DefaultDefinition,
+		},
 	}
 }
 

@@ -65,14 +65,21 @@ func setKind(write *ownership.Write, u Update) {
 	}
 }
 
-// showsParts says whether a finding shows a map that server-side apply treats as one
-// value. If the write holds only the differing parts of the objects, the equal parts of
-// such a map are missing in the finding.
-func showsParts(verdict *ownership.Verdict) bool {
+// needsWhole says whether a finding is about a map or a list. If the write holds only the
+// differing parts of the objects, the finding shows only a part of a map, and the defaults
+// of the server may depend on fields that are missing.
+func needsWhole(verdict *ownership.Verdict) bool {
 	return slices.ContainsFunc(verdict.Findings, func(f ownership.Finding) bool {
-		_, ok := f.Live.(map[string]any)
-		return ok && f.Manager != ""
+		return isComposite(f.Live) || isComposite(f.New) || isComposite(f.Applied)
 	})
+}
+
+func isComposite(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // mayBeApply says whether a write is an apply, or may turn out to be one.
@@ -92,9 +99,15 @@ func isOwned(u Update, writer ownership.Writer) bool {
 	return writer.Act == ownership.ServerSideApply || annotated(u.Live) || annotated(u.New) || hasApply(u.Live)
 }
 
-func annotated(obj any) bool {
+func annotated(obj any) bool { return appliedTo(obj) != "" }
+
+// appliedTo returns the last-applied configuration of an object, "" if it has none.
+func appliedTo(obj any) string {
 	accessor, err := meta.Accessor(obj)
-	return err == nil && accessor.GetAnnotations()[ownership.LastApplied] != ""
+	if err != nil {
+		return ""
+	}
+	return accessor.GetAnnotations()[ownership.LastApplied]
 }
 
 // hasApply says whether a manager applies the object by server-side apply.

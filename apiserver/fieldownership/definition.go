@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/json"
 
 	"holdfast.dev/holdfast/definition"
@@ -61,4 +62,18 @@ func CanonicalDefinition(config []byte) (canonical map[string]any, unknown []str
 	}
 	canonical, err = views.Content(stored)
 	return canonical, unknown, err
+}
+
+// DefaultDefinition is the ownership.Type.Default of definitions.
+func DefaultDefinition(obj map[string]any) (map[string]any, error) {
+	data, err := utiljson.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	crd := &definition.CustomResourceDefinition{}
+	if err := json.UnmarshalCaseSensitivePreserveInts(data, crd); err != nil {
+		return nil, err
+	}
+	definition.SetDefaults(crd)
+	return views.Content(crd)
 }

@@ -47,6 +47,9 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 			if r.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
 				r.body = readBody(judged, maxBody)
 			}
+			if isSecretApply(judged, info) {
+				foldStringData(judged, maxBody)
+			}
 			req = judged.WithContext(withRequest(judged.Context(), r))
 			w = responsewriter.WrapForHTTP1Or2(&answer{ResponseWriter: w, checker: c, request: r, ctx: req.Context()})
 		}

@@ -55,6 +55,9 @@ const (
 type judgement struct {
 	verdict *ownership.Verdict
 	uid     types.UID
+	// configuration is the last-applied configuration that a note is about. It is empty if
+	// the note is about the write.
+	configuration string
 	// changed are the fields that the write changes and that Memory remembers.
 	changed []string
 }

@@ -27,7 +27,8 @@ func overwrites(command, name, x, y string) string {
 	return fmt.Sprintf("`%s` changed the resource ConfigMap/%s field .data.a value from %s to %s.  "+
 		"This field is managed by `kubectl apply` (last set the field to \"1\"), "+
 		"and may be overwritten or cleared the next time `kubectl apply` is run.  "+
-		"To undo: `kubectl apply` the file again, or set the field back to %s.", command, name, x, y, x)
+		"To undo: `kubectl apply` the file again, or set the field back to \"1\".  "+
+		"To keep it: `holdfast transfer configmap/%s -n default --field '.data.a' --to imperative`.", command, name, x, y, name)
 }
 
 // TestAnnotations checks that a write is stored whatever the last-applied annotation of its

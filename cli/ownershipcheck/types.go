@@ -47,7 +47,7 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	if t.custom[key] == nil {
 		t.custom[key] = &ownership.Type{Applied: ownership.Untyped(), Managed: managedView(gvk, from)}
 		if gvk == definition.Kind {
-			t.custom[key].Canonical = server.CanonicalDefinition
+			t.custom[key].Canonical, t.custom[key].Default = server.CanonicalDefinition, server.DefaultDefinition
 		}
 	}
 	return t.custom[key]

@@ -178,3 +178,37 @@ func BenchmarkContent(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkJudgeMap judges writes to a ConfigMap of 2,000 keys that kubectl apply manages.
+func BenchmarkJudgeMap(b *testing.B) {
+	data := map[string]any{}
+	for i := range 2000 {
+		data[fmt.Sprintf("key-%04d", i)] = fmt.Sprintf("value %d", i)
+	}
+	config := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "big"}, "data": data}
+	live := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(config)}
+	live.SetUID("1")
+	live.SetAnnotations(map[string]string{ownership.LastApplied: encodeBench(b, config)})
+	updated := live.DeepCopy()
+	if err := unstructured.SetNestedField(updated.Object, "changed", "data", "key-1000"); err != nil {
+		b.Fatal(err)
+	}
+	applied := updated.DeepCopy()
+	delete(applied.Object["metadata"].(map[string]any), "annotations")
+	applied.SetAnnotations(map[string]string{ownership.LastApplied: encodeBench(b, applied.Object)})
+	typ := views.New().Of(live.GroupVersionKind().GroupKind())
+	for command, after := range map[string]*unstructured.Unstructured{"patch": updated, "apply": applied} {
+		b.Run(command, func(b *testing.B) {
+			cache := ownership.NewCache(1 << 20)
+			write := ownership.Write{
+				Type: typ, Live: live.Object, New: after.Object,
+				Writer: ownership.ParseWriter(ownership.Request{Command: "kubectl " + command, User: "jane"}),
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				verdict := ownership.Judge(write, cache)
+				verdict.Warnings()
+			}
+		})
+	}
+}

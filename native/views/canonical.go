@@ -33,6 +33,13 @@ func (c canonical) decode(config []byte) (map[string]any, []string, error) {
 	if gvk.Kind != c.hub.Kind {
 		return nil, nil, fmt.Errorf("kind %q, not %s", gvk.Kind, c.hub.Kind)
 	}
+	if c.isOlder(gvk) {
+		upgraded, err := c.upgrade(config)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.decode(upgraded)
+	}
 	obj, err := c.scheme.New(gvk)
 	if err != nil {
 		return nil, nil, fmt.Errorf("version %q is not known", gvk.GroupVersion())
@@ -55,15 +62,31 @@ func (c canonical) decode(config []byte) (map[string]any, []string, error) {
 		}
 		obj = hub
 	}
-	if secret, ok := obj.(*corev1.Secret); ok {
-		mergeStringData(secret)
-	}
+	MergeStringData(obj)
 	content, err := Content(obj)
 	return content, unknown, err
 }
 
-// mergeStringData moves stringData into data, as the server does on a write.
-func mergeStringData(secret *corev1.Secret) {
+// withDefaults returns the content of an object with the defaults of the kind.
+func (c canonical) withDefaults(obj map[string]any) (map[string]any, error) {
+	typed, err := c.scheme.New(c.hub)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
+		return nil, err
+	}
+	c.scheme.Default(typed)
+	return Content(typed)
+}
+
+// MergeStringData moves the stringData of a Secret into data, as the server does before
+// it stores the object. It does nothing to objects of other kinds.
+func MergeStringData(obj runtime.Object) {
+	secret, ok := obj.(*corev1.Secret)
+	if !ok {
+		return
+	}
 	for key, value := range secret.StringData {
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}

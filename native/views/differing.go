@@ -9,7 +9,7 @@ import (
 )
 
 // Differing returns the content of two objects of the same type without the fields that are
-// equal in both. It always includes the name, the UID and the annotations about ownership.
+// equal in both. It always includes name, namespace, UID and the annotations about ownership.
 // This is enough to check an update, and much faster than Content, because most updates
 // change little. A list, a map or a value with its own JSON encoding is included as a whole.
 func Differing(live, updated runtime.Object) (liveContent, updatedContent map[string]any, err error) {

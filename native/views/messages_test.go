@@ -21,15 +21,24 @@ spec:
 %s`, spec, container)
 }
 
-const undo = "  To undo: `kubectl apply` the file again, or set the field back to %s."
+// wayOut returns the end of the warning for a command: how to set the field back to z, and
+// how to keep the change.
+func wayOut(target, field, z string) string {
+	back := "set the field back to " + z
+	if z == "<none>" {
+		back = "remove the field"
+	}
+	return fmt.Sprintf("  To undo: `kubectl apply` the file again, or %s.  "+
+		"To keep it: `holdfast transfer %s --field '%s' --to imperative`.", back, target, field)
+}
 
 // changedByCommand returns the warning for a command that changes a field that kubectl apply
 // manages: from x to y, last applied as z.
 func changedByCommand(command, field string, x, y, z string) string {
 	return fmt.Sprintf("`%s` changed the resource apps/Deployment/web field %s value from %s to %s.  This field is "+
 		"managed by `kubectl apply` (last set the field to %s), "+
-		"and may be overwritten or cleared the next time `kubectl apply` is run."+undo,
-		command, field, x, y, z, x)
+		"and may be overwritten or cleared the next time `kubectl apply` is run.",
+		command, field, x, y, z) + wayOut("deployment.apps/web", field, z)
 }
 
 // driftedField returns the warning for kubectl apply of a field that differs from the last
@@ -68,6 +77,8 @@ func rejectedEdit(field, x, y, z string) string {
 
 const (
 	image = `.spec.template.spec.containers[name="web"].image`
+	side  = `.spec.template.spec.containers[name="side"]`
+	args  = `.spec.template.spec.containers[name="web"].args`
 	env   = `.spec.template.spec.containers[name="web"].env`
 )
 

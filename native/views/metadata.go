@@ -11,7 +11,7 @@ import (
 )
 
 // differingMetadata returns the metadata of two objects. It leaves out labels and annotations
-// that are equal in both, but always includes name, UID and the annotations about ownership.
+// that are equal in both, but always includes name, namespace, UID and the annotations about ownership.
 // If finalizers or owner references differ, it returns all metadata that clients set.
 func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[string]any, err error) {
 	liveMeta, updatedMeta = identity(live), identity(updated)
@@ -42,9 +42,13 @@ func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[s
 	return liveMeta, updatedMeta, nil
 }
 
-// identity returns name and UID.
+// identity returns name, namespace and UID.
 func identity(obj metav1.Object) map[string]any {
-	return map[string]any{"name": obj.GetName(), "uid": string(obj.GetUID())}
+	out := map[string]any{"name": obj.GetName(), "uid": string(obj.GetUID())}
+	if namespace := obj.GetNamespace(); namespace != "" {
+		out["namespace"] = namespace
+	}
+	return out
 }
 
 func setAll(metadata map[string]any, name string, values map[string]string) {
@@ -61,7 +65,7 @@ func setAll(metadata map[string]any, name string, values map[string]string) {
 // wholeMetadata returns the metadata that clients set, without managed fields.
 func wholeMetadata(obj metav1.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.ObjectMeta{
-		Name: obj.GetName(), UID: obj.GetUID(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
 		Finalizers: obj.GetFinalizers(), OwnerReferences: obj.GetOwnerReferences(),
 	})
 }

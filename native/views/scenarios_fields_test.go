@@ -1,7 +1,6 @@
 package views_test
 
 import (
-	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,14 +44,17 @@ func TestFieldScenarios(t *testing.T) {
 			{write: apply(web("", "      - {name: side, image: \"side:1\"}"))},
 			{
 				write: patchWith("kubectl patch", "kubectl-patch", container(`{"name":"side","$patch":"delete"}`)),
-				warnings: []string{changedByCommand("kubectl patch", `.spec.template.spec.containers[name="side"]`,
-					`{"image":"side:1","imagePullPolicy":"IfNotPresent","name":"side"…`, "<none>", `{"image":"side:1","name":"side","resources":{}}`)},
+				warnings: []string{"`kubectl patch` changed the resource apps/Deployment/web field " + side + " value from " +
+					`{"image":"side:1","imagePullPolicy":"IfNotPresent","name":"side"… to <none>.  ` +
+					"This field is managed by `kubectl apply` (last set the field to " + `{"image":"side:1","name":"side"}), ` +
+					"and may be overwritten or cleared the next time `kubectl apply` is run." +
+					wayOut("deployment.apps/web", side, `{"image":"side:1","imagePullPolicy":"IfNotPresent","name":"side"…`)},
 			},
 			{
 				write: apply(web("", "      - {name: side, image: \"side:1\"}")),
-				warnings: []string{driftedField(`.spec.template.spec.containers[name="side"]`, "<none>",
-					`{"image":"side:1","imagePullPolicy":"IfNotPresent","name":"side"…`,
-					`{"image":"side:1","name":"side","resources":{}}`, "  Last set by kubectl patch at TIME.")},
+				warnings: []string{driftedField(side, "<none>",
+					`{"image":"side:1","imagePullPolicy":"IfNotPresent","name":"side"…`, `{"image":"side:1","name":"side"}`,
+					"  Last set by kubectl patch at TIME.")},
 			},
 			{write: apply(web("", ""))},
 		}},
@@ -109,7 +111,8 @@ func TestFieldScenarios(t *testing.T) {
 				warnings: []string{"`kubectl patch` changed the resource example.dev/Widget/w field .spec.parts value from " +
 					"[{\"color\":\"red\",\"name\":\"a\"}] to [{\"color\":\"red\",\"name\":\"a\"},{\"color\":\"blue\",\"name\":\"b\"}].  " +
 					"This field is managed by `kubectl apply` (last set the field to [{\"color\":\"red\",\"name\":\"a\"}]), " +
-					"and may be overwritten or cleared the next time `kubectl apply` is run." + fmt.Sprintf(undo, `[{"color":"red","name":"a"}]`)},
+					"and may be overwritten or cleared the next time `kubectl apply` is run." +
+					wayOut("widget.example.dev/w", ".spec.parts", `[{"color":"red","name":"a"}]`)},
 			},
 		}},
 		"custom resources: server-side apply manages list items": {kind: widget, steps: []step{
@@ -123,8 +126,7 @@ func TestFieldScenarios(t *testing.T) {
 				warnings: []string{"`kubectl patch` changed the resource example.dev/Widget/w field " +
 					".spec.parts[name=\"a\"] value from {\"color\":\"red\",\"name\":\"a\"} to <none>.  " +
 					"This field is managed by server-side apply (ci) (last set the field to " +
-					"{\"color\":\"red\",\"name\":\"a\"}), and may be overwritten or cleared the next time `kubectl apply` is run." +
-					fmt.Sprintf(undo, `{"color":"red","name":"a"}`)},
+					"{\"color\":\"red\",\"name\":\"a\"}).  ci sets it again when it applies."},
 			},
 		}},
 		"secrets are not shown, and stringData is data": {kind: corev1.SchemeGroupVersion.WithKind("Secret"), steps: []step{
@@ -134,7 +136,7 @@ func TestFieldScenarios(t *testing.T) {
 				warnings: []string{
 					"`kubectl patch` changed the resource Secret/s field .data.a value from <redacted> to <redacted>.  This " +
 						"field is managed by `kubectl apply` (last set the field to <redacted>), " +
-						"and may be overwritten or cleared the next time `kubectl apply` is run." + fmt.Sprintf(undo, "<redacted>"),
+						"and may be overwritten or cleared the next time `kubectl apply` is run." + wayOut("secret/s", ".data.a", "<redacted>"),
 				},
 			},
 			{
@@ -146,7 +148,7 @@ func TestFieldScenarios(t *testing.T) {
 				warnings: []string{
 					"`kubectl patch` changed the resource Secret/s field .data.b value from <none> to <redacted>.  This " +
 						"field is managed by `kubectl apply` (last set the field to <redacted>), " +
-						"and may be overwritten or cleared the next time `kubectl apply` is run." + fmt.Sprintf(undo, "<none>"),
+						"and may be overwritten or cleared the next time `kubectl apply` is run." + wayOut("secret/s", ".data.b", "<redacted>"),
 				},
 			},
 		}},

@@ -1,7 +1,6 @@
 package views_test
 
 import (
-	"fmt"
 	"testing"
 
 	"holdfast.dev/holdfast/ownership"
@@ -96,8 +95,7 @@ func TestWriterScenarios(t *testing.T) {
 			{write: applyServerSide("ci", false, web("  replicas: 2", ""))},
 			{write: scale(3), warnings: []string{
 				"`kubectl scale` changed the resource apps/Deployment/web field .spec.replicas value from 2 to 3.  This " +
-					"field is managed by server-side apply (ci) (last set the field to 2), " +
-					"and may be overwritten or cleared the next time `kubectl apply` is run." + fmt.Sprintf(undo, "2"),
+					"field is managed by server-side apply (ci) (last set the field to 2).  ci sets it again when it applies.",
 			}},
 			{write: scale(4)},
 			{write: patchWith("kubectl set env", "kubectl-set", container(`{"name":"web","env":[{"name":"B","value":"b"}]}`))},

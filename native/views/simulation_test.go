@@ -181,6 +181,7 @@ func (w *simulation) normalize(obj map[string]any) map[string]any {
 	w.check(err)
 	w.check(runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed))
 	w.scheme.Default(typed)
+	views.MergeStringData(typed)
 	content, err := views.Content(typed)
 	w.check(err)
 	content["apiVersion"], content["kind"] = w.kind.ToAPIVersionAndKind()

@@ -33,7 +33,7 @@ func load() map[schema.GroupKind]*ownership.Type {
 	for name, definition := range definitions {
 		models[name] = &definition.Schema
 	}
-	scheme := native.NewSchemeWithoutDefaults()
+	scheme, defaulting := native.NewSchemeWithoutDefaults(), native.NewScheme()
 	applied, managed := ownership.NewViews(models, ownership.ClientSide), ownership.NewViews(models, ownership.ServerSide)
 	types := map[schema.GroupKind]*ownership.Type{}
 	for _, kind := range native.Kinds() {
@@ -49,8 +49,9 @@ func load() map[schema.GroupKind]*ownership.Type {
 			continue
 		}
 		t := &ownership.Type{
-			Applied: appliedView, Managed: managedView,
+			Applied: appliedView, Managed: managedView, BuiltIn: true,
 			Canonical: canonical{scheme: scheme, hub: gvk}.decode,
+			Default:   canonical{scheme: defaulting, hub: gvk}.withDefaults,
 			Redacted:  gvk.GroupKind() == corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(),
 		}
 		types[gvk.GroupKind()] = t

@@ -1,0 +1,39 @@
+package ownership
+
+import "holdfast.dev/holdfast/value"
+
+// isApplied reports whether v, at a path of an object, is the value of a leaf of the
+// configuration. The server may have added defaults inside of it, or have set the
+// default for a value that it leaves out.
+func (j *judgement) isApplied(p *plan, obj map[string]any, path []value.Step, v any) bool {
+	if j.mode.Equal(v, p.value) {
+		return true
+	}
+	var without map[string]any
+	switch p.value.(type) {
+	case value.Absent:
+		without, _ = drop(obj, path).(map[string]any)
+	case map[string]any, []any:
+		without, _ = place(obj, path, p.value).(map[string]any)
+	default:
+		return false
+	}
+	return j.defaultsTo(without, path, v)
+}
+
+// isDefault reports whether the server sets the live value of a field if the object
+// does not have the field.
+func (j *judgement) isDefault(path []value.Step, live any) bool {
+	without, _ := drop(j.Live, path).(map[string]any)
+	return j.defaultsTo(without, path, live)
+}
+
+// defaultsTo reports whether a field has a value once the server has set the defaults of
+// an object.
+func (j *judgement) defaultsTo(obj map[string]any, path []value.Step, v any) bool {
+	if j.Type.Default == nil || len(path) == 0 {
+		return false
+	}
+	complete, err := j.Type.Default(obj)
+	return err == nil && j.mode.Equal(lookup(complete, path), v)
+}

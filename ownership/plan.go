@@ -1,0 +1,198 @@
+package ownership
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast.dev/holdfast/value"
+)
+
+// plan is a configuration prepared for comparisons: a tree of fields with their
+// nodes, sorted. It is made once and used for every write.
+type plan struct {
+	step value.Step
+	node *node
+	// shown is the value in messages: the one that was written, null for a field whose
+	// absence is owned.
+	shown any
+	// value is the value as the server would store it, value.Absent if it would
+	// leave it out.
+	value any
+	// earlier is the number of earlier items with the same keys.
+	earlier int
+	// isLeaf means that apply takes the value as one field. Otherwise below has the
+	// fields inside of it.
+	isLeaf bool
+	below  []plan
+	// items finds the items of a list among below, by index.
+	items items
+}
+
+// newPlan returns the plan of a value. canonical is its canonical form.
+func newPlan(n *node, step value.Step, shown, canonical any) plan {
+	p := plan{step: step, node: n, shown: shown, value: canonical}
+	object, isObject := shown.(map[string]any)
+	list, isList := shown.([]any)
+	switch {
+	case isObject && (n.shape == record || n.shape == mapping):
+		p.addFields(object)
+	case isList && n.shape == keyed:
+		p.addItems(list)
+	case isList && n.shape == set:
+		for _, member := range list {
+			if member != nil {
+				p.below = append(p.below, plan{step: memberStep(member), node: &node{}, shown: member, value: member, isLeaf: true})
+			}
+		}
+	default:
+		p.isLeaf = true
+		if shown == nil {
+			p.value = value.Absent{}
+		}
+	}
+	return p
+}
+
+func (p *plan) addFields(object map[string]any) {
+	canonical, _ := p.value.(map[string]any)
+	p.below = make([]plan, 0, len(object))
+	for name, child := range object {
+		p.below = append(p.below, newPlan(p.node.child(name), nameStep(name), child, field(canonical, name)))
+	}
+	slices.SortFunc(p.below, func(a, b plan) int { return strings.Compare(a.step.Name, b.step.Name) })
+}
+
+func (p *plan) addItems(list []any) {
+	canonical, _ := p.value.([]any)
+	items := newItems(list, p.node.keys)
+	var objects []any
+	for i, item := range list {
+		object, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		form := item
+		if len(canonical) == len(list) {
+			form = canonical[i]
+		}
+		below := newPlan(p.node.elem, itemStep(p.node.keys, object), object, form)
+		below.earlier = items.earlier(i, object)
+		p.below, objects = append(p.below, below), append(objects, item)
+	}
+	p.items = newItems(objects, p.node.keys)
+}
+
+// child returns the plan of a field, nil if there is none. The nil plan has none.
+func (p *plan) child(name string) *plan {
+	if p == nil || p.isLeaf {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(p.below, name, func(below plan, name string) int {
+		return strings.Compare(below.step.Name, name)
+	})
+	if !ok {
+		return nil
+	}
+	return &p.below[i]
+}
+
+// item returns the plan of the item with the same keys as another, after a number of
+// earlier items with these keys; nil if there is none. The nil plan has none.
+func (p *plan) item(like map[string]any, earlier int) *plan {
+	if p == nil || p.isLeaf {
+		return nil
+	}
+	if at := p.items.at(like, earlier); at >= 0 {
+		return &p.below[at]
+	}
+	return nil
+}
+
+// member returns the plan of a member of a set, nil if there is none. The nil plan has
+// none.
+func (p *plan) member(member any) *plan {
+	if p == nil || p.isLeaf {
+		return nil
+	}
+	for i := range p.below {
+		if equal(p.below[i].value, member) {
+			return &p.below[i]
+		}
+	}
+	return nil
+}
+
+// isRestoredIn reports whether a value has a field of the plan that the server
+// stores. It is for a value that was absent before. The nil plan has no fields.
+func (p *plan) isRestoredIn(v any, mode value.Mode) bool {
+	switch {
+	case p == nil || mode.IsAbsent(v):
+		return false
+	case p.isLeaf:
+		return !mode.IsAbsent(p.value)
+	case p.ownsPresence():
+		return true
+	}
+	find := p.finder(v)
+	return slices.ContainsFunc(p.below, func(below plan) bool { return below.isRestoredIn(find(&below), mode) })
+}
+
+// ownsPresence reports whether the plan owns that the value is there, but no field in
+// it that the server stores. An empty map of a built-in kind or an empty list that
+// merges does not: it owns no member, and the server does not store it.
+func (p *plan) ownsPresence() bool {
+	return !p.isLeaf && p.node.presence && !isAbsent(p.value) &&
+		!slices.ContainsFunc(p.below, func(below plan) bool { return below.isStored() })
+}
+
+// isStored reports whether the server stores a field of the plan.
+func (p *plan) isStored() bool {
+	if p.isLeaf {
+		return !isAbsent(p.value)
+	}
+	return p.ownsPresence() || slices.ContainsFunc(p.below, func(below plan) bool { return below.isStored() })
+}
+
+// applied returns the value of the plan in messages.
+func (p *plan) applied() any {
+	if p.shown == nil {
+		return value.Absent{}
+	}
+	return p.shown
+}
+
+// isNull reports whether the configuration owns the absence of the field.
+func (p *plan) isNull() bool { return p.isLeaf && p.shown == nil }
+
+// isWrittenIn reports whether a value has every value of the plan. The value may have
+// defaults inside of fields.
+func (p *plan) isWrittenIn(v any) bool {
+	if p.isLeaf {
+		return isAbsent(p.value) || contains(v, p.value)
+	}
+	find := p.finder(v)
+	for i := range p.below {
+		if below := &p.below[i]; !below.isWrittenIn(find(below)) {
+			return false
+		}
+	}
+	return true
+}
+
+// finder returns a function that finds the value of a field of the plan in v, which
+// is the whole value. If v has another type, or is absent, it has none of the fields.
+func (p *plan) finder(v any) func(below *plan) any {
+	switch p.node.shape {
+	case keyed:
+		list := newItems(v, p.node.keys)
+		return func(below *plan) any {
+			item, _ := below.shown.(map[string]any)
+			return list.find(item, below.earlier)
+		}
+	case set:
+		list := newMembership(v)
+		return func(below *plan) any { return list.find(below.value) }
+	}
+	object, _ := v.(map[string]any)
+	return func(below *plan) any { return field(object, below.step.Name) }
+}

@@ -1,0 +1,113 @@
+package ownership
+
+import (
+	"fmt"
+	"strings"
+)
+
+const foreign = "This field's value does not appear in the last configuration applied, was previously set by another source.  " +
+	"This field may have been set by a controller outside of apply."
+
+// long returns the whole warning about a finding.
+func (v *Verdict) long(f *Finding) string {
+	field, is, last := f.Path.String(), v.shown(f), ""
+	if source := f.source(); source != "" {
+		last = "  Last set by " + source + "."
+	}
+	switch f.Kind {
+	case Reverts:
+		return fmt.Sprintf("%s is changing the resource %s field %s value from %s to %s.  "+
+			"This field's value does not match the last value set by `apply` (%s), and another source may have updated this field.%s",
+			v.applier(), v.Resource, field, is.live, is.updated, is.applied, last)
+	case ChangesForeign:
+		return fmt.Sprintf("WARNING: %s is changing the resource %s field %s value from %s to %s.  %s%s",
+			v.applier(), v.Resource, field, is.live, is.updated, foreign, last)
+	case TakesOver:
+		return fmt.Sprintf("WARNING: %s takes over %s field %s.  %s%s", v.applier(), v.Resource, field, foreign, last)
+	}
+	changed := fmt.Sprintf("`%s` changed the resource %s field %s value from %s to %s.  This field is managed by %s (last set the field to %s)",
+		v.Writer.Command, v.Resource, field, is.live, is.updated, f.owner(), is.applied)
+	if f.Manager != "" {
+		return changed + ".  " + name(f.Manager) + " sets it again when it applies."
+	}
+	line := changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
+		"To undo: `kubectl apply` the file again, or " + f.undo(is) + "."
+	if strings.Contains(field, "…") {
+		// The path is too long to be written in a command.
+		return line
+	}
+	return line + "  To keep it: " + v.transfer(field) + "."
+}
+
+// applier returns the client that applies, in messages. A client that applies on the
+// server without kubectl, such as Helm, has its own name.
+func (v *Verdict) applier() string {
+	if v.Writer.Act == ServerSideApply && !v.Writer.Exact {
+		return "server-side apply (" + name(v.Writer.Manager) + ")"
+	}
+	return "`kubectl apply`"
+}
+
+// undo says how to undo a change without the file.
+func (f *Finding) undo(is shown) string {
+	back := is.live
+	if f.Drifted || isAbsent(f.Live) {
+		back = is.applied
+	}
+	if back == none {
+		return "remove the field"
+	}
+	return "set the field back to " + back
+}
+
+// none is the text of an absent value.
+const none = "<none>"
+
+// transfer returns the command that makes a field free.
+func (v *Verdict) transfer(field string) string {
+	return fmt.Sprintf("`holdfast transfer %s --field %s --to imperative`", v.target, quoted(field))
+}
+
+// quoted quotes a text for a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// summary returns the warning that explains many findings of one kind.
+func (v *Verdict) summary(group []*Finding) string {
+	n, f := len(group), group[0]
+	switch f.Kind {
+	case Reverts:
+		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+
+			"Their values do not match the last values set by `apply`, and another source may have updated these fields.",
+			v.applier(), n, v.Resource)
+	case ChangesForeign:
+		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
+	case TakesOver:
+		return fmt.Sprintf("WARNING: %s takes over %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
+	}
+	changed := fmt.Sprintf("`%s` changed %d fields of the resource %s that are managed by %s", v.Writer.Command, n, v.Resource, f.owner())
+	if f.Manager != "" {
+		return changed + ".  " + name(f.Manager) + " sets them again when it applies."
+	}
+	return changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
+		"To undo: `kubectl apply` the file again.  To keep a field: " + v.transfer("FIELD") + "."
+}
+
+const manyForeign = "Their values do not appear in the last configuration applied, were previously set by another source.  " +
+	"These fields may have been set by a controller outside of apply."
+
+// short returns the warning about one of many findings.
+func (v *Verdict) short(f *Finding) string {
+	is := v.shown(f)
+	line := fmt.Sprintf("%s: %s → %s", f.Path, is.live, is.updated)
+	var more []string
+	if f.Kind == Overwrites && f.Manager == "" || f.Kind == Reverts {
+		more = append(more, "apply: "+is.applied)
+	}
+	if source := f.source(); source != "" {
+		more = append(more, "last set by "+source)
+	}
+	if len(more) == 0 {
+		return line
+	}
+	return line + " (" + strings.Join(more, "; ") + ")"
+}
