@@ -50,7 +50,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "secrets",
 			Object: &corev1.Secret{}, List: &corev1.SecretList{},
-			Selectable: secretFields, PrepareCreate: mergeStringData, PrepareUpdate: prepareSecretUpdate,
+			Selectable: secretFields, PrepareUpdate: keepSecretType,
 		},
 		{
 			GroupVersion: gv, Resource: "pods", ShortNames: []string{"po"}, Categories: all,

@@ -26,26 +26,8 @@ func keepNamespaceFinalizers(newObj, oldObj runtime.Object) {
 	newObj.(*corev1.Namespace).Spec.Finalizers = oldObj.(*corev1.Namespace).Spec.Finalizers
 }
 
-// mergeStringData moves the write-only field stringData into data. A key in stringData
-// replaces the same key in data.
-func mergeStringData(obj runtime.Object) {
-	secret := obj.(*corev1.Secret)
-	if len(secret.StringData) == 0 {
-		secret.StringData = nil
-		return
-	}
-	if secret.Data == nil {
-		secret.Data = make(map[string][]byte, len(secret.StringData))
-	}
-	for key, value := range secret.StringData {
-		secret.Data[key] = []byte(value)
-	}
-	secret.StringData = nil
-}
-
-func prepareSecretUpdate(newObj, oldObj runtime.Object) {
-	mergeStringData(newObj)
-	// Without a type in the request, keep the stored one.
+// keepSecretType keeps the stored type if the request has none.
+func keepSecretType(newObj, oldObj runtime.Object) {
 	if secret := newObj.(*corev1.Secret); secret.Type == "" {
 		secret.Type = oldObj.(*corev1.Secret).Type
 	}

@@ -19,8 +19,17 @@ func namespace(ns *corev1.Namespace) {
 	ns.Labels[corev1.LabelMetadataName] = ns.Name
 }
 
+// secret also moves the write-only field stringData into data. A key in stringData replaces the same key in data. Kubernetes
+// does this when it decodes a Secret, so its managed fields have the keys in data.
 func secret(s *corev1.Secret) {
 	setDefault(&s.Type, corev1.SecretTypeOpaque)
+	if s.Data == nil && len(s.StringData) > 0 {
+		s.Data = make(map[string][]byte, len(s.StringData))
+	}
+	for key, value := range s.StringData {
+		s.Data[key] = []byte(value)
+	}
+	s.StringData = nil
 }
 
 func podTemplate(t *corev1.PodTemplate) {
