@@ -4,14 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
@@ -25,7 +22,11 @@ import (
 type objects struct {
 	factory cmdutil.Factory
 	types   *ownershipcheck.Types
+	// files are the files with the objects, if the arguments name none.
+	files resource.FilenameOptions
 }
+
+var errNoObject = errors.New("name an object: TYPE NAME, TYPE/NAME or -f FILE")
 
 // owned is an object with the data about the ownership of its fields.
 type owned struct {
@@ -46,18 +47,11 @@ func (o owned) fields() ([]ownership.Field, string) {
 }
 
 // ownerOf returns the owners of a field, "" if there is none. Owners are kubectl apply and
-// the managers of server-side apply, which would set the field again. An empty map or list
-// counts as not owned.
+// the managers of server-side apply, which would set the field again. An empty map counts as
+// not owned: its owner owns none of the keys that other clients add.
 func ownerOf(f ownership.Field) string {
-	switch value := f.Value.(type) {
-	case map[string]any:
-		if len(value) == 0 {
-			return ""
-		}
-	case []any:
-		if len(value) == 0 {
-			return ""
-		}
+	if object, isObject := f.Value.(map[string]any); isObject && len(object) == 0 {
+		return ""
 	}
 	var names []string
 	if f.Applied {
@@ -69,19 +63,23 @@ func ownerOf(f ownership.Field) string {
 	return strings.Join(names, ", ")
 }
 
-// find reads the objects that the arguments name, as TYPE NAME or TYPE/NAME.
+// find reads the objects that the arguments name, as TYPE NAME or TYPE/NAME, or that the
+// files contain. Of a file it takes only the names of its objects.
 func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
-	namespace, _, err := o.factory.ToRawKubeConfigLoader().Namespace()
+	namespace, enforceNamespace, err := o.factory.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, err
 	}
+	if err := o.files.RequireFilenameOrKustomize(); len(args) == 0 && err != nil {
+		return nil, errNoObject
+	}
 	infos, err := o.factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().
-		ResourceTypeOrNameArgs(false, args...).Flatten().Latest().Do().Infos()
+		FilenameParam(enforceNamespace, &o.files).ResourceTypeOrNameArgs(false, args...).Flatten().Latest().Do().Infos()
 	if err != nil {
 		return nil, err
 	}
 	if len(infos) == 0 {
-		return nil, errors.New("name an object: TYPE NAME or TYPE/NAME")
+		return nil, errNoObject
 	}
 	client, err := o.factory.RESTClient()
 	if err != nil {
@@ -112,103 +110,4 @@ func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
 		return ownership.Commands{}
 	}
 	return ownership.Commands{Entries: list.Items}
-}
-
-func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
-	output := ""
-	cmd := &cobra.Command{
-		Use:   "owners (TYPE NAME | TYPE/NAME)",
-		Short: "Show who owns each field of an object, and who set it last",
-		Long: `Show an object with, for each field, who owns it, who set it last, and when.
-
-A field in the last-applied configuration is owned by kubectl apply, a field of
-server-side apply by its manager: the next apply of a file takes it back. All
-other fields are free. Where the server remembers the command that set a field it
-is named, else the manager that the object names for it.`,
-		Example: `  holdfast owners deployment/web
-  holdfast owners deployment web -o json`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" {
-				return fmt.Errorf("output %q: must be json", output)
-			}
-			found, err := objects{factory, ownershipcheck.NewTypes()}.find(cmd, args)
-			if err != nil {
-				return err
-			}
-			if output == "json" {
-				return printOwnersJSON(cmd.OutOrStdout(), found)
-			}
-			for i, o := range found {
-				if i > 0 {
-					_, _ = fmt.Fprintln(cmd.OutOrStdout())
-				}
-				if err := printOwners(cmd.OutOrStdout(), o); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json prints every field as an object")
-	return cmd
-}
-
-// fieldJSON is a field in the output of -o json.
-type fieldJSON struct {
-	Field string `json:"field"`
-	Value any    `json:"value"`
-	Owner string `json:"owner,omitempty"`
-	SetBy string `json:"setBy,omitempty"`
-	At    string `json:"at,omitempty"`
-}
-
-func printOwnersJSON(out io.Writer, found []owned) error {
-	type object struct {
-		Object string      `json:"object"`
-		Note   string      `json:"note,omitempty"`
-		Fields []fieldJSON `json:"fields"`
-	}
-	var list []object
-	for _, o := range found {
-		fields, note := o.fields()
-		one := object{Object: o.info.ObjectName(), Note: note, Fields: []fieldJSON{}}
-		for _, f := range fields {
-			value := f.Value
-			if o.kind.Redacted {
-				value = redacted
-			}
-			one.Fields = append(one.Fields, fieldJSON{
-				Field: f.Path.String(), Value: value, Owner: ownerOf(f), SetBy: f.Set.Name, At: timeText(f.Set.Time),
-			})
-		}
-		list = append(list, one)
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(list)
-}
-
-// timeText formats a time, "" if it is unknown.
-func timeText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// redacted is printed instead of the values of Secrets.
-const redacted = "<redacted>"
-
-func printOwners(out io.Writer, o owned) error {
-	fields, note := o.fields()
-	tree := newOwnersTree(fields, o.kind.Redacted)
-	tree.colour = printers.AllowsColorOutput(out)
-	if note != "" {
-		if _, err := fmt.Fprintf(out, "Not all is known: %s\n", note); err != nil {
-			return err
-		}
-	}
-	return tree.print(out)
 }

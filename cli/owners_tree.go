@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"holdfast.dev/holdfast/ownership"
@@ -13,73 +14,43 @@ import (
 const (
 	green   = "\x1b[32m"
 	yellow  = "\x1b[33m"
+	red     = "\x1b[31m"
 	noColor = "\x1b[0m"
 	// maxShown is the number of runes of a value that are shown.
 	maxShown = 64
 )
 
-// ownersTree prints an object as a tree of fields, with the owner of each field.
-type ownersTree struct {
-	lines  []ownersLine
-	colour bool
-}
-
-// ownersLine is one line of the tree.
+// ownersLine is one line of the tree of fields.
 type ownersLine struct {
 	owner, setBy, at string
 	text             string
-	// isField is false for a line that is only the parent of fields.
-	isField bool
+	// colour is an escape sequence, "" for a line without colour.
+	colour string
 }
 
-// newOwnersTree builds the tree. With hidden, values are not shown.
-func newOwnersTree(fields []ownership.Field, hidden bool) *ownersTree {
-	t := &ownersTree{}
-	// parents are the labels of the lines above the current field.
-	var parents []string
-	for _, f := range fields {
-		var labels []string
-		for _, step := range f.Path.Steps() {
-			labels = append(labels, strings.TrimPrefix(ownership.Path{Path: value.NewPath(step)}.String(), "."))
+// print writes the report as a tree of fields with aligned columns.
+func (r ownersReport) print(out io.Writer, colour bool) error {
+	if r.Note != "" {
+		if _, err := fmt.Fprintf(out, "Not all is known: %s\n", r.Note); err != nil {
+			return err
 		}
-		shared := 0
-		for shared < len(parents) && shared < len(labels)-1 && parents[shared] == labels[shared] {
-			shared++
-		}
-		for i := shared; i < len(labels)-1; i++ {
-			t.lines = append(t.lines, ownersLine{text: strings.Repeat("  ", i) + labels[i]})
-		}
-		parents = labels[:len(labels)-1]
-		shown := redacted
-		if !hidden {
-			shown = value.Printer{Limit: maxShown}.Print(f.Value)
-		}
-		t.lines = append(t.lines, ownersLine{
-			owner: orDash(ownerOf(f)), setBy: orDash(f.Set.Name), at: orDash(timeText(f.Set.Time)),
-			text: strings.Repeat("  ", len(labels)-1) + labels[len(labels)-1] + ": " + shown, isField: true,
-		})
 	}
-	return t
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
+	if len(r.Fields) == 0 {
+		_, err := fmt.Fprintln(out, r.empty)
+		return err
 	}
-	return text
-}
-
-// print writes the tree with its columns aligned.
-func (t *ownersTree) print(out io.Writer) error {
-	head := ownersLine{owner: "OWNER", setBy: "SET BY", at: "AT", text: "FIELD"}
+	lines := append([]ownersLine{{owner: "OWNER", setBy: "SET BY", at: "AT", text: "FIELD"}}, r.lines()...)
 	widths := [3]int{}
-	for _, l := range append([]ownersLine{head}, t.lines...) {
+	for _, l := range lines {
 		for i, cell := range []string{l.owner, l.setBy, l.at} {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, l := range append([]ownersLine{head}, t.lines...) {
-		before, after := t.colours(l)
+	for _, l := range lines {
+		before, after := l.colour, noColor
+		if !colour || l.colour == "" {
+			before, after = "", ""
+		}
 		_, err := fmt.Fprintf(out, "%s%-*s  %-*s  %-*s  %s%s\n",
 			before, widths[0], l.owner, widths[1], l.setBy, widths[2], l.at, l.text, after)
 		if err != nil {
@@ -89,14 +60,59 @@ func (t *ownersTree) print(out io.Writer) error {
 	return nil
 }
 
-// colours returns the escape sequences around a line: green for owned fields, yellow for
-// others.
-func (t *ownersTree) colours(l ownersLine) (before, after string) {
-	switch {
-	case !t.colour || !l.isField:
-		return "", ""
-	case l.owner != "-":
-		return green, noColor
+// lines returns a line for each field, and for each parent of fields a line above them.
+func (r ownersReport) lines() []ownersLine {
+	var lines []ownersLine
+	// parents are the labels of the lines above the current field.
+	var parents []string
+	for _, f := range r.Fields {
+		var labels []string
+		for _, step := range f.path.Steps() {
+			labels = append(labels, strings.TrimPrefix(ownership.Path{Path: value.NewPath(step)}.String(), "."))
+		}
+		last := len(labels) - 1
+		shared := 0
+		for shared < len(parents) && shared < last && parents[shared] == labels[shared] {
+			shared++
+		}
+		for i := shared; i < last; i++ {
+			lines = append(lines, ownersLine{text: strings.Repeat("  ", i) + labels[i]})
+		}
+		parents = labels[:last]
+		line := f.line()
+		line.text = strings.Repeat("  ", last) + labels[last] + ": " + line.text
+		lines = append(lines, line)
 	}
-	return yellow, noColor
+	return lines
+}
+
+// line returns the line of a field, with its value as text. It is green for an owned field,
+// red for one that differs from the applied value, and yellow for a free one.
+func (f ownersField) line() ownersLine {
+	line := ownersLine{owner: f.Owner, setBy: unknown, at: unknown, text: f.show(f.Value), colour: green}
+	if f.Owner == "" {
+		line.owner, line.colour = "-", yellow
+	}
+	if f.SetBy != nil {
+		line.setBy = *f.SetBy
+	}
+	if f.At != nil {
+		line.at = f.At.Format(time.RFC3339)
+	}
+	if f.Applied != nil {
+		line.text += " (applied: " + f.show(*f.Applied) + ")"
+		line.colour = red
+	}
+	return line
+}
+
+// show returns the text of a value.
+func (ownersField) show(v any) string {
+	switch v {
+	case nil:
+		v = value.Absent{}
+	case redacted:
+		return redacted
+	}
+	return value.Printer{Limit: maxShown}.Print(v)
 }

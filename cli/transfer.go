@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,79 +22,146 @@ const (
 	toImperative = "imperative"
 )
 
+// transferManager is the field manager of the command. It owns the fields that are taken from
+// server-side apply.
+const transferManager = "holdfast-transfer"
+
+// transferOptions are the flags of transfer.
+type transferOptions struct {
+	fields  []string
+	to      string
+	manager string
+	dryRun  cmdutil.DryRunStrategy
+}
+
 func newTransferCommand(factory cmdutil.Factory) *cobra.Command {
-	var fields []string
-	to := ""
+	options, o := transferOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
+	dryRun := ""
 	cmd := &cobra.Command{
 		Use:   "transfer (TYPE NAME | TYPE/NAME) --field FIELD --to (apply|imperative)",
-		Short: "Move the ownership of a field between kubectl apply and imperative commands",
-		Long: `Move the ownership of a field between kubectl apply and imperative commands.
+		Short: "Move the ownership of a field between apply and imperative commands",
+		Long: `Move the ownership of a field between apply and imperative commands.
 
-Only the last-applied configuration of the object is rewritten; the field keeps
-its value. A field given to apply is cleared by the next apply of a file that does
-not have it; a field given to imperative commands is left alone by that.`,
+The field keeps its value. Of a field that kubectl apply owns, or is to own, the
+last-applied configuration is rewritten; of a field of server-side apply, the
+managed fields. A field given to apply is cleared by the next apply of a file that
+does not have it; a field given to imperative commands is left alone by that.
+
+If there is nothing to do, the command says so and succeeds.`,
 		Example: `  # An autoscaler sets the replicas from now on: take them out of the file, then
   holdfast transfer deployment/web --field .spec.replicas --to imperative
 
   # What was set by hand goes into the file
   holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := objects{factory, ownershipcheck.NewTypes()}.find(cmd, args)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if options.dryRun, err = parseDryRun(dryRun); err != nil {
+				return err
+			}
+			if err := options.validate(); err != nil {
+				return err
+			}
+			found, err := o.find(cmd, args)
 			if err != nil {
 				return err
 			}
 			if len(found) != 1 {
 				return fmt.Errorf("name one object, not %d", len(found))
 			}
-			return transfer(cmd, found[0], fields, to)
+			return options.run(cmd.OutOrStdout(), found[0])
 		},
 	}
-	cmd.Flags().StringArrayVar(&fields, "field", nil, "path of the field, as owners prints it (more than once for several)")
-	cmd.Flags().StringVar(&to, "to", "", "who owns the field from now on: apply or imperative")
+	cmd.Flags().StringArrayVar(&options.fields, "field", nil, "path of the field, as owners prints it (more than once for several)")
+	cmd.Flags().StringVar(&options.to, "to", "", "who owns the field from now on: apply or imperative")
+	cmd.Flags().StringVar(&options.manager, "manager", "",
+		"with --to apply, the manager of server-side apply that owns the field from now on")
+	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
+		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 	return cmd
 }
 
-// transfer rewrites the last-applied configuration of an object.
-func transfer(cmd *cobra.Command, o owned, fields []string, to string) error {
-	change := ownership.AddApplied
-	switch to {
-	case toApply:
-	case toImperative:
-		change = ownership.RemoveApplied
-	default:
-		return fmt.Errorf("--to %q: must be %s or %s", to, toApply, toImperative)
+func parseDryRun(text string) (cmdutil.DryRunStrategy, error) {
+	switch text {
+	case "none":
+		return cmdutil.DryRunNone, nil
+	case "client":
+		return cmdutil.DryRunClient, nil
+	case "server":
+		return cmdutil.DryRunServer, nil
 	}
-	if len(fields) == 0 {
+	return cmdutil.DryRunNone, fmt.Errorf("--dry-run %q: must be none, client or server", text)
+}
+
+func (t transferOptions) validate() error {
+	switch {
+	case t.to != toApply && t.to != toImperative:
+		return fmt.Errorf("--to %q: must be %s or %s", t.to, toApply, toImperative)
+	case len(t.fields) == 0:
 		return errors.New("--field: required")
+	case t.manager != "" && t.to != toApply:
+		return errors.New("--manager: only with --to apply")
 	}
-	obj, text := o.Object, ""
-	for _, field := range fields {
+	return nil
+}
+
+// run moves the fields, and prints a line for each.
+func (t transferOptions) run(out io.Writer, o owned) error {
+	change := newTransfer(o)
+	var lines []string
+	for _, field := range t.fields {
 		path, err := ownership.ParsePath(field)
 		if err != nil {
 			return err
 		}
-		if text, err = change(o.kind, obj, path); err != nil {
-			return fmt.Errorf("%s: %w", o.info.ObjectName(), err)
+		move := change.toImperative
+		if t.to == toApply {
+			move = func(path ownership.Path) (string, error) { return change.toApply(path, t.manager) }
 		}
-		obj = ownership.WithLastApplied(obj, text)
+		nothing, err := move(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", o.info.ObjectName(), err)
+		case nothing != "":
+			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
+		default:
+			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, t.suffix()))
+		}
 	}
-	// The resourceVersion makes the server refuse the patch if the object has changed. The
-	// new configuration would otherwise lose an apply made in between.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": o.info.ResourceVersion, "annotations": map[string]string{ownership.LastApplied: text},
-	}})
-	if err != nil {
+	if err := t.send(change); err != nil {
 		return err
 	}
-	helper := resource.NewHelper(o.info.Client, o.info.Mapping).WithFieldManager("holdfast-transfer")
-	if _, err := helper.Patch(o.info.Namespace, o.info.Name, types.MergePatchType, patch, &metav1.PatchOptions{}); err != nil {
-		return err
-	}
-	for _, field := range fields {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s field %s transferred to %s\n", o.info.ObjectName(), field, to); err != nil {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// suffix marks the lines of a dry run, as kubectl does.
+func (t transferOptions) suffix() string {
+	switch t.dryRun {
+	case cmdutil.DryRunClient:
+		return " (dry run)"
+	case cmdutil.DryRunServer:
+		return " (server dry run)"
+	}
+	return ""
+}
+
+// send sends the change to the server, if there is one.
+func (t transferOptions) send(change *transfer) error {
+	operations := change.patch()
+	if len(operations) == 0 || t.dryRun == cmdutil.DryRunClient {
+		return nil
+	}
+	patch, err := json.Marshal(operations)
+	if err != nil {
+		return err
+	}
+	info := change.info
+	helper := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(transferManager).DryRun(t.dryRun == cmdutil.DryRunServer)
+	_, err = helper.Patch(info.Namespace, info.Name, types.JSONPatchType, patch, &metav1.PatchOptions{})
+	return err
 }

@@ -78,6 +78,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Header.Set(server.ForceHeader, "true")
 	}
+	w := &write{transport: t, req: req, info: info}
+	switch {
+	case info.Verb == "delete" && info.Subresource == "":
+		return w.remove()
+	case info.Verb == "create" && info.Subresource == "":
+		return w.create()
+	}
 	if t.serverChecks(req) {
 		return t.send(req)
 	}
@@ -90,13 +97,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		forced.Header.Set(server.ForceHeader, "true")
 		req = forced
 	}
-	w := &write{transport: t, req: req, info: info}
-	switch {
-	case info.Verb == "delete" && info.Subresource == "":
-		return w.remove()
-	case info.Verb == "create" && info.Subresource == "":
-		return w.create()
-	case (info.Verb == "update" || info.Verb == "patch") && (info.Subresource == "" || info.Subresource == "scale"):
+	if (info.Verb == "update" || info.Verb == "patch") && (info.Subresource == "" || info.Subresource == "scale") {
+		w.req = req
 		return w.update()
 	}
 	return t.send(req)

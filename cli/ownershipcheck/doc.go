@@ -11,7 +11,9 @@
 // client gets a response with status 422 instead.
 //
 // A Holdfast server checks ownership itself. It sends the header Holdfast-Ownership with its
-// responses; the Checker then makes no additional requests.
+// responses; the Checker then makes no additional requests for updates. It checks the
+// commands that delete an object and create it again against every server, because no server
+// knows that the two requests belong together.
 //
 // If the object cannot be read or the dry run fails, the write is sent unchecked. If the
 // server stores it, one warning gives the reason. A Checker is safe for concurrent use.

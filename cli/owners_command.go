@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/cli/ownershipcheck"
+)
+
+// ownersOptions are the flags of owners.
+type ownersOptions struct {
+	output string
+	drift  bool
+}
+
+func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
+	options, o := ownersOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
+	cmd := &cobra.Command{
+		Use:   "owners (TYPE NAME | TYPE/NAME | -f FILE)",
+		Short: "Show who owns each field of an object, and who set it last",
+		Long: `Show an object with, for each field, who owns it, who set it last, and when.
+
+A field in the last-applied configuration is owned by kubectl apply, a field of
+server-side apply by its manager: the next apply of a file takes it back. All
+other fields are free. Where the server remembers the command that set a field it
+is named, else the manager that the object names for it.
+
+With --drift, only the fields of kubectl apply are shown whose value is not the
+one applied last: what the next apply would change back. Server-side apply has no
+such fields: a client that changes its field becomes the owner.`,
+		Example: `  holdfast owners deployment/web
+  holdfast owners deployment web -o yaml
+
+  # What others changed in the objects of a file since it was applied
+  holdfast owners -f web.yaml --drift`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := options.validate(); err != nil {
+				return err
+			}
+			found, err := o.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			reports := make([]ownersReport, len(found))
+			for i, one := range found {
+				reports[i] = options.report(one)
+			}
+			return options.print(cmd.OutOrStdout(), reports)
+		},
+	}
+	cmd.Flags().StringVarP(&options.output, "output", "o", "", "json or yaml: print every field as an object")
+	cmd.Flags().BoolVar(&options.drift, "drift", false, "show only fields whose value is not the one that kubectl apply set last")
+	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
+	return cmd
+}
+
+func (o ownersOptions) validate() error {
+	switch o.output {
+	case "", outputJSON, outputYAML:
+		return nil
+	}
+	return fmt.Errorf("output %q: must be %s or %s", o.output, outputJSON, outputYAML)
+}
+
+// report returns the fields of an object that the command shows.
+func (o ownersOptions) report(of owned) ownersReport {
+	if o.drift {
+		return of.driftReport()
+	}
+	return of.report()
+}
+
+func (o ownersOptions) print(out io.Writer, reports []ownersReport) error {
+	if o.output != "" {
+		return encodeReports(out, reports, o.output)
+	}
+	colour := printers.AllowsColorOutput(out)
+	for i, report := range reports {
+		if i > 0 {
+			if _, err := fmt.Fprintln(out); err != nil {
+				return err
+			}
+		}
+		if len(reports) > 1 || len(report.Fields) == 0 {
+			if _, err := fmt.Fprintf(out, "%s:\n", report.Object); err != nil {
+				return err
+			}
+		}
+		if err := report.print(out, colour); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/value"
+)
+
+// transfer changes the owners of fields of one object. It collects the changes for one
+// request.
+type transfer struct {
+	owned
+	managers managedFields
+	// applied is the last-applied configuration with the changes, "" if there is none.
+	applied string
+}
+
+func newTransfer(o owned) *transfer {
+	return &transfer{owned: o, managers: managedFields{entries: o.GetManagedFields()}, applied: o.GetAnnotations()[ownership.LastApplied]}
+}
+
+// toImperative takes a field from client-side and server-side apply. If neither owns it,
+// nothing says so.
+func (t *transfer) toImperative(path ownership.Path) (nothing string, err error) {
+	moved := false
+	for _, at := range t.spellings(path) {
+		if t.isApplied(at) {
+			text, err := ownership.RemoveApplied(t.kind, t.object(), at)
+			if err != nil {
+				return "", err
+			}
+			t.applied, moved = text, true
+		}
+	}
+	released, err := t.managers.release(path, t.owners(path))
+	if err != nil {
+		return "", err
+	}
+	if !moved && !released {
+		return "apply does not own it", nil
+	}
+	return "", nil
+}
+
+// toApply gives a field to client-side apply if the object is applied that way, else to a
+// manager of server-side apply. If that owns it already, nothing says so.
+func (t *transfer) toApply(path ownership.Path, manager string) (nothing string, err error) {
+	if t.applied == "" || manager != "" {
+		return t.toManager(path, manager)
+	}
+	if t.isApplied(path) && !t.differs(path) {
+		return "kubectl apply owns it already", nil
+	}
+	for _, at := range t.spellings(path) {
+		if at != path && t.isApplied(at) {
+			// The field moves from stringData to data.
+			if t.applied, err = ownership.RemoveApplied(t.kind, t.object(), at); err != nil {
+				return "", err
+			}
+		}
+	}
+	text, err := ownership.AddApplied(t.kind, t.object(), path)
+	if err != nil {
+		return "", err
+	}
+	t.applied = text
+	return "", nil
+}
+
+func (t *transfer) toManager(path ownership.Path, manager string) (nothing string, err error) {
+	known := t.managers.appliers()
+	switch {
+	case len(known) == 0:
+		return "", errors.New("the object is managed neither with kubectl apply nor with server-side apply")
+	case manager == "" && len(known) > 1:
+		return "", fmt.Errorf("several managers apply it: choose one with --manager: %s", strings.Join(known, ", "))
+	case manager == "":
+		manager = known[0]
+	case !slices.Contains(known, manager):
+		return "", fmt.Errorf("manager %q does not apply it: the managers that do are %s", manager, strings.Join(known, ", "))
+	}
+	if owners := t.owners(path); slices.Contains(owners, manager) && !t.managers.sharesWithUpdates(path) {
+		return fmt.Sprintf("server-side apply (%s) owns it already", manager), nil
+	}
+	if fields, _ := t.fields(); !slices.ContainsFunc(fields, func(f ownership.Field) bool { return isWithin(f.Path, path) }) {
+		return "", fmt.Errorf("field %s: the object has no such field", path)
+	}
+	return "", t.managers.give(path, manager)
+}
+
+// object returns the object with the changed configuration.
+func (t *transfer) object() map[string]any { return ownership.WithLastApplied(t.Object, t.applied) }
+
+// owners returns the managers that own a field or a part of it by server-side apply.
+func (t *transfer) owners(path ownership.Path) []string {
+	var managers []string
+	fields, _ := t.fields()
+	for _, f := range fields {
+		if isWithin(f.Path, path) || isWithin(path, f.Path) {
+			managers = append(managers, f.Managers...)
+		}
+	}
+	slices.Sort(managers)
+	return slices.Compact(managers)
+}
+
+// isApplied reports whether the last-applied configuration has a field, also as null. Fields
+// that no apply sets, such as the name, have no owner.
+func (t *transfer) isApplied(path ownership.Path) bool {
+	var config any
+	if utiljson.Unmarshal([]byte(t.applied), &config) != nil || !canBeOwned(path) {
+		return false
+	}
+	for _, step := range path.Steps() {
+		switch at := config.(type) {
+		case map[string]any:
+			below, ok := at[step.Name]
+			if !ok || step.Kind != value.Name {
+				return false
+			}
+			config = below
+		case []any:
+			i := slices.IndexFunc(at, func(item any) bool { return isNamed(item, step) })
+			if i < 0 {
+				return false
+			}
+			config = at[i]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// differs reports whether the live value of a field is not the one applied last.
+func (t *transfer) differs(path ownership.Path) bool {
+	return slices.ContainsFunc(t.drift(), func(f ownership.Finding) bool {
+		return isWithin(f.Path, path) || isWithin(path, f.Path)
+	})
+}
+
+// spellings returns the paths under which a configuration may have a field: a file may have
+// the data of a Secret as stringData.
+func (t *transfer) spellings(path ownership.Path) []ownership.Path {
+	steps := path.Steps()
+	if !t.kind.Redacted || steps[0].Name != "data" || len(steps) != 2 {
+		return []ownership.Path{path}
+	}
+	return []ownership.Path{path, {Path: value.NewPath(value.Step{Name: "stringData"}, steps[1])}}
+}
+
+// operation is one operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// patch returns the changes as a JSON patch, nil if there are none. The resourceVersion makes
+// the server refuse the patch if the object has changed: the new configuration would lose an
+// apply made in between.
+func (t *transfer) patch() []operation {
+	var changes []operation
+	if t.applied != t.GetAnnotations()[ownership.LastApplied] {
+		path := "/metadata/annotations/" + strings.ReplaceAll(ownership.LastApplied, "/", "~1")
+		changes = append(changes, operation{"replace", path, t.applied})
+	}
+	if t.managers.changed {
+		changes = append(changes, operation{"replace", "/metadata/managedFields", t.managers.entries})
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return append(changes, operation{"replace", "/metadata/resourceVersion", t.info.ResourceVersion})
+}
