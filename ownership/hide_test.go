@@ -18,7 +18,8 @@ func TestHide(t *testing.T) {
 		"removed": {`{"spec":{"a":"stored-z"}}`, `{spec: {a: stored-x}}`, `{spec: {}}`, person, "field .spec.a value"},
 		"edited": {
 			`{"spec":{"a":"stored-z"}}`, `{spec: {a: stored-x}}`, `{spec: {a: y}}`,
-			ownership.Writer{Act: ownership.Edit, Command: "kubectl edit", Exact: true}, "managed by `kubectl apply`",
+			ownership.Writer{Act: ownership.Edit, Command: "kubectl edit", Exact: true},
+			"managed by `kubectl apply`",
 		},
 		"malformed": {`{"stored": `, `{spec: {a: stored-x}}`, `{spec: {a: y}}`, person, "ownership not checked: "},
 	}
