@@ -54,6 +54,11 @@ func (i installer) newCustomResources(
 // built-in kind has.
 func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments) error {
 	i.server.RegisterDestroyFunc(resources.Destroy)
+	schemas, err := publishOpenAPI(i.server, i.generic)
+	if err != nil {
+		return err
+	}
+	resources.Publish(schemas.v2, schemas.v3, schemas.static)
 	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
 	// Until the definitions are read, the server cannot know whether a path below /apis
 	// exists; it answers 503 then, not 404.
@@ -62,7 +67,6 @@ func (i installer) serveCustomResources(resources *custom.Server, documents *ope
 		return err
 	}
 	return i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
-		resources.Publish(i.server.OpenAPIVersionedService, i.server.OpenAPIV3VersionedService, i.server.StaticOpenAPISpec)
 		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {
 			return err

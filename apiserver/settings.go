@@ -95,6 +95,8 @@ func applyOpenAPI(config *genericapiserver.Config) {
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions.OpenAPIDefinitions, namer)
 	config.OpenAPIV3Config.Info.Title = "Holdfast"
 	config.OpenAPIV3Config.GetDefinitionName = nameOf
+	// publishOpenAPI serves the documents.
+	config.SkipOpenAPIInstallation = true
 }
 
 // applyHealth makes readiness and liveness depend on etcd.

@@ -60,13 +60,13 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := server.AddReadyzChecks(healthz.NamedCheck("storage-readiness", readiness.Check)); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {
-		return resourcesStage{}, err
-	}
 	if err := i.installReviews(who.tokens); err != nil {
 		return resourcesStage{}, err
 	}
 	if err := serveIssuer(server, who.tokens, b.url()); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {
 		return resourcesStage{}, err
 	}
 	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness}, nil

@@ -25,7 +25,7 @@ type documents struct {
 	mu     sync.Mutex
 	v2     *handler.OpenAPIService
 	v3     *handler3.OpenAPIService
-	static *spec.Swagger
+	static func() (*spec.Swagger, error)
 	// published holds the group versions that v3 has documents for, each with the number
 	// of its last change.
 	published map[schema.GroupVersion]uint64
@@ -33,9 +33,9 @@ type documents struct {
 }
 
 // Publish sets the services that OpenAPI documents are added to. The v2 document is
-// merged with static, that of the built-in kinds. The v3 documents are one for each
+// merged with the result of static, the document of the built-in kinds. The v3 documents are one for each
 // version of a group. Publish must be called before Start.
-func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static *spec.Swagger) {
+func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static func() (*spec.Swagger, error)) {
 	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
 }
 
@@ -155,5 +155,9 @@ func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.
 			parts = append(parts, part)
 		}
 	}
-	return builder.MergeSpecs(d.static, parts...)
+	static, err := d.static()
+	if err != nil {
+		return nil, err
+	}
+	return builder.MergeSpecs(static, parts...)
 }
