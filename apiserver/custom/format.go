@@ -15,6 +15,8 @@ type format interface {
 	DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error)
 	// Encode encodes one object.
 	Encode(w io.Writer, obj map[string]any) error
+	// Append appends the text of a value to a buffer.
+	Append(to []byte, value any) ([]byte, error)
 }
 
 // formatSerializer decodes and encodes custom resources with a format. All other

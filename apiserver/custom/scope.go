@@ -49,6 +49,11 @@ func newScopes(v *version) (scopes, error) {
 	if out.main, err = updates.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}
+	read := *out.main
+	cached := serializer
+	cached.texts = &v.resource.server.texts
+	read.Serializer = cached
+	out.read = &read
 	if out.apply, err = applies.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}

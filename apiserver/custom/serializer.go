@@ -56,6 +56,8 @@ func (d defaulter) Default(obj runtime.Object) { d.convertor.complete(obj) }
 type requestSerializer struct {
 	version *version
 	infos   []runtime.SerializerInfo
+	// texts is the cache for the answers to GET and LIST, nil for other requests.
+	texts *texts
 }
 
 func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializer {
@@ -96,9 +98,15 @@ func (s requestSerializer) SupportedMediaTypes() []runtime.SerializerInfo { retu
 
 // EncoderForVersion implements runtime.NegotiatedSerializer.
 func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
-	scheme := s.version.resource.server.scheme
-	return versioning.NewCodec(encoder, nil, s.version.resource.convertor, scheme, scheme, scheme, gv, nil,
+	server := s.version.resource.server
+	converting := versioning.NewCodec(encoder, nil, s.version.resource.convertor, server.scheme, server.scheme, server.scheme, gv, nil,
 		"custom-"+s.version.groupVersion().String())
+	if _, ok := encoder.(formatSerializer); !ok {
+		return converting
+	}
+	return answerEncoder{
+		converting: converting, version: s.version, format: server.format, buffers: &server.buffers, texts: s.texts,
+	}
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.

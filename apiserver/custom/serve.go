@@ -71,9 +71,9 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	admit := objectAdmission{version: v, delegate: config.Admission}
 	switch verb {
 	case "get":
-		return handlers.GetResource(v.store, scope)
+		return handlers.GetResource(v.store, v.scopes.read)
 	case "list":
-		return handlers.ListResource(v.store, v.store, scope, false, config.MinWatch)
+		return handlers.ListResource(v.store, v.store, v.scopes.read, false, config.MinWatch)
 	case "watch":
 		return handlers.ListResource(v.store, v.store, scope, true, config.MinWatch)
 	case "create":

@@ -68,6 +68,9 @@ type Server struct {
 	controller *controller
 	// format decodes and encodes all custom resources.
 	format format
+	// buffers holds buffers for answers, and texts the texts of stored objects.
+	buffers sync.Pool
+	texts   texts
 
 	// builtIn holds the groups of built-in kinds. Start sets it.
 	builtIn map[string]bool

@@ -56,8 +56,9 @@ type version struct {
 	warnings []string
 }
 
-// scopes are the request scopes of the endpoints of a version.
-type scopes struct{ main, apply, status, applyStatus, scale *handlers.RequestScope }
+// scopes are the request scopes of the endpoints of a version. The scope read is for GET
+// and LIST, of the resource and of its status.
+type scopes struct{ main, read, apply, status, applyStatus, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.resource.crd.Spec.Group, Version: v.name}
@@ -152,6 +153,7 @@ func (v *version) close() {
 	if v.store != nil && v.store.DestroyFunc != nil {
 		v.store.DestroyFunc()
 	}
+	v.resource.server.texts.drop(v)
 }
 
 // columnsOf returns the columns that kubectl prints. The default is the age.

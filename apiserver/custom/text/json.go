@@ -35,22 +35,42 @@ func (*JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, 
 
 // Encode writes one object and a newline.
 func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
-	out, ok := j.writers.Get().(*writer)
-	if !ok {
-		out = &writer{}
-	}
-	defer func() {
-		if cap(out.data) <= maxPooled {
-			out.data, out.keys = out.data[:0], out.keys[:0]
-			j.writers.Put(out)
-		}
-	}()
+	out := j.writer()
+	defer j.release(out)
 	if err := out.object(obj); err != nil {
 		return err
 	}
 	out.data = append(out.data, '\n')
 	_, err := w.Write(out.data)
 	return err
+}
+
+// Append appends the text of a value to a buffer, without a newline.
+func (j *JSON) Append(to []byte, value any) ([]byte, error) {
+	out := j.writer()
+	own := out.data
+	out.data = to
+	err := out.value(value)
+	to, out.data = out.data, own
+	j.release(out)
+	return to, err
+}
+
+// writer returns an empty writer from the pool.
+func (j *JSON) writer() *writer {
+	out, ok := j.writers.Get().(*writer)
+	if !ok {
+		out = &writer{}
+	}
+	return out
+}
+
+// release puts a writer back into the pool.
+func (j *JSON) release(out *writer) {
+	if cap(out.data) <= maxPooled {
+		out.data, out.keys = out.data[:0], out.keys[:0]
+		j.writers.Put(out)
+	}
 }
 
 // writer encodes one object.
