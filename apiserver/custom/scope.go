@@ -74,10 +74,14 @@ func newScopes(v *version) (scopes, error) {
 }
 
 func scaleScope(main handlers.RequestScope) handlers.RequestScope {
+	scheme := scale.NewScaleConverter().Scheme()
 	main.Subresource = "scale"
-	main.Serializer = serializer.NewCodecFactory(scale.NewScaleConverter().Scheme())
+	main.Serializer = serializer.NewCodecFactory(scheme)
 	main.StandardSerializers = nil
 	main.Kind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+	main.HubGroupVersion = main.Kind.GroupVersion()
+	main.Creater, main.Convertor, main.Defaulter, main.Typer = scheme, scheme, scheme, scheme
+	main.UnsafeConvertor = runtime.UnsafeObjectConvertor(scheme)
 	main.TableConvertor = rest.NewDefaultTableConvertor(main.Resource.GroupResource())
 	return main
 }

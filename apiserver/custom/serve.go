@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/metrics"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
+
+	"holdfast.dev/holdfast/apiserver/requestbody"
 )
 
 // patchTypes are the patch types for custom resources. A strategic merge patch needs a
@@ -43,6 +47,14 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 		v.refuse(apierrors.NewMethodNotSupported(v.resource.groupResource(), info.Verb), w, req)
 		return
 	}
+	if (info.Verb == "create" || info.Verb == "update") && info.Subresource != "scale" && isProtobuf(req) {
+		v.refuse(negotiation.NewUnsupportedMediaTypeError(v.mediaTypes()), w, req)
+		return
+	}
+	if isOneObject(info.Verb) && v.wantsMetadataList(req) {
+		v.refuse(negotiation.NewNotAcceptableError(v.mediaTypes()), w, req)
+		return
+	}
 	if info.Verb == "patch" && info.Subresource != "scale" && isApply(req) {
 		if err := v.pruneApplied(req); err != nil {
 			v.refuse(err, w, req)
@@ -58,6 +70,41 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 	}
 	metrics.InstrumentHandlerFunc(strings.ToUpper(info.Verb), info.APIGroup, info.APIVersion, info.Resource, info.Subresource,
 		metrics.CleanScope(info), metrics.APIServerComponent, v.spec.Deprecated, "", handler)(w, req)
+}
+
+// isProtobuf reports whether the body of a request is protobuf. The server can send tables
+// and metadata of custom resources as protobuf, but it cannot decode custom resources from it.
+func isProtobuf(req *http.Request) bool {
+	return requestbody.MediaType(req) == runtime.ContentTypeProtobuf
+}
+
+// isOneObject reports whether the answer to a verb is one object, and not a list.
+func isOneObject(verb string) bool {
+	switch verb {
+	case "list", "watch", "deletecollection":
+		return false
+	}
+	return true
+}
+
+// wantsMetadataList reports whether a request accepts only a list of metadata. The handlers
+// take a custom resource for a list, because its Go type has the methods of lists, and fail
+// with an internal error.
+func (v *version) wantsMetadataList(req *http.Request) bool {
+	if !strings.Contains(req.Header.Get("Accept"), "PartialObjectMetadataList") {
+		return false
+	}
+	accepted, _, err := negotiation.NegotiateOutputMediaType(req, v.scopes.main.Serializer, v.scopes.main)
+	return err == nil && accepted.Convert != nil && accepted.Convert.Kind == "PartialObjectMetadataList"
+}
+
+// mediaTypes returns the media types in which clients may send objects.
+func (v *version) mediaTypes() []string {
+	var supported []string
+	for _, info := range v.scopes.main.StandardSerializers {
+		supported = append(supported, info.MediaType)
+	}
+	return supported
 }
 
 func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {

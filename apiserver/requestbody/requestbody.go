@@ -18,10 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// MediaType returns the media type of the body of a request, without its parameters.
+// MediaType returns the media type of the body of a request, in lower case and without its
+// parameters.
 func MediaType(req *http.Request) string {
 	mediaType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
-	return strings.TrimSpace(mediaType)
+	return strings.ToLower(strings.TrimSpace(mediaType))
 }
 
 // Read reads the whole body. A body beyond the limit is the error 413 that the

@@ -73,7 +73,7 @@ func TestReplace(t *testing.T) {
 
 func TestMediaType(t *testing.T) {
 	req := httptest.NewRequest(http.MethodPut, "/", http.NoBody)
-	req.Header.Set("Content-Type", " application/json ; charset=utf-8")
+	req.Header.Set("Content-Type", " Application/JSON ; charset=utf-8")
 	if got := requestbody.MediaType(req); got != "application/json" {
 		t.Errorf("got %q", got)
 	}
