@@ -14,11 +14,12 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 
+	serverstorage "holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/ownership"
 )
 
 // Prefix is the prefix of the keys of a Memory in etcd, below the prefix of all objects.
-const Prefix = "/holdfast.dev/commands"
+const Prefix = serverstorage.InternalPrefix + "/commands"
 
 // maxPending bounds the number of objects with commands that are not written yet. Commands
 // of further objects are not remembered.

@@ -61,7 +61,7 @@ func TestCommandMemory(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	records := func() int64 {
-		got, err := client.Get(t.Context(), "/registry/holdfast.dev/commands/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		got, err := client.Get(t.Context(), "/registry/_holdfast/commands/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,17 @@ import (
 // tools which read the etcd of a Kubernetes cluster read ours.
 const KeyPrefix = "/registry"
 
+// InternalPrefix follows KeyPrefix in the keys of records that the server keeps for itself. The
+// key of a built-in kind continues with the name of its resource, and the key of a custom
+// resource with its API group. Neither can contain an underscore, so no definition can get at
+// these records.
+const InternalPrefix = "/_holdfast"
+
+// customPrefix returns the part of the keys of custom resources that follows KeyPrefix.
+func customPrefix(resource schema.GroupResource) string {
+	return resource.Group + "/" + resource.Resource
+}
+
 // Options gives each registry its storage. Its fields must not change after the first use.
 type Options struct {
 	Client *etcd.Client
@@ -58,13 +69,13 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	options.CountMetricPollPeriod = time.Minute
 	options.StorageObjectCountTracker = o.Counts
 	if _, ok := example.(runtime.Unstructured); ok {
-		options.ResourcePrefix = resource.Group + "/" + resource.Resource
+		options.ResourcePrefix = customPrefix(resource)
 		return options, nil
 	}
 	mediaType := runtime.ContentTypeProtobuf
 	if slices.Contains(o.JSON, resource) {
 		mediaType = runtime.ContentTypeJSON
-		options.ResourcePrefix = resource.Group + "/" + resource.Resource
+		options.ResourcePrefix = customPrefix(resource)
 	}
 	gvks, _, err := o.Scheme.ObjectKinds(example)
 	if err != nil {
