@@ -22,7 +22,7 @@ const module = "holdfast.dev/holdfast"
 // order lists the packages of the module; each imports only those above it. A
 // package below another counts as its parent.
 var order = []string{
-	"value", "schema", "skeleton", "immutability", "ownership", "parameters",
+	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
 	"definition", "native", "projection", "broadcast", "connection", "reconcile",
 	"operator", "access", "node", "lifecycle", "manager", "generate",
 	"apiserver", "cli",
@@ -37,7 +37,7 @@ var serverOrder = []string{
 }
 
 // engines are the packages that take values and give answers.
-var engines = order[:6]
+var engines = order[:7]
 
 // engineLibraries are the packages outside the standard library that an engine
 // may import, each with those below it.

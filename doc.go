@@ -54,7 +54,8 @@
 //     another client owns.
 //   - [holdfast.dev/holdfast/parameters] decides which parameters of an operator an
 //     update, upgrade or rollback may change.
-//   - [holdfast.dev/holdfast/value] compares JSON values for all of them.
+//   - [holdfast.dev/holdfast/value] compares JSON values for all of them, and
+//     [holdfast.dev/holdfast/nesting] bounds how deep values are nested.
 //
 // Imports go one way, from the program to the engines. The test beside this file
 // checks that.

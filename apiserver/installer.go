@@ -55,6 +55,7 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, metav1.ParameterCodec, i.codecs)
 	info.PrioritizedVersions = nil
+	info.NegotiatedSerializer = boundedCodecs{i.codecs}
 	return &info
 }
 

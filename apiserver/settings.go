@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/fairness"
+	"holdfast.dev/holdfast/apiserver/requestbody"
 	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/native"
 )
@@ -37,6 +38,7 @@ func applySettings(b base) error {
 	applyLimits(b.generic)
 	applyOpenAPI(b.generic)
 	applyHealth(b.generic, b.client)
+	applyNestingBound(b.generic)
 	return applyDefinitionFilter(b.generic, b.codecs)
 }
 
@@ -48,6 +50,15 @@ func applyFairness(config *genericapiserver.Config, clients *clients) {
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return fairness.WithBodies(inner(next, c), c.MaxRequestBodyBytes)
+	}
+}
+
+// applyNestingBound refuses bodies that are nested too deep, after authorization and before
+// any other filter or handler decodes them.
+func applyNestingBound(config *genericapiserver.Config) {
+	inner := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(requestbody.Bound(next, c.MaxRequestBodyBytes), c)
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 	"holdfast.dev/holdfast/apiserver/disclosure"
 )
 
-// applyAdmission is the stage of admission, with the check of field ownership around
-// it.
+// applyAdmission is the stage of admission, with the bound on nesting and the check of field
+// ownership around it.
 func applyAdmission(b base, who identityStage) (ownershipStage, error) {
 	if err := applyPlugins(b, who); err != nil {
 		return ownershipStage{}, err
 	}
+	b.generic.AdmissionControl = nestingAdmission{b.generic.AdmissionControl}
 	applyDisclosure(b.generic)
 	return applyOwnership(b)
 }

@@ -8,6 +8,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"holdfast.dev/holdfast/nesting"
 	"holdfast.dev/holdfast/value"
 )
 
@@ -70,6 +71,9 @@ const maxUnknown = 3
 
 // parse reads a last-applied configuration.
 func (t *Type) parse(text string) configuration {
+	if nesting.JSON([]byte(text)) != nil {
+		return configuration{note: nesting.Error{What: "the last-applied configuration"}.Error()}
+	}
 	canonical, unknown, err := t.canonical(text)
 	if err != nil {
 		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}

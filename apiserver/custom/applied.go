@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/nesting"
 )
 
 // applyHandler returns the handler of a server-side apply to the resource or its status.
@@ -48,6 +50,9 @@ type applyObjectInfo struct {
 // UpdatedObject implements rest.UpdatedObjectInfo.
 func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
 	sk, old := o.version.compiled.Skeleton, content(oldObj)
+	if nesting.ContentLevels(old.Object) > nesting.Limit {
+		return nil, errTooDeep
+	}
 	wrong := sk.Check(old.Object)
 	if len(wrong) == 0 {
 		return o.UpdatedObjectInfo.UpdatedObject(ctx, oldObj)

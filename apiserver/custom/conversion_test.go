@@ -105,6 +105,10 @@ func converted(raw []byte, group, version, mode string) *unstructured.Unstructur
 		obj.SetKind("Other")
 	case "unknown field":
 		spec["junk"] = "junk"
+	case "many levels":
+		for range 127 {
+			spec["junk"] = []any{spec["junk"]}
+		}
 	}
 	return obj
 }
@@ -213,6 +217,7 @@ func TestConversionFails(t *testing.T) {
 		"another name":    "must have the same name",
 		"another version": "invalid groupVersion",
 		"another kind":    "invalid kind",
+		"many levels":     "the converted object is nested deeper than 128 levels",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			hook.set(mode)

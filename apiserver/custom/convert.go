@@ -1,8 +1,12 @@
 package custom
 
 import (
+	"fmt"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/nesting"
 )
 
 // convertor converts objects between the versions of a resource. It prunes and
@@ -11,6 +15,7 @@ type convertor struct {
 	// safe copies its input, unsafe may change it.
 	safe, unsafe runtime.ObjectConvertor
 	resource     *resource
+	callsWebhook bool
 }
 
 func newConvertor(r *resource) (convertor, error) {
@@ -29,7 +34,8 @@ func newConvertor(r *resource) (convertor, error) {
 		})
 	}
 	safe, unsafe, err := r.server.converters.NewConverter(crd)
-	return convertor{safe: safe, unsafe: unsafe, resource: r}, err
+	callsWebhook := crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
+	return convertor{safe: safe, unsafe: unsafe, resource: r, callsWebhook: callsWebhook}, err
 }
 
 // Convert implements runtime.ObjectConvertor.
@@ -45,11 +51,42 @@ func (c convertor) Convert(in, out, context any) error {
 
 // ConvertToVersion implements runtime.ObjectConvertor.
 func (c convertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
-	out, err := c.safe.ConvertToVersion(in, target)
-	if err == nil {
-		c.complete(out)
+	return c.convert(c.safe, in, target)
+}
+
+// convert converts an object with one of the two convertors. It refuses the answer of a
+// webhook with too many levels. An object that had more levels before the conversion, because
+// an earlier release stored it, may keep them.
+func (c convertor) convert(with runtime.ObjectConvertor, in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	limit := nesting.Limit
+	if c.callsWebhook {
+		// The convertor may change its input, so count before.
+		limit = max(limit, levelsOf(in))
 	}
-	return out, err
+	out, err := with.ConvertToVersion(in, target)
+	if err != nil {
+		return nil, err
+	}
+	if c.callsWebhook && levelsOf(out) > limit {
+		return nil, fmt.Errorf("conversion webhook for %v failed: %w", c.resource.kind, nesting.Error{What: "the converted object"})
+	}
+	c.complete(out)
+	return out, nil
+}
+
+// levelsOf returns the number of levels of an object, or of the deepest object in a list.
+func levelsOf(obj runtime.Object) int {
+	switch obj := obj.(type) {
+	case *object:
+		return nesting.ObjectLevels(obj.Object)
+	case *objectList:
+		most := 0
+		for i := range obj.Items {
+			most = max(most, nesting.ObjectLevels(obj.Items[i].Object))
+		}
+		return most
+	}
+	return 0
 }
 
 // ConvertFieldLabel implements runtime.ObjectConvertor.
@@ -81,9 +118,5 @@ func (c unsafeConvertor) ConvertToVersion(in runtime.Object, target runtime.Grou
 	if want, ok := target.KindForGroupVersionKinds([]runtimeKind{gvk}); ok && want == gvk {
 		return in, nil
 	}
-	out, err := c.unsafe.ConvertToVersion(in, target)
-	if err == nil {
-		c.complete(out)
-	}
-	return out, err
+	return c.convert(c.unsafe, in, target)
 }

@@ -3,10 +3,13 @@ package custom
 import (
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"holdfast.dev/holdfast/nesting"
 )
 
 // pruneOwners removes from the managedFields of an object, in place, the fields that
@@ -53,6 +56,9 @@ type updateTypes struct {
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	if u, ok := obj.(*object); ok && nesting.ContentLevels(u.Object) > nesting.Limit {
+		return nil, errTooDeep
+	}
 	value, err := t.TypeConverter.ObjectToTyped(obj, options...)
 	u, ok := obj.(*object)
 	if err == nil || !ok {
@@ -79,6 +85,9 @@ type applyTypes struct {
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	if u, ok := obj.(*object); ok && nesting.ContentLevels(u.Object) > nesting.Limit {
+		return nil, errTooDeep
+	}
 	value, err := t.TypeConverter.ObjectToTyped(obj, options...)
 	if u, ok := obj.(*object); err != nil && ok && t.resource.versionOf(u.Object) != nil {
 		var found typed.ValidationErrors
@@ -88,6 +97,13 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	}
 	return value, err
 }
+
+// errTooDeep is the error for an object with more levels than package nesting allows. Such an
+// object was stored by an earlier release, or admission will refuse it. The field manager
+// would need time that grows with the square of the levels. After the error it keeps the
+// stored managed fields and lets the update go on.
+var errTooDeep = apierrors.NewBadRequest("nothing can be applied before an update or a patch removes levels from the stored object: " +
+	nesting.Error{What: "the object"}.Error())
 
 // errWrongShape replaces an error that could contain values of the object.
 var errWrongShape = errors.New("the object does not have the shape that its schema demands")

@@ -18,7 +18,7 @@ func TestWebhooks(t *testing.T) {
 	const group = "hooks.example.com"
 	define(t, group, `{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}, num: {type: integer, maximum: 9}, `+
 		`replicas: {type: integer, x-kubernetes-immutable: true}, d: {type: string, default: z}, l: {type: array, `+
-		`items: {type: string}, x-kubernetes-normalize: undefined}}}`)
+		`items: {type: string}, x-kubernetes-normalize: undefined}, any: {x-kubernetes-preserve-unknown-fields: true}}}`)
 	mutating, validating := &admissionHook{}, &admissionHook{}
 	register(t, "MutatingWebhookConfiguration", group, mutating)
 	register(t, "ValidatingWebhookConfiguration", group, validating)
@@ -65,6 +65,10 @@ func TestWebhooks(t *testing.T) {
 		"a wrong value": {
 			patch: `[{"op": "replace", "path": "/spec/num", "value": 10}]`, method: merge, body: `{spec: {num: 6}}`,
 			want: "422 spec.num",
+		},
+		"too many levels": {
+			patch:  `[{"op": "add", "path": "/spec/any", "value": ` + strings.Repeat("[", 127) + strings.Repeat("]", 127) + `}]`,
+			method: merge, body: `{spec: {num: 6}}`, want: "400 the object is nested deeper than 128 levels",
 		},
 		"a field of a new object": {
 			patch:  `[{"op": "add", "path": "/spec/a", "value": "hook"}, {"op": "add", "path": "/spec/unknown", "value": 1}]`,

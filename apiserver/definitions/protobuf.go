@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -9,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"holdfast.dev/holdfast/nesting"
 )
 
 // newProtobufDecoder decodes definitions in protobuf, which upstream's Go client
@@ -26,6 +29,11 @@ func newProtobufDecoder() (runtime.Decoder, error) {
 
 // toJSON translates a definition from protobuf to JSON.
 func toJSON(protobuf runtime.Decoder, data []byte) ([]byte, error) {
+	// The decoder calls itself for every level of a schema, without a bound. A goroutine that
+	// needs too much stack ends the whole process.
+	if nestedDeeper(bytes.TrimPrefix(data, []byte("k8s\x00")), maxMessageLevels) {
+		return nil, apierrors.NewBadRequest(nesting.Error{What: "the definition"}.Error())
+	}
 	obj, gvk, err := protobuf.Decode(data, nil, nil)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is no protobuf of a definition: %v", err))

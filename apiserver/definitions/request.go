@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/requestbody"
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/nesting"
 )
 
 // Filter prepares requests that carry definitions before the handlers of the library,
@@ -64,7 +66,7 @@ func (f *Filter) prepare(req *http.Request, verb string, limit int64) error {
 	}
 	body, err := requestbody.Read(req, limit)
 	switch {
-	case apierrors.IsRequestEntityTooLargeError(err):
+	case errors.As(err, new(apierrors.APIStatus)):
 		return err
 	case err != nil:
 		return apierrors.NewBadRequest(fmt.Sprintf("read the body: %v", err))
@@ -72,6 +74,9 @@ func (f *Filter) prepare(req *http.Request, verb string, limit int64) error {
 	if isProtobuf {
 		if body, err = toJSON(f.protobuf, body); err != nil {
 			return err
+		}
+		if err := nesting.JSON(body); err != nil {
+			return apierrors.NewBadRequest(err.Error())
 		}
 		req.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	} else if err := f.checkApplied(body); err != nil {

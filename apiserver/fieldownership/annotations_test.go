@@ -25,7 +25,7 @@ func TestOwnershipAnnotations(t *testing.T) {
 		"no JSON":            {"{broken", malformed},
 		"a list":             {"[1]", malformed},
 		"null":               {"null", malformed},
-		"deep":               {strings.Repeat("[", 100_000), malformed},
+		"deep":               {strings.Repeat("[", 100_000), "ownership not checked: the last-applied configuration is nested deeper than"},
 		"control characters": {"\x01\n{", malformed},
 		"another kind":       {`{"apiVersion":"example.dev/v1","kind":"Gizmo"}`, malformed + `kind "Gizmo", not ConfigMap`},
 		"another version":    {`{"apiVersion":"v7","kind":"ConfigMap"}`, malformed + `version "v7" is not known`},

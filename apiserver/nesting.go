@@ -1,0 +1,123 @@
+package apiserver
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/admission"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/nesting"
+)
+
+// schemaLevels are the levels of a definition around a schema: the definition, its spec, the
+// list of versions, a version, and the object with the schema.
+const schemaLevels = 5
+
+// levels returns the number of levels of an object, as far as its Go type does not bound
+// them.
+func levels(obj runtime.Object) int {
+	most := 0
+	switch obj := obj.(type) {
+	case *unstructured.Unstructured:
+		return nesting.ObjectLevels(obj.Object)
+	case *definition.CustomResourceDefinition:
+		for _, version := range obj.Spec.Versions {
+			if version.Schema != nil {
+				most = max(most, schemaLevels+nesting.TextLevels(version.Schema.OpenAPIV3Schema))
+			}
+		}
+	case *appsv1.ControllerRevision:
+		most = 1 + nesting.TextLevels(obj.Data.Raw)
+	}
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return most
+	}
+	for _, entry := range accessor.GetManagedFields() {
+		if entry.FieldsV1 != nil {
+			most = max(most, nesting.FieldLevels(entry.FieldsV1.Raw))
+		}
+	}
+	return most
+}
+
+// nestingAdmission bounds the levels of objects whose depth the bound on request bodies does
+// not see: the result of a JSON patch, and the changes of plugins and webhooks. An object that
+// was stored with more levels can be changed, but gets no further levels.
+type nestingAdmission struct{ admission.Interface }
+
+var (
+	_ admission.MutationInterface   = nestingAdmission{}
+	_ admission.ValidationInterface = nestingAdmission{}
+)
+
+// Handles implements admission.Interface.
+func (nestingAdmission) Handles(admission.Operation) bool { return true }
+
+// Admit implements admission.MutationInterface.
+func (n nestingAdmission) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if err := checkLevels(a); err != nil {
+		return err
+	}
+	next, ok := n.Interface.(admission.MutationInterface)
+	if !ok || !next.Handles(a.GetOperation()) {
+		return nil
+	}
+	if err := next.Admit(ctx, a, o); err != nil {
+		return err
+	}
+	return checkLevels(a)
+}
+
+// Validate implements admission.ValidationInterface.
+func (n nestingAdmission) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	next, ok := n.Interface.(admission.ValidationInterface)
+	if !ok || !next.Handles(a.GetOperation()) {
+		return nil
+	}
+	return next.Validate(ctx, a, o)
+}
+
+func checkLevels(a admission.Attributes) error {
+	if a.GetObject() == nil {
+		return nil
+	}
+	found := levels(a.GetObject())
+	if found <= nesting.Limit || a.GetOldObject() != nil && found <= levels(a.GetOldObject()) {
+		return nil
+	}
+	return apierrors.NewBadRequest(nesting.Error{What: "the object"}.Error())
+}
+
+// boundedCodecs are the codecs of the built-in kinds. They refuse an object in protobuf if
+// JSON inside of it has too many levels. Bodies in text are checked before they are decoded.
+type boundedCodecs struct{ serializer.CodecFactory }
+
+// DecoderToVersion implements runtime.NegotiatedSerializer.
+func (c boundedCodecs) DecoderToVersion(from runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
+	decoder := c.CodecFactory.DecoderToVersion(from, gv)
+	if _, isText := from.(interface{ IsStrict() bool }); isText {
+		return decoder
+	}
+	return boundedDecoder{decoder}
+}
+
+type boundedDecoder struct{ runtime.Decoder }
+
+// Decode implements runtime.Decoder.
+func (d boundedDecoder) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	obj, gvk, err := d.Decoder.Decode(data, defaults, into)
+	if err == nil && levels(obj) > nesting.Limit {
+		return nil, gvk, nesting.Error{What: "the object"}
+	}
+	return obj, gvk, err
+}
