@@ -140,7 +140,7 @@ func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.T
 	found := p.Bundled[wanted.Package]
 	if found == nil {
 		var err error
-		if found, err = r.fetch(ctx, wanted); err != nil {
+		if found, err = r.fetch(ctx, p, wanted); err != nil {
 			var none repo.NotFoundError
 			if errors.As(err, &none) {
 				return r.onServer(ctx, wanted, none)
@@ -156,12 +156,16 @@ func (r *resolver) dependency(ctx context.Context, p *pack.Package, wanted api.T
 	return found.PinTask(wanted), r.add(ctx, found, dependents)
 }
 
-// fetch reads and verifies a package from a URL or from the repository.
-func (r *resolver) fetch(ctx context.Context, wanted api.TaskSpec) (*pack.Package, error) {
+// fetch reads and verifies a package that another one needs, from a URL or from the
+// repository.
+func (r *resolver) fetch(ctx context.Context, dependent *pack.Package, wanted api.TaskSpec) (*pack.Package, error) {
 	var p *pack.Package
 	var err error
 	if isURL(wanted.Package) {
-		p, err = repo.LoadURL(ctx, client(), wanted.Package)
+		if err := repo.CheckLink(dependent.Location, wanted.Package); err != nil {
+			return nil, err
+		}
+		p, err = r.client().PackageAt(ctx, wanted.Package)
 	} else {
 		if r.index == nil {
 			if r.index, err = r.source.index(ctx); err != nil {
@@ -173,7 +177,7 @@ func (r *resolver) fetch(ctx context.Context, wanted api.TaskSpec) (*pack.Packag
 		if entry, err = r.index.Find(query); err != nil {
 			return nil, err
 		}
-		p, err = entry.Load(ctx, client())
+		p, err = r.fetchEntry(ctx, entry)
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,7 @@ there another location. The first of the list is asked when none is named.`,
 					return err
 				}
 			}
-			index, err := repo.Load(cmd.Context(), client(), location)
+			index, err := from.client().Index(cmd.Context(), location)
 			if err != nil {
 				return err
 			}
@@ -47,6 +48,10 @@ there another location. The first of the list is asked when none is named.`,
 			}
 			if err := list.Write(file); err != nil {
 				return err
+			}
+			if unchecked := index.WithoutDigest(); len(unchecked) > 0 {
+				cmd.PrintErrf("warning: repository %s: the index has no digest for %s; --%s is needed to install them\n",
+					args[0], strings.Join(unchecked, ", "), skipDigestFlag)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s added (packages: %d)\n", args[0], len(index.Entries))
 			return err

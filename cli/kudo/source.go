@@ -27,7 +27,12 @@ type source struct {
 	// list is the file with the list of repositories.
 	list                        string
 	operatorVersion, appVersion string
+	// skipDigest accepts packages that have no digest in the index of the repository.
+	skipDigest bool
 }
+
+// skipDigestFlag is the flag that sets skipDigest.
+const skipDigestFlag = "insecure-skip-digest"
 
 // addList adds the flag for the list of repositories.
 func (s *source) addList(flags *pflag.FlagSet) {
@@ -46,13 +51,15 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 	s.addRepository(flags)
 	flags.StringVar(&s.operatorVersion, "operator-version", "", "version of a package from a repository (default: the newest)")
 	flags.StringVar(&s.appVersion, "app-version", "", "app version of a package from a repository (default: any)")
+	flags.BoolVar(&s.skipDigest, skipDigestFlag, false, "accept packages that have no digest in the index of the repository, and so "+
+		"cannot be checked")
 }
 
 // load reads a package. The location is a URL, a folder or a .tgz, or else a name in a
 // repository.
 func (s *source) load(ctx context.Context, location string) (*pack.Package, error) {
 	if isURL(location) {
-		return repo.LoadURL(ctx, client(), location)
+		return s.client().PackageAt(ctx, location)
 	}
 	_, err := os.Stat(location)
 	if isPath(location) || !errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +73,18 @@ func (s *source) load(ctx context.Context, location string) (*pack.Package, erro
 	if err != nil {
 		return nil, err
 	}
-	return entry.Load(ctx, client())
+	return s.fetchEntry(ctx, entry)
+}
+
+// fetchEntry reads the package of an entry of an index.
+func (s *source) fetchEntry(ctx context.Context, entry *repo.Entry) (*pack.Package, error) {
+	p, err := s.client().Package(ctx, entry)
+	var missing repo.MissingDigestError
+	if errors.As(err, &missing) {
+		return nil, fmt.Errorf("%w: write the index again with \"holdfast kudo repo index\", or accept the package with --%s",
+			missing, skipDigestFlag)
+	}
+	return p, err
 }
 
 // verified reads a package and returns an error if it has failures.
@@ -95,7 +113,7 @@ func (s *source) index(ctx context.Context) (*repo.Index, error) {
 		}
 		location = found.URL
 	}
-	return repo.Load(ctx, client(), repository(location))
+	return s.client().Index(ctx, repository(location))
 }
 
 // repositories reads the list of repositories and returns it with the path of its file.
@@ -135,4 +153,7 @@ func isPath(location string) bool {
 		location == "." || location == ".." || strings.HasSuffix(location, ".tgz") || strings.HasSuffix(location, ".yaml")
 }
 
-func client() *http.Client { return &http.Client{Timeout: fetchTimeout} }
+// client returns the client that reads indexes and packages.
+func (s *source) client() repo.Client {
+	return repo.Client{HTTP: &http.Client{Timeout: fetchTimeout}, SkipDigest: s.skipDigest}
+}

@@ -9,7 +9,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+
+	"holdfast.dev/holdfast/cli/kudo"
+	"holdfast.dev/holdfast/operator/pack"
 )
 
 // testURLs checks packages at a URL and in a repository at a URL.
@@ -64,5 +69,55 @@ func testURLs(t *testing.T, c cluster) {
 	c.must(t, "upgrade", "tok", "--repo", server.URL, "--instance", "second", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l", "--wait")
 	if got := c.instance(t, "second").Spec.OperatorVersion.Name; got != "tok-1.0-0.2.0" {
 		t.Errorf("upgraded to %s", got)
+	}
+	testMissingDigest(t, c, repository)
+}
+
+// testMissingDigest checks every command that reads a package from a repository whose index has
+// no digests.
+func testMissingDigest(t *testing.T, c cluster, repository string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "index.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	text = regexp.MustCompile(`(?m)^ *digest: .*\n`).ReplaceAll(text, nil)
+	if err := errors.Join(os.CopyFS(folder, os.DirFS(repository)),
+		os.WriteFile(filepath.Join(folder, "index.yaml"), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	want := "repository " + folder + ": package tok-1.0-0.2.0: the index has no digest, so that the package cannot be checked: " +
+		`write the index again with "holdfast kudo repo index", or accept the package with --insecure-skip-digest`
+	c.fails(t, want, "install", "tok", "--repo", folder, "-p", "REALM=r")
+	c.fails(t, want, "upgrade", "tok", "--repo", folder)
+	for _, args := range [][]string{{"package", "verify", "tok"}, {"package", "list", "parameters", "tok"}} {
+		args = append(args, "--repo", folder)
+		if _, err := run(t.Context(), args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+		offline(t, append(args, "--insecure-skip-digest")...)
+	}
+	warning := offline(t, "repo", "add", "unchecked", folder, "--repositories", filepath.Join(folder, "list.yaml"))
+	if !strings.Contains(warning, "no digest for tok-1.0-0.2.0, tok-1.0-0.1.0; --insecure-skip-digest is needed to install them") {
+		t.Errorf("repo add: %s", warning)
+	}
+	c.must(t, "install", "tok", "--repo", folder, "--insecure-skip-digest", "-p", "REALM=r", "-p", "NEW=n", "-p", "LATER=l", "-p", "BARE=b",
+		"--instance", "unchecked", "--wait")
+}
+
+// A package that came over https must not name a package at an http URL.
+func TestDependencyOverHTTP(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	for location, want := range map[string]string{
+		"https://example.com/a.tgz": "https://example.com/a.tgz leads to " + plain.URL + "/b.tgz: ",
+		"http://example.com/a.tgz":  "404 Not Found",
+		"":                          "404 Not Found",
+	} {
+		err := kudo.FetchDependency(t.Context(), &pack.Package{Location: location}, plain.URL+"/b.tgz")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("package from %q: got %v, want %s", location, err, want)
+		}
 	}
 }

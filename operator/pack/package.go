@@ -16,6 +16,9 @@ type Package struct {
 	// Bundled holds the packages in subfolders of this one, by the name that tasks use
 	// for them, such as ./zookeeper.
 	Bundled map[string]*Package
+	// Location is the URL that the package was downloaded from, also for the packages that
+	// it bundles. It is empty for a package from disk.
+	Location string
 
 	// warnings are the findings made while reading. Verify returns them too.
 	warnings Findings

@@ -23,9 +23,30 @@ const (
 	maxPackage = 8 << 20
 )
 
-// Load reads the index of a repository, which is a URL or a folder.
-func Load(ctx context.Context, client *http.Client, location string) (*Index, error) {
-	text, err := fetch(ctx, client, join(location, IndexFileName), maxIndex)
+// Client reads indexes and packages. It never goes from https to http: not for a redirect,
+// and not for a URL in an index. The zero value is ready for use.
+type Client struct {
+	// HTTP sends the requests; nil means http.DefaultClient.
+	HTTP *http.Client
+	// SkipDigest also accepts packages that have no digest in the index.
+	SkipDigest bool
+}
+
+// MissingDigestError means that the index of a repository has no digest for a package, so
+// that the package cannot be checked.
+type MissingDigestError struct {
+	// Repository is the location of the repository, Package the name of the OperatorVersion.
+	Repository, Package string
+}
+
+// Error returns the message.
+func (e MissingDigestError) Error() string {
+	return fmt.Sprintf("repository %s: package %s: the index has no digest, so that the package cannot be checked", e.Repository, e.Package)
+}
+
+// Index reads the index of a repository, which is a URL or a folder.
+func (c Client) Index(ctx context.Context, location string) (*Index, error) {
+	text, err := c.fetch(ctx, join(location, IndexFileName), maxIndex)
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: %w", location, err)
 	}
@@ -37,15 +58,23 @@ func Load(ctx context.Context, client *http.Client, location string) (*Index, er
 	return index, nil
 }
 
-// Load reads the package of an entry from the first of its URLs that can be read. If the
-// entry has a digest and the package has another one, Load returns an error.
-func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, error) {
+// Package reads the package of an entry from the first of its URLs that can be read. If the
+// package has another digest than the entry, Package returns an error. If the entry has no
+// digest, Package returns a MissingDigestError, unless SkipDigest is set.
+func (c Client) Package(ctx context.Context, e *Entry) (*pack.Package, error) {
+	if e.Digest == "" && !c.SkipDigest {
+		return nil, MissingDigestError{Repository: e.location, Package: e.VersionName()}
+	}
 	var failed []error
 	for _, location := range e.URLs {
 		if !isURL(location) {
 			location = join(e.location, location)
 		}
-		text, err := fetch(ctx, client, location, maxPackage)
+		if err := CheckLink(e.location, location); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		text, err := c.fetch(ctx, location, maxPackage)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -55,12 +84,12 @@ func (e *Entry) Load(ctx context.Context, client *http.Client) (*pack.Package, e
 		}
 		return read(location, text)
 	}
-	return nil, fmt.Errorf("package %s: %w", e.VersionName(), errors.Join(failed...))
+	return nil, fmt.Errorf("repository %s: package %s: %w", e.location, e.VersionName(), errors.Join(failed...))
 }
 
-// LoadURL reads a package from a URL.
-func LoadURL(ctx context.Context, client *http.Client, location string) (*pack.Package, error) {
-	text, err := fetch(ctx, client, location, maxPackage)
+// PackageAt reads a package from a URL.
+func (c Client) PackageAt(ctx context.Context, location string) (*pack.Package, error) {
+	text, err := c.fetch(ctx, location, maxPackage)
 	if err != nil {
 		return nil, fmt.Errorf("package: %w", err)
 	}
@@ -77,7 +106,18 @@ func read(location string, text []byte) (*pack.Package, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read package %s: %w", location, err)
 	}
+	if isURL(location) {
+		locate(p, location)
+	}
 	return p, nil
+}
+
+// locate sets the location of a package and of the packages that it bundles.
+func locate(p *pack.Package, location string) {
+	p.Location = location
+	for _, bundled := range p.Bundled {
+		locate(bundled, location)
+	}
 }
 
 // Digest returns the SHA-256 of a package in hexadecimal, as an index holds it.
@@ -100,7 +140,7 @@ func join(location, name string) string {
 }
 
 // fetch reads a file from a URL or a path, up to a limit of bytes.
-func fetch(ctx context.Context, client *http.Client, location string, limit int64) ([]byte, error) {
+func (c Client) fetch(ctx context.Context, location string, limit int64) ([]byte, error) {
 	if !isURL(location) {
 		file, err := os.Open(location)
 		if err != nil {
@@ -113,7 +153,7 @@ func fetch(ctx context.Context, client *http.Client, location string, limit int6
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Do(request)
+	response, err := c.secured().Do(request)
 	if err != nil {
 		return nil, err
 	}

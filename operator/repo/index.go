@@ -148,5 +148,17 @@ func (x *Index) Search(word string) []Entry {
 	return all
 }
 
+// WithoutDigest returns the names of the packages, with their versions, that the index has no
+// digest for.
+func (x *Index) WithoutDigest() []string {
+	var names []string
+	for _, entry := range x.Search("") {
+		if entry.Digest == "" {
+			names = append(names, entry.VersionName())
+		}
+	}
+	return names
+}
+
 // Bytes returns the index as YAML, the content of index.yaml.
 func (x *Index) Bytes() ([]byte, error) { return yaml.Marshal(x) }

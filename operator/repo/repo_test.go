@@ -61,9 +61,10 @@ func TestRepository(t *testing.T) {
 	folder := indexed(t, "0.9.0", "0.10.0", "0.2.0")
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	defer server.Close()
+	client := repo.Client{HTTP: server.Client()}
 	for name, location := range map[string]string{"folder": folder, "URL": server.URL} {
 		t.Run(name, func(t *testing.T) {
-			index, err := repo.Load(t.Context(), server.Client(), location)
+			index, err := client.Index(t.Context(), location)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +87,7 @@ func TestRepository(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, err := entry.Load(t.Context(), server.Client())
+				p, err := client.Package(t.Context(), entry)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,11 +106,11 @@ func TestRepository(t *testing.T) {
 			}
 		})
 	}
-	p, err := repo.LoadURL(t.Context(), server.Client(), server.URL+"/tok-0.9.0.tgz")
+	p, err := client.PackageAt(t.Context(), server.URL+"/tok-0.9.0.tgz")
 	if err != nil || p.Operator.OperatorVersion != "0.9.0" {
 		t.Errorf("by its URL: %v", err)
 	}
-	_, err = repo.LoadURL(t.Context(), server.Client(), server.URL+"/gone.tgz")
+	_, err = client.PackageAt(t.Context(), server.URL+"/gone.tgz")
 	if err == nil || !strings.HasSuffix(err.Error(), "/gone.tgz: 404 Not Found") {
 		t.Errorf("got %v", err)
 	}
@@ -123,7 +124,7 @@ func TestDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(folder, "tok-0.1.0.tgz"), text)
-	index, err := repo.Load(t.Context(), nil, folder)
+	index, err := repo.Client{}.Index(t.Context(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "the digest is " + repo.Digest(text) + ", the index says " + entry.Digest
-	if _, err := entry.Load(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := (repo.Client{}).Package(t.Context(), entry); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -183,7 +184,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "index.yaml"), make([]byte, 9<<20))
-	if _, err := repo.Load(t.Context(), nil, folder); err == nil || !strings.HasSuffix(err.Error(), "index.yaml: larger than 8 MiB") {
+	if _, err := (repo.Client{}).Index(t.Context(), folder); err == nil || !strings.HasSuffix(err.Error(), "index.yaml: larger than 8 MiB") {
 		t.Errorf("got %v", err)
 	}
 }
