@@ -47,11 +47,17 @@ func resourceMatches(pattern, resource, subresource string) bool {
 	if pattern == rbacv1.ResourceAll {
 		return true
 	}
-	name, sub, nested := strings.Cut(pattern, "/")
-	if !nested {
-		return subresource == "" && pattern == resource
+	if subresource == "" {
+		// A review may ask for the resource "pods/log" without a subresource. As in Kubernetes,
+		// it matches the pattern "pods/log".
+		return pattern == resource
 	}
-	return subresource != "" && sub == subresource && (name == "*" || name == resource)
+	name, ok := strings.CutSuffix(pattern, subresource)
+	if !ok {
+		return false
+	}
+	name, ok = strings.CutSuffix(name, "/")
+	return ok && (name == "*" || name == resource)
 }
 
 func pathMatches(pattern, path string) bool {
