@@ -2,7 +2,6 @@ package openid
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"k8s.io/apiserver/pkg/apis/apiserver"
@@ -35,7 +34,8 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 	// Validate the providers together, because two of them must not have the same
 	// issuer URL.
 	all := &apiserver.AuthenticationConfiguration{JWT: providers}
-	if errs := validation.ValidateAuthenticationConfiguration(compiler, all, disallowed); len(errs) > 0 {
+	errs := validation.ValidateAuthenticationConfiguration(compiler, all, disallowed)
+	if errs = append(errs, checkPrefixes(providers)...); len(errs) > 0 {
 		return nil, fmt.Errorf("authentication configuration: %w", errs.ToAggregate())
 	}
 	algorithms := config.SigningAlgs
@@ -57,22 +57,7 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 		if err != nil {
 			return nil, fmt.Errorf("oidc: %s: %w", provider.Issuer.URL, err)
 		}
-		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, requireName{token}))
+		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, newGuard(token, provider.Issuer.URL)))
 	}
 	return tokens, nil
-}
-
-// requireName rejects a token with an empty user name. The wrapped authenticator of
-// the library accepts a token with an empty string in the user name claim.
-type requireName struct{ authenticator.Token }
-
-var errNoUser = errors.New("oidc: the claim of the user's name is empty")
-
-// AuthenticateToken implements authenticator.Token.
-func (r requireName) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	response, ok, err := r.Token.AuthenticateToken(ctx, token)
-	if err == nil && ok && response.User.GetName() == "" {
-		return nil, false, errNoUser
-	}
-	return response, ok, err
 }

@@ -85,6 +85,38 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestReservedNames configures a provider without prefixes, whose tokens name users and groups
+// of the server itself.
+func TestReservedNames(t *testing.T) {
+	p := newProvider(t)
+	server := servertest.Start(t, apiserver.Config{OpenID: openid.Config{
+		IssuerURL: p.URL, ClientID: "holdfast", CAFile: write(t, "ca.crt", p.ca()), SigningAlgs: []string{"ES256"},
+		UsernameClaim: "sub", UsernamePrefix: "-", GroupsClaim: "groups",
+	}})
+	servertest.Eventually(t, "the server has the provider's keys", func() bool {
+		return whoami(t, server, p.token(t, nil)) == "42 dev,ops,system:authenticated"
+	})
+	for name, test := range map[string]struct {
+		claims jwt.MapClaims
+		want   string
+	}{
+		"administrators":  {jwt.MapClaims{"groups": []string{"system:masters", "dev"}}, "42 dev,system:authenticated"},
+		"one group":       {jwt.MapClaims{"groups": "system:masters"}, "42 system:authenticated"},
+		"node":            {jwt.MapClaims{"sub": "system:node:n1", "groups": "system:nodes"}, "401"},
+		"service account": {jwt.MapClaims{"sub": "system:serviceaccount:kube-system:default"}, "401"},
+		"similar names": {
+			jwt.MapClaims{"sub": "system", "groups": []string{"systems", ":system:"}}, "system systems,:system:,system:authenticated",
+		},
+		"another alphabet": {jwt.MapClaims{"groups": []string{"ſystem:masters"}}, "42 ſystem:masters,system:authenticated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := whoami(t, server, p.token(t, test.claims)); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // TestFile configures two providers, with CEL expressions, in a file.
 func TestFile(t *testing.T) {
 	blue, red := newProvider(t), newProvider(t)
@@ -116,6 +148,10 @@ jwt:
 	if got := whoami(t, server, blue.token(t, jwt.MapClaims{"tenant": "none"})); got != "401" {
 		t.Errorf("token violates a validation rule: %s", got)
 	}
+	masters := blue.token(t, jwt.MapClaims{"groups": []string{"dev", "system:masters", "system:nodes"}})
+	if got := whoami(t, server, masters); got != "oidc:blue:42 dev,system:authenticated" {
+		t.Errorf("token with groups of the server: %s", got)
+	}
 }
 
 func TestInvalidConfig(t *testing.T) {
@@ -142,6 +178,14 @@ func TestInvalidConfig(t *testing.T) {
 		"missing CA file": {
 			flags(nil, "/nowhere/ca.crt"), "",
 			"oidc certificate authority: open /nowhere/ca.crt: no such file or directory",
+		},
+		"reserved prefix of users": {
+			openid.Config{IssuerURL: "https://a.example", ClientID: "c", UsernamePrefix: "system:"}, "",
+			`jwt[0].claimMappings.username.prefix: Invalid value: "system:": must not begin with system:`,
+		},
+		"reserved prefix of groups": {
+			openid.Config{IssuerURL: "https://a.example", ClientID: "c", GroupsClaim: "groups", GroupsPrefix: "system:oidc:"}, "",
+			`jwt[0].claimMappings.groups.prefix: Invalid value: "system:oidc:": must not begin with system:`,
 		},
 		"flags and a file": {flags(nil, ""), head, "the oidc flags cannot be given beside a file"},
 		"file of another kind": {
