@@ -22,14 +22,42 @@ type Authentication struct {
 	ClientCA func() (x509.VerifyOptions, bool)
 	// Tokens are tried in order for each bearer token.
 	Tokens []authenticator.Token
+	// Revocations rejects revoked credentials. If it is nil, none is rejected.
+	Revocations Revocations
 	// Anonymous applies to requests without any credential. A request with an
 	// invalid credential is always rejected; it never counts as anonymous.
 	Anonymous Anonymous
 }
 
+// Revocations wraps authenticators, so that they reject revoked credentials.
+type Revocations interface {
+	Certificate(certificates authenticator.Request) authenticator.Request
+	Token(tokens authenticator.Token) authenticator.Token
+	// Request wraps the authenticator of whole requests, which uses the two others.
+	Request(requests authenticator.Request) authenticator.Request
+}
+
 // Token returns an authenticator for bearer tokens only, for TokenReviews.
 func (a Authentication) Token() authenticator.Token {
-	return group.NewTokenGroupAdder(tokenunion.New(a.Tokens...), []string{user.AllAuthenticated})
+	return group.NewTokenGroupAdder(a.tokens(), []string{user.AllAuthenticated})
+}
+
+// tokens returns the authenticator of all bearer tokens.
+func (a Authentication) tokens() authenticator.Token {
+	tokens := tokenunion.New(a.Tokens...)
+	if a.Revocations == nil {
+		return tokens
+	}
+	return a.Revocations.Token(tokens)
+}
+
+// certificates returns the authenticator of client certificates.
+func (a Authentication) certificates() authenticator.Request {
+	certificates := requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion)
+	if a.Revocations == nil {
+		return certificates
+	}
+	return a.Revocations.Certificate(certificates)
 }
 
 // Request returns an authenticator for whole requests: client certificates, then
@@ -37,13 +65,17 @@ func (a Authentication) Token() authenticator.Token {
 func (a Authentication) Request() authenticator.Request {
 	var credentials []authenticator.Request
 	if a.ClientCA != nil {
-		credentials = append(credentials, requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion))
+		credentials = append(credentials, a.certificates())
 	}
 	if len(a.Tokens) > 0 {
-		tokens := tokenunion.New(a.Tokens...)
+		tokens := a.tokens()
 		credentials = append(credentials, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
 	}
-	authenticated := group.NewAuthenticatedGroupAdder(union.New(credentials...))
+	all := union.New(credentials...)
+	if a.Revocations != nil {
+		all = a.Revocations.Request(all)
+	}
+	authenticated := group.NewAuthenticatedGroupAdder(all)
 	if anonymous := a.Anonymous.authenticator(); anonymous != nil {
 		return union.NewFailOnError(authenticated, anonymous)
 	}

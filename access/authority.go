@@ -47,6 +47,9 @@ type Subject struct {
 	User   string
 	Groups []string
 	Hosts  []string
+	// NotBefore is the earliest start of the certificate. Zero means a few minutes before it
+	// is signed, for clients with a slow clock.
+	NotBefore time.Time
 }
 
 // NewAuthority generates a key and a self-signed CA certificate for it. The
@@ -161,10 +164,14 @@ func clientTemplate(subject Subject, now time.Time) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
+	notBefore := now.Add(-backdate)
+	if subject.NotBefore.After(notBefore) {
+		notBefore = subject.NotBefore
+	}
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: subject.User, Organization: subject.Groups},
-		NotBefore:    now.Add(-backdate),
+		NotBefore:    notBefore,
 		NotAfter:     now.Add(leafLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -14,6 +14,7 @@
 //	openid          tokens of OpenID Connect providers
 //	node            the node authorizer and the node restriction plugin
 //	serviceaccount  the admission plugin that sets service accounts of pods
+//	revocation      the list of revoked credentials
 //	certificate     approval and signing of CertificateSigningRequests
 //	matrix          tests of what each kind of user may do
 //

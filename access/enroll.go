@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
 
 // NodesGroup is the group of all nodes.
@@ -30,6 +31,9 @@ func NodeSubject(name string) Subject {
 type Enrollment struct {
 	// Subject is the user and the groups. Its hosts are ignored.
 	Subject Subject
+	// Life is how long the certificate is valid; the server may shorten it. Zero means as
+	// long as the server allows.
+	Life time.Duration
 	// Signer is the signerName of the CertificateSigningRequest.
 	Signer string
 	// Prefix is the generateName of the CertificateSigningRequest.
@@ -60,14 +64,7 @@ func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (Ke
 		return KeyPair{}, fmt.Errorf("make request: %w", err)
 	}
 	requests := client.CertificatesV1().CertificateSigningRequests()
-	request, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: e.Prefix},
-		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			SignerName: e.Signer,
-			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
-		},
-	}, metav1.CreateOptions{})
+	request, err := requests.Create(ctx, e.request(der), metav1.CreateOptions{})
 	if err != nil {
 		return KeyPair{}, fmt.Errorf("request a certificate for %s: %w", e.Subject.User, err)
 	}
@@ -85,6 +82,22 @@ func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (Ke
 		return KeyPair{}, fmt.Errorf("certificate request %s: %w", request.Name, err)
 	}
 	return KeyPair{Cert: cert, Key: keyPEM}, nil
+}
+
+// request returns the CertificateSigningRequest for an encoded PKCS #10 request.
+func (e Enrollment) request(der []byte) *certificatesv1.CertificateSigningRequest {
+	request := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: e.Prefix},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: e.Signer,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}
+	if e.Life > 0 {
+		request.Spec.ExpirationSeconds = ptr.To(int32(e.Life / time.Second))
+	}
+	return request
 }
 
 // wait polls the named request until its status has a certificate. It returns an

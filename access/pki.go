@@ -2,11 +2,13 @@ package access
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -24,6 +26,8 @@ type PKI struct {
 	hosts     []string
 	now       func() time.Time
 	authority *Authority
+	// mu is held while the certificates of the server and the administrator change.
+	mu sync.Mutex
 }
 
 // OpenPKI opens the directory. On first use it creates the authority. It issues
@@ -75,12 +79,18 @@ func (p *PKI) ServingKeyFile() string { return p.path("serving", "key") }
 func (p *PKI) Authority() *Authority { return p.authority }
 
 // Admin reads the administrator's client certificate from the directory.
-func (p *PKI) Admin() (KeyPair, error) { return p.read("admin") }
+func (p *PKI) Admin() (KeyPair, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.read("admin")
+}
 
 // Renew replaces the certificates of the server and of the administrator that
 // are missing, expire within 60 days, were signed by another authority, or are
 // not valid for all hosts. It is cheap if all are up to date.
 func (p *PKI) Renew() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err := p.renew("serving", Subject{User: "holdfast", Hosts: p.hosts}); err != nil {
 		return err
 	}
@@ -99,6 +109,30 @@ func (p *PKI) renew(name string, subject Subject) error {
 		return err
 	}
 	return p.write(name, pair)
+}
+
+// ReplaceAdmin issues a new certificate for the administrator if revoked reports true for the
+// current one. The new certificate does not begin before a time, if it is not zero. It reports
+// whether it did.
+func (p *PKI) ReplaceAdmin(revoked func(*x509.Certificate) bool, notBefore time.Time) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pair, err := p.read("admin")
+	if err != nil {
+		return false, err
+	}
+	cert, err := parseCertificate(pair.Cert)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", p.path("admin", "crt"), err)
+	}
+	if !revoked(cert) {
+		return false, nil
+	}
+	subject := Subject{User: AdminUser, Groups: []string{AdminGroup}, NotBefore: notBefore}
+	if pair, err = p.authority.Issue(subject, p.now()); err != nil {
+		return false, err
+	}
+	return true, p.write("admin", pair)
 }
 
 func (p *PKI) path(name, ext string) string { return filepath.Join(p.dir, name+"."+ext) }

@@ -28,7 +28,7 @@ type tokens struct {
 // newTokens opens the key that signs service-account tokens, the static token file
 // and the OpenID providers.
 func newTokens(b base, clients *clients) (*tokens, error) {
-	requests, err := newTokenRequests(b.pki, clients)
+	requests, err := newTokenRequests(b, clients)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func newTokens(b base, clients *clients) (*tokens, error) {
 	return &tokens{requests: requests, known: append(known, people...)}, nil
 }
 
-func newTokenRequests(pki *access.PKI, clients *clients) (*token.Requests, error) {
-	key, err := pki.ServiceAccountKey()
+func newTokenRequests(b base, clients *clients) (*token.Requests, error) {
+	key, err := b.pki.ServiceAccountKey()
 	if err != nil {
 		return nil, fmt.Errorf("service-account key: %w", err)
 	}
@@ -61,7 +61,9 @@ func newTokenRequests(pki *access.PKI, clients *clients) (*token.Requests, error
 	objects := token.Objects{
 		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1(),
 	}
-	return &token.Requests{Issuer: issuer, Objects: objects, Audiences: authenticator.Audiences{issuerName}}, nil
+	return &token.Requests{
+		Issuer: issuer, Objects: objects, Audiences: authenticator.Audiences{issuerName}, MaxLife: b.config.MaxTokenLife,
+	}, nil
 }
 
 // applyAuthentication accepts client certificates of the authority, and tokens.

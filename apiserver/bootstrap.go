@@ -37,7 +37,8 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
 	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
-	signer, err := certificate.NewSigner(b.pki.Authority(), who.authorizer, clients.kube.CertificatesV1(), requests)
+	authority := clientSigner{Authority: b.pki.Authority(), maxLife: b.config.MaxCertificateLife, revocations: who.revocations}
+	signer, err := certificate.NewSigner(authority, who.authorizer, clients.kube.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"k8s.io/component-base/featuregate"
 
@@ -40,6 +41,13 @@ type Config struct {
 	TokenFile string
 	// OpenID configures the OpenID Connect providers. The server accepts their tokens.
 	OpenID openid.Config
+	// MaxTokenLife is the longest lifetime of a token that the server issues for a service
+	// account; zero means a year.
+	MaxTokenLife time.Duration
+	// MaxCertificateLife is the longest lifetime of a client certificate that the server signs
+	// for a CertificateSigningRequest, and its lifetime if the request names none; zero means
+	// a year, which is also the maximum.
+	MaxCertificateLife time.Duration
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
 	// the server stores objects unencrypted.
 	EncryptionConfig string
@@ -97,6 +105,9 @@ func (c Config) withDefaults() (Config, error) {
 		c.Features = native.NewFeatures()
 	}
 	if _, err := fieldownership.ParseMode(c.Ownership); err != nil {
+		return c, err
+	}
+	if err := c.checkLifetimes(); err != nil {
 		return c, err
 	}
 	if c.Kubeconfig == "" {

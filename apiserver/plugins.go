@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/access/podsecurity"
 	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/access/revocation"
 	"holdfast.dev/holdfast/access/serviceaccount"
 	"holdfast.dev/holdfast/lifecycle/defaultclass"
 	"holdfast.dev/holdfast/lifecycle/limit"
@@ -31,6 +32,8 @@ const (
 	// roleEscalation is the plugin that refuses a role or a binding with rights that its
 	// author does not have.
 	roleEscalation = "RoleEscalation"
+	// credentialRevocation is the plugin that protects the list of revoked credentials.
+	credentialRevocation = "CredentialRevocation"
 )
 
 // pluginOrder is the order of the admission plugins. It is that of Kubernetes, where
@@ -54,6 +57,7 @@ var pluginOrder = []string{
 	"DefaultIngressClass",
 	"PodTopologyLabels",
 	roleEscalation,
+	credentialRevocation,
 
 	// The policies and webhooks of users.
 	mutatingpolicy.PluginName,
@@ -70,8 +74,8 @@ var pluginOrder = []string{
 
 // fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
 // certificate and refuses role escalation in its registries, where no flag applies either.
-// The other plugin enforces the rules of operator packages.
-var fixedPlugins = []string{certificateRequester, roleEscalation, enforcement.Name}
+// The others protect the list of revoked credentials, and enforce the rules of operator packages.
+var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevocation, enforcement.Name}
 
 // constructors are functions that create plugins, by the name of the plugin.
 type constructors map[string]func() admission.Interface
@@ -127,7 +131,7 @@ func volumePlugins(c *clients) constructors {
 	}
 }
 
-// accessPlugins are the plugins for certificates and roles, and those of operator packages.
+// accessPlugins are the plugins for credentials and roles, and those of operator packages.
 func accessPlugins(b base, who identityStage) constructors {
 	rights := b.generic.Authorization.Authorizer
 	plugins := constructors{
@@ -138,6 +142,7 @@ func accessPlugins(b base, who identityStage) constructors {
 		roleEscalation: func() admission.Interface {
 			return rbac.NewEscalation(who.roles, rights, rbac.LiveRoles(who.clients.kube.RbacV1()))
 		},
+		credentialRevocation: func() admission.Interface { return revocation.NewAdmission(rights) },
 	}
 	if !b.config.WithoutOperators {
 		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients.dynamic) }

@@ -5,6 +5,7 @@ import (
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/rbac"
+	"holdfast.dev/holdfast/access/revocation"
 )
 
 // identityStage is how the server knows its clients and what they may do, and how its own
@@ -12,7 +13,9 @@ import (
 type identityStage struct {
 	clients *clients
 	tokens  *tokens
-	roles   *rbac.Authorizer
+	// revocations has the list of revoked credentials.
+	revocations *revocation.Registry
+	roles       *rbac.Authorizer
 	// authorizer is the union of all authorizers, with that of the roles.
 	authorizer authorizer.Authorizer
 }
@@ -28,7 +31,11 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	if err != nil {
 		return identityStage{}, err
 	}
-	in := access.Authentication{ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.known, Anonymous: b.config.Anonymous}
+	revocations := revocation.NewRegistry()
+	applySessions(b.generic, revocations)
+	in := access.Authentication{
+		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.known, Revocations: revocations, Anonymous: b.config.Anonymous,
+	}
 	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
 		return identityStage{}, err
 	}
@@ -36,5 +43,7 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	if err != nil {
 		return identityStage{}, err
 	}
-	return identityStage{clients: clients, tokens: tokens, roles: roles, authorizer: b.generic.Authorization.Authorizer}, nil
+	return identityStage{
+		clients: clients, tokens: tokens, revocations: revocations, roles: roles, authorizer: b.generic.Authorization.Authorizer,
+	}, nil
 }

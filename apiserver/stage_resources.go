@@ -60,7 +60,7 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := server.AddReadyzChecks(healthz.NamedCheck("storage-readiness", readiness.Check)); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.installReviews(who.tokens); err != nil {
+	if err := i.installReviews(who); err != nil {
 		return resourcesStage{}, err
 	}
 	if err := serveIssuer(server, who.tokens, b.url()); err != nil {

@@ -56,17 +56,35 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown command": {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
-		"unknown flag":    {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
-		"extra argument":  {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
-		"not a port":      {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
-		"port too large":  {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
-		"no user":         {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
-		"administrators":  {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
-		"nodes by group":  {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
-		"node and user":   {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
-		"anonymous":       {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
-		"unknown gate":    {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
+		"unknown command":  {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
+		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
+		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
+		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
+		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
+		"no user":          {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
+		"administrators":   {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
+		"nodes by group":   {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
+		"node and user":    {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
+		"short duration":   {[]string{"kubeconfig", "x", "--duration", "9m"}, "--duration 9m0s: must be between 10m and 8760h"},
+		"long duration":    {[]string{"kubeconfig", "x", "--duration", "8761h"}, "--duration 8761h0m0s: must be between 10m and 8760h"},
+		"revoke nothing":   {[]string{"revoke"}, "name a --user, --node, --serial or --credential, or use --list"},
+		"list and revoke":  {[]string{"revoke", "--list", "--user", "x"}, "--list stands alone"},
+		"no serial number": {[]string{"revoke", "--serial", "x"}, `--serial: "x" is not a number in hexadecimal`},
+		"no time":          {[]string{"revoke", "--user", "x", "--issued-before", "noon"}, `--issued-before "noon": neither now nor a time`},
+		"time of a serial": {
+			[]string{"revoke", "--serial", "1", "--issued-before", "now"}, "--issued-before is for revoking a --user or --node",
+		},
+		"remove with a time": {[]string{"revoke", "--remove", "--user", "x", "--issued-before", "now"}, "--issued-before is for revoking"},
+		"short tokens": {
+			[]string{"serve", "--data-dir", t.TempDir(), "--service-account-max-token-expiration", "59m"},
+			"the service-account-max-token-expiration must be between 1 hour and 2^32 seconds",
+		},
+		"short certificates": {
+			[]string{"serve", "--data-dir", t.TempDir(), "--cluster-signing-duration", "9m"},
+			"the cluster-signing-duration must be between 10m0s and 8760h0m0s",
+		},
+		"anonymous":    {[]string{"serve", "--anonymous-auth", "maybe"}, "invalid argument"},
+		"unknown gate": {[]string{"serve", "--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
 		"gate not boolean": {
 			[]string{"serve", "--feature-gates", "ImmutableEphemeralVolumes=maybe"},
 			"invalid value of ImmutableEphemeralVolumes=maybe",
@@ -104,7 +122,10 @@ func TestServe(t *testing.T) {
 	defer cancel()
 	out, done := make(lines, 1), make(chan error, 1)
 	go func() {
-		done <- cli.Run(ctx, cli.Streams{Out: out, Err: out}, []string{"serve", "--data-dir", dir, "--secure-port", "0"})
+		done <- cli.Run(ctx, cli.Streams{Out: out, Err: out}, []string{
+			"serve", "--data-dir", dir, "--secure-port", "0",
+			"--cluster-signing-duration", "48h", "--service-account-max-token-expiration", "2h",
+		})
 	}()
 	select {
 	case line := <-out:
@@ -119,6 +140,9 @@ func TestServe(t *testing.T) {
 		t.Fatal("not ready after a minute")
 	}
 	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
+	testKubeconfigFile(t, filepath.Join(dir, "admin.kubeconfig"))
+	testRevoke(t, filepath.Join(dir, "admin.kubeconfig"))
+	testTokenLifetime(t, filepath.Join(dir, "admin.kubeconfig"))
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -21,28 +23,37 @@ const (
 	signTimeout = 30 * time.Second
 	// signPoll is the interval at which the request is read.
 	signPoll = 50 * time.Millisecond
+	// minLife is the shortest lifetime of a certificate that can be requested.
+	minLife = 10 * time.Minute
 )
 
-const kubeconfigHelp = `Print a kubeconfig for a person or a node.
+const kubeconfigHelp = `Make a kubeconfig for a person or a node.
 
 A key is made here, a certificate for it is requested from the server and
-approved with your own credential, and the kubeconfig goes to stdout. The key
-is nowhere else. What the new user may do is for roles to say.
+approved with your own credential, and the kubeconfig goes to a new file that
+only you can read, or to stdout. The key is nowhere else. What the new user may
+do is for roles to say.
+
+The certificate is valid for --duration, or as long as the server allows. To end
+it earlier, use "holdfast revoke".
 
 Nobody gets the group system:masters this way, and only nodes get system:nodes.`
 
 func newKubeconfigCommand() *cobra.Command {
 	var request credential
-	var file string
+	var file, output string
 	cmd := &cobra.Command{
 		Use:   "kubeconfig USER",
-		Short: "Print a kubeconfig for a person or a node",
+		Short: "Make a kubeconfig for a person or a node",
 		Long:  kubeconfigHelp,
 		Example: `  # For a person who is in two groups
-  holdfast kubeconfig jane --group dev --group ops > jane.kubeconfig
+  holdfast kubeconfig jane --group dev --group ops -o jane.kubeconfig
+
+  # For a user who helps for one day
+  holdfast kubeconfig joe --group dev --duration 24h -o joe.kubeconfig
 
   # For the agent of a node
-  holdfast kubeconfig --node host-1 > host-1.kubeconfig`,
+  holdfast kubeconfig --node host-1 -o host-1.kubeconfig`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -51,17 +62,15 @@ func newKubeconfigCommand() *cobra.Command {
 			if err := request.complete(); err != nil {
 				return err
 			}
-			data, err := request.kubeconfig(cmd.Context(), file)
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(data)
-			return err
+			return request.issue(cmd, file, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringArrayVar(&request.groups, "group", nil, "a group of the user; may be given several times")
 	cmd.Flags().StringVar(&request.node, "node", "", "name of the node that the kubeconfig is for, instead of a user")
+	cmd.Flags().DurationVar(&request.life, "duration", 0, "how long the certificate is valid, from 10m to 8760h (default: as long as "+
+		"the server allows)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, which must not exist yet; only you can read it (default: stdout)")
 	return cmd
 }
 
@@ -71,6 +80,8 @@ type credential struct {
 	groups []string
 	node   string
 	signer string
+	// life is how long the certificate is valid; zero means as long as the server allows.
+	life time.Duration
 }
 
 // complete checks the flags and sets user, groups and signer of the certificate.
@@ -83,6 +94,8 @@ func (c *credential) complete() error {
 	case slices.Contains(c.groups, access.AdminGroup):
 		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead",
 			access.AdminGroup)
+	case c.life != 0 && (c.life < minLife || c.life > lifetime):
+		return fmt.Errorf("kubeconfig: --duration %s: must be between 10m and 8760h", c.life)
 	case slices.Contains(c.groups, access.NodesGroup):
 		return fmt.Errorf("kubeconfig: --group %s: use --node NAME", access.NodesGroup)
 	}
@@ -95,9 +108,15 @@ func (c *credential) complete() error {
 	return nil
 }
 
-// kubeconfig connects to the server with the caller's kubeconfig in file, requests the
+// issued is a new kubeconfig with its certificate.
+type issued struct {
+	kubeconfig []byte
+	cert       *x509.Certificate
+}
+
+// request connects to the server with the caller's kubeconfig in file, requests the
 // certificate, and returns a new kubeconfig with it.
-func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error) {
+func (c *credential) request(ctx context.Context, file string) (*issued, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
@@ -116,13 +135,21 @@ func (c *credential) kubeconfig(ctx context.Context, file string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return (&access.Authority{CertPEM: ca}).Kubeconfig(config.Host, c.user, pair)
+	parsed, err := tls.X509KeyPair(pair.Cert, pair.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate that the server signed: %w", err)
+	}
+	text, err := (&access.Authority{CertPEM: ca}).Kubeconfig(config.Host, c.user, pair)
+	if err != nil {
+		return nil, err
+	}
+	return &issued{kubeconfig: text, cert: parsed.Leaf}, nil
 }
 
 // sign requests a certificate, approves the request and waits until it is signed.
 func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (access.KeyPair, error) {
 	return access.Enrollment{
-		Subject: access.Subject{User: c.user, Groups: c.groups}, Signer: c.signer,
+		Subject: access.Subject{User: c.user, Groups: c.groups}, Signer: c.signer, Life: c.life,
 		Prefix: "holdfast-", Approval: "HoldfastKubeconfig", Poll: signPoll, Limit: signTimeout,
 	}.Enroll(ctx, client)
 }

@@ -1,6 +1,6 @@
-// Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, version
-// and kudo, and all commands of kubectl. Main runs the command line of the process. Run
-// does the same for given arguments and streams, and is what tests use.
+// Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, revoke,
+// version and kudo, and all commands of kubectl. Main runs the command line of the process.
+// Run does the same for given arguments and streams, and is what tests use.
 package cli
 
 import (
@@ -87,7 +87,7 @@ type command struct {
 // Holdfast are added to it, so that its help lists all commands.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
-		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newVersionCommand(),
+		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(), newVersionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}),
 	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }

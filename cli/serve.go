@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +24,9 @@ Ctrl-C drain and end it within five seconds.
 
 No pods are run and no workload controllers exist here: Deployments are stored,
 validated and watched, and it is your controllers that act on them.`
+
+// lifetime is the default of the longest lifetime of tokens and certificates.
+const lifetime = 365 * 24 * time.Hour
 
 func newServeCommand() *cobra.Command {
 	var config apiserver.Config
@@ -82,6 +86,10 @@ func newServeCommand() *cobra.Command {
 		"roles allow system:anonymous)")
 	flags.StringVar(&config.TokenFile, "token-auth-file", "", "file with bearer tokens, a line token,user,uid,\"group1,group2\" each")
 	addOpenIDFlags(flags, &config.OpenID)
+	flags.DurationVar(&config.MaxTokenLife, "service-account-max-token-expiration", lifetime, "longest lifetime of a token of a service "+
+		"account; a request for a longer one is shortened")
+	flags.DurationVar(&config.MaxCertificateLife, "cluster-signing-duration", lifetime, "longest lifetime of a client certificate that "+
+		"is signed for a CertificateSigningRequest, at most a year")
 	flags.StringVar(&config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
 	flags.StringVar(&config.Audit.PolicyFile, "audit-policy-file", "", "file with the policy of what is logged of requests")
 	flags.StringVar(&config.Audit.LogPath, "audit-log-path", "-", "file the audit log goes to; - is stdout")

@@ -1,0 +1,81 @@
+package revocation
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// credentialKey is the key of the *Credential with which Certificate and Token tell Request
+// what authenticated a request.
+type credentialKey struct{}
+
+// report stores the credential for Request. A TokenReview authenticates a token outside of
+// Request; then there is no place to store it.
+func report(ctx context.Context, c Credential) {
+	if place, ok := ctx.Value(credentialKey{}).(*Credential); ok {
+		*place = c
+	}
+}
+
+// Certificate wraps the authenticator of client certificates. It rejects revoked ones.
+func (r *Registry) Certificate(certificates authenticator.Request) authenticator.Request {
+	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		response, ok, err := certificates.AuthenticateRequest(req)
+		if err != nil || !ok {
+			return response, ok, err
+		}
+		c := OfCertificate(response.User, req.TLS.PeerCertificates[0])
+		if err := r.Check(req.Context(), c); err != nil {
+			return nil, false, err
+		}
+		report(req.Context(), c)
+		return response, true, nil
+	})
+}
+
+// Token wraps the authenticator of bearer tokens. It rejects revoked ones.
+func (r *Registry) Token(tokens authenticator.Token) authenticator.Token {
+	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		response, ok, err := tokens.AuthenticateToken(ctx, token)
+		if err != nil || !ok {
+			return response, ok, err
+		}
+		c := OfToken(response.User, token)
+		if err := r.Check(ctx, c); err != nil {
+			return nil, false, err
+		}
+		report(ctx, c)
+		return response, true, nil
+	})
+}
+
+// Request wraps the authenticator of whole requests, which uses those of Certificate and Token.
+// It begins the session of a long-running request.
+func (r *Registry) Request(requests authenticator.Request) authenticator.Request {
+	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		var c Credential
+		response, ok, err := requests.AuthenticateRequest(req.WithContext(context.WithValue(req.Context(), credentialKey{}, &c)))
+		if err != nil || !ok {
+			return response, ok, err
+		}
+		if err := r.beginIfLongRunning(req, c); err != nil {
+			return nil, false, err
+		}
+		return response, true, nil
+	})
+}
+
+// beginIfLongRunning begins the session of a long-running request. A request without a
+// credential has no session.
+func (r *Registry) beginIfLongRunning(req *http.Request, c Credential) error {
+	s, found := req.Context().Value(sessionKey{}).(*session)
+	info, known := request.RequestInfoFrom(req.Context())
+	if !found || !known || c == (Credential{}) || !s.isLongRunning(req, info) {
+		return nil
+	}
+	// The list may have changed since the check of the credential.
+	return r.begin(s, c)
+}
