@@ -1,7 +1,9 @@
 package access
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -33,16 +35,19 @@ func (a *Authority) fill(cfg *clientcmdapi.Config, server, user string, pair Key
 }
 
 // WriteKubeconfig writes the administrator's kubeconfig with mode 0600. If the
-// file exists, other settings in it are kept, such as the default namespace.
+// file exists, other settings in it are kept, such as the default namespace. A file that is
+// no kubeconfig is an error and stays as it is.
 func (p *PKI) WriteKubeconfig(path, server string) error {
 	pair, err := p.Admin()
 	if err != nil {
 		return err
 	}
 	cfg, err := clientcmd.LoadFromFile(path)
-	if err != nil {
-		// The file is missing or not a kubeconfig: write a new one.
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		cfg = clientcmdapi.NewConfig()
+	case err != nil:
+		return fmt.Errorf("%s is not a kubeconfig and is not replaced: move it away, or name another file: %w", path, err)
 	}
 	p.authority.fill(cfg, server, AdminUser, pair)
 	data, err := clientcmd.Write(*cfg)

@@ -42,28 +42,44 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 		return nil, err
 	}
 	p := &PKI{dir: dir, hosts: hosts, now: now}
-	pair, err := p.read("ca")
-	_, missing := os.Stat(p.CAFile())
-	switch {
-	// Create an authority only if both of its files are missing. If only one is
-	// missing, a new authority would invalidate every certificate issued so far.
-	case errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist):
-		if p.authority, pair, err = NewAuthority(now()); err != nil {
-			return nil, err
-		}
-		if err := p.write("ca", pair); err != nil {
-			return nil, err
-		}
-	case err != nil:
+	var err error
+	if p.authority, err = p.openAuthority(); err != nil {
 		return nil, err
-	default:
-		// An unreadable authority is an error and is never replaced automatically:
-		// every certificate issued so far depends on it.
-		if p.authority, err = ParseAuthority(pair); err != nil {
-			return nil, fmt.Errorf("read authority %s: %w", p.path("ca", "crt"), err)
-		}
 	}
 	return p, p.Renew()
+}
+
+// openAuthority reads the authority, and creates it on first use. An authority that is
+// incomplete or unreadable is an error and is never replaced: every certificate issued so
+// far depends on it.
+func (p *PKI) openAuthority() (*Authority, error) {
+	pair, err := p.read("ca")
+	if errors.Is(err, fs.ErrNotExist) && p.isUnused() {
+		authority, pair, err := NewAuthority(p.now())
+		if err != nil {
+			return nil, err
+		}
+		return authority, p.write("ca", pair)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the authority is incomplete, restore it from a backup: %w", err)
+	}
+	authority, err := ParseAuthority(pair)
+	if err != nil {
+		return nil, fmt.Errorf("read authority %s: %w", p.CAFile(), err)
+	}
+	return authority, nil
+}
+
+// isUnused reports whether the directory has nothing that depends on an authority. A process
+// that died during the first start may have left the key of one, and no certificate.
+func (p *PKI) isUnused() bool {
+	for _, file := range []string{p.CAFile(), p.ServingCertFile(), p.path("admin", "crt")} {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // CAFile returns the path of the CA certificate.
@@ -148,7 +164,7 @@ func (p *PKI) read(name string) (KeyPair, error) {
 
 // write stores the key first, then the certificate. If the process dies in between,
 // the certificate is missing or does not belong to the key. The next Renew then issues
-// a new pair for the server or the administrator. An incomplete authority is an error.
+// a new pair for the server or the administrator, and the next start another authority.
 func (p *PKI) write(name string, pair KeyPair) error {
 	if err := writeFile(p.path(name, "key"), pair.Key, 0o600); err != nil {
 		return err
@@ -156,7 +172,8 @@ func (p *PKI) write(name string, pair KeyPair) error {
 	return writeFile(p.path(name, "crt"), pair.Cert, 0o644)
 }
 
-// writeFile replaces the file by rename, and only if the content differs.
+// writeFile replaces the file by rename, and only if the content differs. The new file is on
+// disk when it returns.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return os.Chmod(path, mode)
@@ -171,5 +188,17 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return os.Rename(temp.Name(), path)
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir writes the names of the files in a directory to disk.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

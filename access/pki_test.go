@@ -141,6 +141,10 @@ func TestOpenPKIKeepsBrokenAuthority(t *testing.T) {
 			},
 			want: "ca.crt: key and certificate do not belong together",
 		},
+		"certificate missing": {
+			breakKey: func(_ *testing.T, path string) error { return os.Remove(strings.TrimSuffix(path, "key") + "crt") },
+			want:     "the authority is incomplete, restore it from a backup: open ",
+		},
 		"key missing": {
 			breakKey: func(_ *testing.T, path string) error { return os.Remove(path) },
 			want:     "ca.key: no such file",
@@ -163,6 +167,41 @@ func TestOpenPKIKeepsBrokenAuthority(t *testing.T) {
 				t.Errorf("files changed (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A process that died during the first start leaves the key of an authority that has issued
+// nothing.
+func TestOpenPKIAfterInterruptedStart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ca.key"), []byte("half a key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := access.OpenPKI(dir, hosts); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A file that is no kubeconfig stays as it is.
+func TestKubeconfigKeepsOtherFiles(t *testing.T) {
+	pki, err := access.OpenPKI(t.TempDir(), hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	for text, want := range map[string]string{"": "", "clusters: 7": "is not a kubeconfig and is not replaced", "{": "is not a kubeconfig"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := pki.WriteKubeconfig(path, "https://127.0.0.1:6443")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", text, err)
+		}
+		if after, _ := os.ReadFile(path); err != nil && string(after) != text {
+			t.Errorf("%q was replaced by %q", text, after)
+		}
 	}
 }
 
