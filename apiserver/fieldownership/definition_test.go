@@ -100,7 +100,7 @@ versions:
 	}
 }
 
-func values(t *testing.T, text string) (out map[string]any) {
+func values(t testing.TB, text string) (out map[string]any) {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {

@@ -1,0 +1,217 @@
+package fieldownership_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kube-openapi/pkg/common"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/native"
+)
+
+// TestSoakGenerated checks the warnings about generated writes to objects of all built-in kinds
+// and of a custom resource.
+func TestSoakGenerated(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	t.Run("applied twice", func(t *testing.T) { checkAppliedTwice(t, l) })
+	t.Run("imperative writes", func(t *testing.T) { checkImperativeWrites(t, l) })
+}
+
+// lab is a server with manifests of all kinds, for generated writes.
+type lab struct {
+	*wire
+	models    map[string]common.OpenAPIDefinition
+	manifests []*manifest
+	// objects is the number of objects so far.
+	objects int
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	config := servertest.Start(t, apiserver.Config{}).Config(t)
+	l := &lab{wire: newWire(t, config, native.NewScheme()), models: models(), manifests: manifests(t)}
+	for _, needed := range []struct{ path, text string }{
+		{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition},
+		{"/api/v1/namespaces", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"},
+		{"/api/v1/namespaces/shop/serviceaccounts", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop}}"},
+		{
+			"/apis/scheduling.k8s.io/v1/priorityclasses",
+			"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 5}",
+		},
+	} {
+		if got := l.send(t, call{method: http.MethodPost, path: needed.path, body: values(t, needed.text)}); !got.stored() {
+			t.Fatal(got.message())
+		}
+	}
+	widgets := l.manifests[len(l.manifests)-1].collection()
+	servertest.Eventually(t, "widgets are served", func() bool {
+		return l.send(t, call{method: http.MethodGet, path: widgets}).stored()
+	})
+	return l
+}
+
+// round is one generated sequence of writes to one object.
+type round struct {
+	*testing.T
+	*lab
+	mutator
+	name string
+	log  strings.Builder
+}
+
+// rounds calls f for every manifest until the time of a soak test is over, or else as
+// often as times says.
+func (l *lab) rounds(t *testing.T, times int, f func(r *round, m *manifest)) {
+	t.Helper()
+	end, seed := time.Time{}, uint64(1)
+	if text := os.Getenv("HOLDFAST_SOAK"); text != "" {
+		duration, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, seed = time.Now().Add(duration), uint64(time.Now().UnixNano())
+	}
+	for n := 0; n < times || time.Now().Before(end); n++ {
+		for i, m := range l.manifests {
+			r := &round{
+				T: t, lab: l, name: fmt.Sprintf("%s, seed %d", m.name, seed+uint64(n)),
+				mutator: mutator{rand.New(rand.NewPCG(seed+uint64(n), uint64(i))), l.models},
+			}
+			fresh := m.copied()
+			if l.objects++; m.resource != "ipaddresses" {
+				fresh.meta().SetName(fmt.Sprintf("%s-%d", m.meta().GetName(), l.objects))
+			}
+			f(r, fresh)
+			l.send(t, call{method: http.MethodDelete, path: fresh.path(), query: map[string][]string{"gracePeriodSeconds": {"0"}}})
+		}
+	}
+}
+
+// varied returns a manifest with random changes that the server accepts in a new object.
+func (r *round) varied(m *manifest, n int) *manifest {
+	return r.variedUntil(m, n, func(candidate *manifest) bool {
+		return r.create(r, candidate, call{query: managedBy("test", "dryRun", "All"), body: candidate.object}).stored()
+	})
+}
+
+func (r *round) variedUntil(m *manifest, n int, accepts func(*manifest) bool) *manifest {
+	if m.model == nil {
+		return m
+	}
+	for range n {
+		candidate := m.copied()
+		if r.mutate(candidate.object, m.model) && !isForController(candidate.object) && accepts(candidate) {
+			m = candidate
+		}
+	}
+	return m
+}
+
+// note records a step for the message of a failure.
+func (r *round) note(step string, v any) {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		r.Fatal(err)
+	}
+	fmt.Fprintf(&r.log, "--- %s\n%s", step, text)
+}
+
+func (r *round) fail(format string, args ...any) {
+	r.Helper()
+	r.Errorf("%s: %s\n%s", r.name, fmt.Sprintf(format, args...), r.log.String())
+}
+
+var (
+	longLine  = regexp.MustCompile("^(?:WARNING: )?`[^`]+` (?:changed|is changing) the resource .+? field (.+?) value from ")
+	takesLine = regexp.MustCompile("^WARNING: `kubectl apply` takes over .+? field (.+?)\\.  This field")
+	shortLine = regexp.MustCompile(`^(\.\S.*?): .* → `)
+	ownLine   = regexp.MustCompile("ownership not checked|fields of the resource")
+	moreLine  = regexp.MustCompile(`^and \d+ more fields?$`)
+)
+
+// warned is what the warnings of one write say.
+type warned struct {
+	fields []string
+	// cut means that not all fields are named.
+	cut bool
+}
+
+func read(lines []string) warned {
+	var w warned
+	for _, line := range lines {
+		for _, form := range []*regexp.Regexp{longLine, takesLine, shortLine} {
+			if match := form.FindStringSubmatch(line); match != nil {
+				w.fields = append(w.fields, match[1])
+				break
+			}
+		}
+		w.cut = w.cut || moreLine.MatchString(line)
+	}
+	return w
+}
+
+// covers says whether one of the fields is the field at path, a part of it, or has it as
+// a part.
+func (w warned) covers(path string) bool {
+	for _, f := range w.fields {
+		if isPartOf(f, path) || isPartOf(path, f) {
+			return true
+		}
+	}
+	return w.cut
+}
+
+// furtherKeys matches all keys of an item but the first. Client-side and server-side apply
+// use different keys.
+var furtherKeys = regexp.MustCompile(`,\w+=("[^"]*"|[^],]*)`)
+
+func isPartOf(path, whole string) bool {
+	path, whole = furtherKeys.ReplaceAllString(path, ""), furtherKeys.ReplaceAllString(whole, "")
+	more, ok := strings.CutPrefix(path, whole)
+	return ok && (more == "" || more[0] == '.' || more[0] == '[')
+}
+
+// ownershipWarnings leaves out the warnings of Kubernetes about deprecated fields.
+func ownershipWarnings(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if len(read([]string{line}).fields) > 0 || ownLine.MatchString(line) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// changed returns the fields that differ between two objects.
+func changed(m *manifest, before, after map[string]any) []string {
+	var out []string
+	for _, path := range m.typ.Changed(withoutEmptyMaps(before), withoutEmptyMaps(after), 1000) {
+		out = append(out, path.String())
+	}
+	return out
+}
+
+// withoutEmptyMaps returns an object without empty labels and annotations, which are no
+// difference.
+func withoutEmptyMaps(obj map[string]any) map[string]any {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
+	if len(u.GetLabels()) == 0 {
+		u.SetLabels(nil)
+	}
+	if len(u.GetAnnotations()) == 0 {
+		u.SetAnnotations(nil)
+	}
+	return u.Object
+}

@@ -1,0 +1,98 @@
+package fieldownership_test
+
+import (
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/ownership"
+)
+
+// checkImperativeWrites changes applied objects at random, as imperative commands do, and
+// applies them again. If apply changes a field back, both writes must have warned about
+// it; if not, neither may warn.
+func checkImperativeWrites(t *testing.T, l *lab) {
+	reverted, kept := 0, 0
+	l.rounds(t, 2, func(r *round, m *manifest) {
+		apply, manager := r.applyAs, "kubectl-client-side-apply"
+		if r.IntN(4) == 0 {
+			apply, manager = r.applyServerSide, "ci"
+		}
+		m = r.varied(m, 6)
+		r.note("apply as "+manager, m.object)
+		if got := apply(r, m, manager); !got.stored() {
+			return
+		}
+		// The second apply settles what the server stores otherwise than it was sent.
+		before := apply(r, m, manager)
+		if !before.stored() {
+			return
+		}
+		written, ok := r.imperative(m, before.object)
+		if !ok {
+			return
+		}
+		again := apply(r, m, manager)
+		if !again.stored() {
+			return
+		}
+		if r.compare(m, written, again) {
+			reverted++
+		} else {
+			kept++
+		}
+	})
+	t.Logf("%d changes were reverted, %d were kept", reverted, kept)
+	if reverted == 0 || kept == 0 {
+		t.Error("the changes do not vary")
+	}
+}
+
+// imperative makes a random change to a live object that the server accepts.
+func (r *round) imperative(m *manifest, live map[string]any) (reply, bool) {
+	command := pick(r.mutator, []string{"kubectl patch", "kubectl label", "kubectl set image", "kubectl scale", "kubectl rollout pause"})
+	for range 20 {
+		obj, _ := overlay(runtime.DeepCopyJSON(live), runtime.DeepCopyJSON(m.object)).(map[string]any)
+		if m.model == nil || !r.mutate(obj, m.model) || isForController(obj) {
+			return reply{}, false
+		}
+		if text := annotationOf(live); text != "" {
+			obj = ownership.WithLastApplied(obj, text)
+		}
+		got := r.send(r, call{method: http.MethodPut, path: m.path(), command: command, query: managedBy("kubectl-patch"), body: obj})
+		if got.stored() && len(changed(m, live, got.object)) > 0 {
+			r.note(command, got.object)
+			return got, true
+		}
+	}
+	return reply{}, false
+}
+
+// compare compares the warnings of an imperative write and of the apply after it with what
+// the apply changed. It says whether the apply changed something back.
+func (r *round) compare(m *manifest, written, again reply) bool {
+	truth := changed(m, written.object, again.object)
+	for name, lines := range map[string][]string{"the imperative write": written.warnings, "apply": again.warnings} {
+		said := read(lines)
+		for _, path := range truth {
+			// A forced server-side apply warns only about fields that it takes from other
+			// managers.
+			if !said.covers(path) && (name != "apply" || annotationOf(written.object) != "") {
+				r.fail("apply changed %s, but %s said only %q", path, name, lines)
+			}
+		}
+		for _, path := range said.fields {
+			if !(warned{fields: truth}).covers(path) {
+				r.fail("apply did not change %s (it changed %q), but %s said %q", path, truth, name, lines)
+			}
+		}
+	}
+	return len(truth) > 0
+}
+
+// annotationOf returns the last-applied configuration of an object.
+func annotationOf(obj map[string]any) string {
+	return (&unstructured.Unstructured{Object: obj}).GetAnnotations()[ownership.LastApplied]
+}
