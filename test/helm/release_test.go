@@ -28,12 +28,15 @@ type shop struct {
 	config     *action.Configuration
 	namespace  string
 	serverSide bool
+	// said has the warnings that Helm got from the server.
+	said *warnings
 }
 
 func newShop(t *testing.T, kubeconfig, namespace string, serverSide bool) shop {
 	t.Helper()
+	said := &warnings{}
 	flags := genericclioptions.NewConfigFlags(false).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
-		config.QPS = -1
+		config.QPS, config.WarningHandler = -1, said
 		return config
 	})
 	flags.KubeConfig, flags.Namespace = &kubeconfig, &namespace
@@ -41,7 +44,7 @@ func newShop(t *testing.T, kubeconfig, namespace string, serverSide bool) shop {
 	if err := config.Init(flags, namespace, "secret"); err != nil {
 		t.Fatal(err)
 	}
-	return shop{config: config, namespace: namespace, serverSide: serverSide}
+	return shop{config: config, namespace: namespace, serverSide: serverSide, said: said}
 }
 
 func (s shop) install(t *testing.T, values map[string]any) error {
@@ -175,5 +178,8 @@ func follow(t *testing.T, s shop, cluster cluster, method string) {
 	expect(state{Hook: "1"})
 	if releases := cluster.releases(t); len(releases) > 0 {
 		t.Errorf("releases are left: %v", releases)
+	}
+	if said := s.said.take(); said != nil {
+		t.Errorf("only Helm wrote the objects, and is told %q", said)
 	}
 }
