@@ -1,7 +1,7 @@
 // Package node limits what nodes may do. A node may watch the pods that are bound to
 // it, write the status of these pods, delete these pods, and request tokens for their
-// service accounts. It may read the ConfigMaps and Secrets that these pods use, and it
-// maintains its own Node and Lease.
+// service accounts. It may read the ConfigMaps and Secrets that these pods use, and all
+// RuntimeClasses. It maintains its own Node and Lease.
 //
 //	index := &node.Index{} // the watcher of pods calls Set, Remove and Replace
 //	authorizer := node.NewAuthorizer(index)
