@@ -12,19 +12,20 @@ import (
 // addControllers runs the controllers, and the functions in led, while the server serves
 // and holds the lease. They stop before the server stops answering, because they release
 // the lease through its API.
-func addControllers(b base, h *hooks, bootstrapped <-chan struct{}, led []func(context.Context)) error {
+func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
 	name, err := serverIdentity(b.config.DataDir)
 	if err != nil {
 		return err
 	}
-	return h.whileServing("start-controllers", func(ctx context.Context) {
+	return served.hooks.whileServing("start-controllers", func(ctx context.Context) {
 		select {
 		case <-bootstrapped: // the server has tried to create the namespace of the lease
 		case <-ctx.Done():
 			return
 		}
 		config := lifecycle.Config{
-			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: b.pki.Authority().CertPEM, RunWhileLeading: led,
+			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: b.pki.Authority().CertPEM,
+			Stored: served.readable.Metadata, RunWhileLeading: led,
 			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {

@@ -32,7 +32,7 @@ func addHooks(b base, who identityStage, owned ownershipStage, served resourcesS
 		}
 		led = append(led, func(ctx context.Context) { runOperators(ctx, loopback, operatorKinds) })
 	}
-	if err := addControllers(b, h, bootstrapped, led); err != nil {
+	if err := addControllers(b, served, bootstrapped, led); err != nil {
 		return err
 	}
 	return h.install()

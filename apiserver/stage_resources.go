@@ -16,6 +16,7 @@ type resourcesStage struct {
 	server    *genericapiserver.GenericAPIServer
 	hooks     *hooks
 	readiness *storage.Readiness
+	readable  storage.Readable
 }
 
 // serveResources is the stage that opens the registries and installs them. On an
@@ -69,5 +70,5 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {
 		return resourcesStage{}, err
 	}
-	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness}, nil
+	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable}, nil
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
+
+	"holdfast.dev/holdfast/lifecycle/garbage"
 )
 
 const (
@@ -21,12 +23,16 @@ const (
 	kindsAtOnce = 16
 	// pageSize is the limit of one list request.
 	pageSize = 500
+	// listTimeout bounds one list request.
+	listTimeout = 10 * time.Second
 )
 
 // content deletes the objects of all kinds in a namespace.
 type content struct {
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterfaceWithContext
+	// stored reads the objects of kinds that the API cannot list. It may be nil.
+	stored garbage.Stored
 }
 
 // kind is a namespaced kind.
@@ -96,8 +102,11 @@ func (c content) kinds(ctx context.Context, r *report) []kind {
 func (c content) removeKind(ctx context.Context, k kind, namespace string) result {
 	objects := c.metadata.Resource(k.GroupVersionResource).Namespace(namespace)
 	items, err := listAll(ctx, objects)
-	if err != nil || len(items) == 0 {
-		return result{err: err}
+	if err != nil {
+		return c.unreadable(ctx, k, namespace, err)
+	}
+	if len(items) == 0 {
+		return result{}
 	}
 	if slices.ContainsFunc(items, func(item metav1.PartialObjectMetadata) bool { return item.DeletionTimestamp == nil }) {
 		if err := deleteAll(ctx, objects, k, items); err != nil {
@@ -110,6 +119,23 @@ func (c content) removeKind(ctx context.Context, k kind, namespace string) resul
 	if slices.ContainsFunc(items, overdue) {
 		// The wording is that of Kubernetes.
 		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", namespace, k.GroupVersionResource)
+	}
+	return count(items, err)
+}
+
+// unreadable returns the result for a kind that the API cannot list. If no object of the kind
+// is stored in the namespace, the kind does not matter for the namespace.
+func (c content) unreadable(ctx context.Context, k kind, namespace string, err error) result {
+	err = fmt.Errorf("%s cannot be read: %w", k.GroupResource(), err)
+	if c.stored == nil {
+		return result{err: err}
+	}
+	items, readErr := c.stored(ctx, k.GroupResource(), namespace)
+	switch {
+	case readErr != nil:
+		return result{err: errors.Join(err, readErr)}
+	case len(items) == 0:
+		return result{}
 	}
 	return count(items, err)
 }
@@ -149,7 +175,7 @@ func listAll(ctx context.Context, objects metadata.ResourceInterface) ([]metav1.
 	var items []metav1.PartialObjectMetadata
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := objects.List(ctx, options)
+		page, err := listPage(ctx, objects, options)
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -162,4 +188,12 @@ func listAll(ctx context.Context, objects metadata.ResourceInterface) ([]metav1.
 		}
 		options.Continue = page.Continue
 	}
+}
+
+// listPage lists one page of objects. It does not wait for a conversion webhook that does not
+// answer.
+func listPage(ctx context.Context, objects metadata.ResourceInterface, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	return objects.List(ctx, options)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/lifecycle/garbage"
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -24,10 +25,10 @@ type namespaces struct {
 	content content
 }
 
-func newNamespaces(c *connection.Connection) *namespaces {
+func newNamespaces(c *connection.Connection, stored garbage.Stored) *namespaces {
 	return &namespaces{
 		client:  c.Typed.CoreV1().Namespaces(),
-		content: content{metadata: c.Metadata, discovery: c.Discovery},
+		content: content{metadata: c.Metadata, discovery: c.Discovery, stored: stored},
 	}
 }
 

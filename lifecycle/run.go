@@ -35,6 +35,9 @@ type Config struct {
 	// PersistentVolumeClaims and PersistentVolumes in use, if an object lacks them.
 	// Otherwise the controllers only remove these finalizers.
 	ProtectVolumes bool
+	// Stored reads the objects of kinds that the API cannot list, for the garbage collector
+	// and for the deletion of namespaces. It may be nil.
+	Stored garbage.Stored
 	// RunWhileLeading are functions that run while this process is the leader, in
 	// addition to the controllers. Each must return when its context ends.
 	RunWhileLeading []func(context.Context)
@@ -67,13 +70,15 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 	// The garbage collector watches every kind, so it also counts objects for the quotas.
 	ledger := quota.NewLedger()
 	running.Go(func() {
-		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Counter: ledger})
+		garbage.Run(ctx, garbage.Config{
+			Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored, Counter: ledger,
+		})
 	})
 	for _, run := range config.RunWhileLeading {
 		running.Go(func() { run(ctx) })
 	}
 	controllers := []controller{
-		newNamespaces(server), newPods(server), newAccounts(server), newQuotas(server, ledger),
+		newNamespaces(server, config.Stored), newPods(server), newAccounts(server), newQuotas(server, ledger),
 		newClaims(server, config), newVolumes(server, config),
 	}
 	if len(config.RootCA) > 0 {

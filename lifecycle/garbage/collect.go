@@ -2,6 +2,7 @@ package garbage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,9 +19,15 @@ import (
 // solid, collect removes the others, which are dangling or waiting.
 func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	o := c.graph.get(uid)
-	switch {
-	case o == nil:
+	if o == nil {
 		return nil
+	}
+	if c.failure(o.kind) != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, unreadTimeout)
+		defer cancel()
+	}
+	switch {
 	case o.deleting && o.orphan:
 		return c.orphan(ctx, o)
 	case o.deleting && o.foreground:
@@ -45,7 +52,7 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
-	case found.waiting > 0 && c.hasDependents(o):
+	case found.waiting > 0 && c.hasDependents(ctx, o):
 		if err := c.breakCycle(ctx, o); err != nil {
 			return err
 		}
@@ -115,6 +122,11 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 
 // readOwner reads an owner from the server and returns its state.
 func (c *collector) readOwner(ctx context.Context, k *kind, owner types.UID, key objectKey) (state, error) {
+	if c.failure(k) != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, unreadTimeout)
+		defer cancel()
+	}
 	objects := c.config.Metadata.Resource(k.GroupVersionResource).Namespace(key.namespace)
 	meta, err := objects.Get(ctx, key.name, metav1.GetOptions{})
 	switch {
@@ -135,8 +147,14 @@ func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-func (c *collector) hasDependents(o *object) bool {
-	return len(c.graph.dependents(o.uid, anyDependent)) > 0
+// hasDependents reports whether an object has dependents. If it may have some of a kind that
+// cannot be read, they count.
+func (c *collector) hasDependents(ctx context.Context, o *object) bool {
+	if len(c.graph.dependents(o.uid, anyDependent)) > 0 {
+		return true
+	}
+	err := c.checkUnread(ctx, o, func(dependent *object) bool { return dependent.hasOwner(o.uid) })
+	return err != nil && !errors.Is(err, reconcile.ErrNotYet)
 }
 
 // remove deletes an object, unless it has changed since it was observed.

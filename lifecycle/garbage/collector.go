@@ -18,7 +18,7 @@ const (
 	workers = 32
 	// listTimeout is how long the workers wait until all kinds are listed. After that,
 	// they start even if some kinds cannot be listed.
-	listTimeout = 10 * time.Second
+	listTimeout = 5 * time.Second
 
 	// An object that is not done is retried after firstRetry, then after twice as long
 	// each time, up to lastRetry.
@@ -33,6 +33,9 @@ type Config struct {
 	Metadata metadata.Interface
 	// Discovery reads the kinds of the server.
 	Discovery discovery.DiscoveryInterfaceWithContext
+	// Stored is used for kinds that the API cannot list, such as one with a conversion
+	// webhook that fails. If it is nil, foreground and orphan deletion wait for these kinds.
+	Stored Stored
 	// Counter counts the objects in namespaces. It may be nil.
 	Counter Counter
 }

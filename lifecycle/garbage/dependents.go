@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"holdfast.dev/holdfast/reconcile"
 )
 
 // orphansAtOnce is how many dependents of one owner are orphaned in parallel.
@@ -19,8 +17,8 @@ const orphansAtOnce = 16
 func (c *collector) orphan(ctx context.Context, owner *object) error {
 	// Wait until all dependents are known. The collector would delete a dependent that
 	// keeps its reference after the owner is gone.
-	if !c.allListed() {
-		return reconcile.ErrNotYet
+	if err := c.checkUnread(ctx, owner, func(o *object) bool { return o.hasOwner(owner.uid) }); err != nil {
+		return err
 	}
 	detached := map[types.UID]bool{}
 	for {
@@ -44,19 +42,20 @@ func (c *collector) orphan(ctx context.Context, owner *object) error {
 // block its deletion, awaitDependents enqueues those that are not being deleted yet.
 // Otherwise it removes the finalizer foregroundDeletion.
 func (c *collector) awaitDependents(ctx context.Context, owner *object) error {
-	if !c.allListed() {
-		return reconcile.ErrNotYet
-	}
-	blocking := c.graph.dependents(owner.uid, func(o *object) bool { return o.blocks(owner.uid) })
-	if len(blocking) == 0 {
-		return c.dropFinalizer(ctx, owner, metav1.FinalizerDeleteDependents)
-	}
+	blocks := func(o *object) bool { return o.blocks(owner.uid) }
+	blocking := c.graph.dependents(owner.uid, blocks)
 	for _, dependent := range blocking {
 		if !dependent.deleting {
 			c.loop.Add(dependent.uid)
 		}
 	}
-	return nil
+	if len(blocking) > 0 {
+		return nil
+	}
+	if err := c.checkUnread(ctx, owner, blocks); err != nil {
+		return err
+	}
+	return c.dropFinalizer(ctx, owner, metav1.FinalizerDeleteDependents)
 }
 
 // detach removes the references to the given owners from an object.

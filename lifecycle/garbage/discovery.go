@@ -94,18 +94,6 @@ func (c *collector) notifyDefinition() {
 	}
 }
 
-// allListed reports whether the objects of all kinds are listed.
-func (c *collector) allListed() bool {
-	c.monitorsMu.Lock()
-	defer c.monitorsMu.Unlock()
-	for _, m := range c.monitors {
-		if !m.isListed() {
-			return false
-		}
-	}
-	return true
-}
-
 // waitListed waits until the objects of all kinds are listed, but at most for the timeout.
 func (c *collector) waitListed(ctx context.Context, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -14,6 +14,12 @@
 // the number of dependents, not on the number of all objects. Outdated watches cause no
 // wrong deletion: every delete request has the UID and the resourceVersion of the object
 // as preconditions, and an owner that no watch has seen is read from the server before it
-// counts as deleted. The collector also reports the number of objects to a Counter, so
+// counts as deleted.
+//
+// A kind that cannot be watched, for example because its conversion webhook fails, does not
+// stop the collection of other objects. Foreground and orphan deletion wait only for owners
+// that have a dependent of this kind, by the stored metadata.
+//
+// The collector also reports the number of objects to a Counter, so
 // that quotas do not need watches of their own.
 package garbage

@@ -3,12 +3,15 @@ package garbage
 import (
 	"context"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
 
 // monitor watches the objects of one kind and updates the graph.
@@ -24,20 +27,38 @@ type monitor struct {
 	// listed is closed when all existing objects are in the graph.
 	listed     chan struct{}
 	listedOnce sync.Once
+	started    time.Time
+
+	mu sync.Mutex
+	// failed is the error of the last request for objects, nil after a success.
+	failed error
 }
 
 // startMonitor starts the watch, which runs until ctx ends or stop is called.
 func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
 	m.graph.counter.WatchStarted(m.kind.GroupResource())
 	ctx, m.cancel = context.WithCancel(ctx)
-	m.stopped, m.listed = make(chan struct{}), make(chan struct{})
+	m.stopped, m.listed, m.started = make(chan struct{}), make(chan struct{}), time.Now()
 	objects := client.Resource(m.kind.GroupVersionResource)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return objects.List(ctx, options)
+			list, err := objects.List(ctx, options)
+			if err != nil {
+				m.setFailed(ctx, err)
+				return nil, err
+			}
+			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return objects.Watch(ctx, options)
+			events, err := objects.Watch(ctx, options)
+			if err != nil {
+				m.setFailed(ctx, err)
+				return nil, err
+			}
+			if m.isListed() {
+				m.setFailed(ctx, nil)
+			}
+			return events, nil
 		},
 	}, client)
 	name := m.kind.GroupResource().String()
@@ -65,6 +86,35 @@ func (m *monitor) isListed() bool {
 	default:
 		return false
 	}
+}
+
+// setFailed records the result of a request for objects, and logs when it changes between
+// success and failure.
+func (m *monitor) setFailed(ctx context.Context, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		// The collector stops, or the reflector lists the objects again at once.
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err != nil && m.failed == nil:
+		klog.ErrorS(err, "objects cannot be read, the deletion of their owners may wait",
+			"controller", "garbage", "resource", m.kind.GroupResource())
+	case err == nil && m.failed != nil:
+		klog.InfoS("objects can be read again", "controller", "garbage", "resource", m.kind.GroupResource())
+	}
+	m.failed = err
+}
+
+// failure returns the reason that the objects cannot be read at the moment, or nil.
+func (m *monitor) failure() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed == nil && !m.isListed() && time.Since(m.started) > listTimeout {
+		return errSlow
+	}
+	return m.failed
 }
 
 func (m *monitor) notify() {
@@ -107,6 +157,7 @@ func (m *monitor) Replace(list []any, _ string) error {
 		close(m.listed)
 		m.graph.counter.Listed(m.kind.GroupResource())
 	})
+	m.setFailed(context.Background(), nil)
 	m.notify()
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 // widgets is the custom resource Widget in a group of its own.
 type widgets struct {
 	dynamic.NamespaceableResourceInterface
+	client      dynamic.Interface
 	group       string
 	definitions dynamic.ResourceInterface
 }
@@ -24,7 +25,6 @@ type widgets struct {
 // serves it.
 func (c cluster) defineWidgets(t testing.TB, group string) widgets {
 	t.Helper()
-	client := dynamic.NewForConfigOrDie(c.config)
 	var object map[string]any
 	if err := yaml.Unmarshal(fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
@@ -38,13 +38,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`, group, group), &object); err != nil {
 		t.Fatal(err)
 	}
-	w := widgets{
-		NamespaceableResourceInterface: client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}),
-		group:                          group,
-		definitions: client.Resource(schema.GroupVersionResource{
-			Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
-		}),
-	}
+	w := c.widgets(group)
 	if _, err := w.definitions.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +47,19 @@ spec:
 		return err == nil
 	})
 	return w
+}
+
+// widgets returns the Widgets of a group in version v1.
+func (c cluster) widgets(group string) widgets {
+	client := dynamic.NewForConfigOrDie(c.config)
+	return widgets{
+		NamespaceableResourceInterface: client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}),
+		client:                         client,
+		group:                          group,
+		definitions: client.Resource(schema.GroupVersionResource{
+			Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+		}),
+	}
 }
 
 // undefine deletes the definition, and waits until it is gone.
