@@ -10,8 +10,11 @@ import (
 )
 
 // ErrUnverified means that a sealed text is missing, was changed, or is about another
-// subject. The user must make the request again. All other errors may pass.
+// subject. The user must make the request again.
 var ErrUnverified = errors.New("does not verify")
+
+// ErrKeys means that the keys cannot be loaded. The same call may succeed later.
+var ErrKeys = errors.New("key of the records of operator packages")
 
 // Subject is what a sealed text is about.
 type Subject struct {
@@ -100,12 +103,12 @@ func (k *Keyring) reload(ctx context.Context) ([]key, error) {
 		err = errors.New("there is none")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("key of the records of operator packages: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrKeys, err)
 	}
 	keys := make([]key, len(secrets))
 	for i, secret := range secrets {
 		if keys[i], err = newKey(secret); err != nil {
-			return nil, fmt.Errorf("key of the records of operator packages: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrKeys, err)
 		}
 	}
 	k.keys.Store(&keys)

@@ -13,6 +13,9 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
+// ServerSecret is the name of the Secret in kube-system with the keys of our own server.
+const ServerSecret = "operator-records"
+
 // firstKey is the name of the first key in a Secret.
 const firstKey = "key-1"
 
