@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
 	restclient "k8s.io/client-go/rest"
@@ -22,16 +27,42 @@ import (
 	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/controller"
+	"holdfast.dev/holdfast/operator/deletion"
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
-// newOperatorAdmission returns the plugin with the rules of operator packages.
-func newOperatorAdmission(client dynamic.Interface) admission.Interface {
-	discloses := func(ctx context.Context, _ api.Requester, _ types.NamespacedName) bool {
-		return disclosure.Allowed(ctx)
+// operators is what admission and the controller of operator packages share.
+type operators struct {
+	keys      *authorship.Keyring
+	deletions *deletion.Store
+	// token authenticates the controller. It exists only in this process.
+	token string
+}
+
+func newOperators(clients *clients) operators {
+	keys := authorship.NewKeyring(authorship.SecretKeys(clients.kube, metav1.NamespaceSystem, authorship.ServerSecret))
+	return operators{
+		keys: keys, deletions: deletion.NewStore(clients.kube, metav1.NamespaceSystem, keys), token: uuid.NewString(),
 	}
-	return enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
+}
+
+// authenticate adds the credential of the controller of operator packages. The controller
+// has a user of its own, so that the audit log and the roles tell it from the server.
+func (o operators) authenticate(config *genericapiserver.AuthenticationInfo) {
+	known := map[string]*user.DefaultInfo{o.token: {Name: authorship.ControllerUser, Groups: []string{user.AllAuthenticated}}}
+	config.Authenticator = union.New(authenticatorfactory.NewFromTokens(known, config.APIAudiences), config.Authenticator)
+}
+
+// newOperatorAdmission returns the plugin with the rules of operator packages.
+func newOperatorAdmission(client dynamic.Interface, shared operators) admission.Interface {
+	return enforcement.NewPlugin(enforcement.Config{
+		Versions: enforcement.LiveVersions(client), Keys: shared.keys, Deletions: shared.deletions,
+		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
+			return disclosure.Allowed(ctx)
+		},
+	})
 }
 
 // addOperatorKinds creates the definitions of the kinds of operator packages, and closes
@@ -73,17 +104,38 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
 	})
 }
 
-// runOperators runs the plans of Instances, once their kinds are served. The server runs no
-// workload controllers, so the plans do not wait for an object if no controller has ever
-// set its status.
-func runOperators(ctx context.Context, loopback *restclient.Config, kinds <-chan struct{}) {
+// runOperators runs the plans of Instances, once their kinds are served and the roles of the
+// controller are known. The server runs no workload controllers, so the plans do not wait for
+// an object if no controller has ever set its status.
+func runOperators(ctx context.Context, who identityStage, loopback *restclient.Config, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
 	case <-ctx.Done():
 		return
 	}
-	if err := controller.Run(ctx, controller.Config{Client: loopback, Unattended: true}); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(who.authorizer)); err != nil {
+		return
+	}
+	client := restclient.CopyConfig(loopback)
+	client.BearerToken = who.operators.token
+	config := controller.Config{Client: client, Keys: who.operators.keys, Deletions: who.operators.deletions, Unattended: true}
+	if err := controller.Run(ctx, config); err != nil {
 		klog.ErrorS(err, "operator controller ended")
+	}
+}
+
+// controllerAllowed returns a condition that is true when the roles allow the controller to
+// watch Instances.
+func controllerAllowed(roles authorizer.Authorizer) wait.ConditionWithContextFunc {
+	return func(ctx context.Context) (bool, error) {
+		decision, _, err := roles.Authorize(ctx, authorizer.AttributesRecord{
+			User: &user.DefaultInfo{Name: authorship.ControllerUser}, Verb: "watch", ResourceRequest: true,
+			APIGroup: api.GroupVersion.Group, APIVersion: api.GroupVersion.Version, Resource: "instances",
+		})
+		if err != nil {
+			return false, nil //nolint:nilerr // a role that cannot be read yet
+		}
+		return decision == authorizer.DecisionAllow, nil
 	}
 }
 

@@ -145,7 +145,7 @@ func accessPlugins(b base, who identityStage) constructors {
 		credentialRevocation: func() admission.Interface { return revocation.NewAdmission(rights) },
 	}
 	if !b.config.WithoutOperators {
-		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients.dynamic) }
+		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients.dynamic, who.operators) }
 	}
 	return plugins
 }

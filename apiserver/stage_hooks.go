@@ -30,7 +30,7 @@ func addHooks(b base, who identityStage, owned ownershipStage, served resourcesS
 		if err := addOperatorKinds(h, who.clients.dynamic, operatorKinds); err != nil {
 			return err
 		}
-		led = append(led, func(ctx context.Context) { runOperators(ctx, loopback, operatorKinds) })
+		led = append(led, func(ctx context.Context) { runOperators(ctx, who, loopback, operatorKinds) })
 	}
 	if err := addControllers(b, served, bootstrapped, led); err != nil {
 		return err

@@ -18,6 +18,8 @@ type identityStage struct {
 	roles       *rbac.Authorizer
 	// authorizer is the union of all authorizers, with that of the roles.
 	authorizer authorizer.Authorizer
+	// operators is not used if the server runs no operator packages.
+	operators operators
 }
 
 // identify is the stage of authentication and authorization.
@@ -39,11 +41,16 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
 		return identityStage{}, err
 	}
+	operators := newOperators(clients)
+	if !b.config.WithoutOperators {
+		operators.authenticate(&b.generic.Authentication)
+	}
 	roles, err := applyAuthorization(b.generic, clients.informers, stored.usage)
 	if err != nil {
 		return identityStage{}, err
 	}
 	return identityStage{
 		clients: clients, tokens: tokens, revocations: revocations, roles: roles, authorizer: b.generic.Authorization.Authorizer,
+		operators: operators,
 	}, nil
 }

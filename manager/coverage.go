@@ -24,8 +24,8 @@ const Webhooks = "kudo-webhook"
 
 // whileCovered calls run when the API server sends every write of an Instance to the mutating
 // webhook, and cancels run when the API server no longer does. Without the webhook, a user
-// that may write Instances could set the requester of an Instance, and its plan would run
-// with the rights of that requester.
+// that may write Instances could change immutable parameters. Such a user could not forge
+// the requester of a plan, because the webhook seals the record of the requester.
 func whileCovered(ctx context.Context, client kubernetes.Interface, run func(context.Context) error) error {
 	states := make(chan bool, 1)
 	publish := func(gap error) {

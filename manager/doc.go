@@ -6,10 +6,11 @@
 //
 // The webhook and the controller are those of our own server, packages operator/enforcement
 // and operator/controller, with the same rules and guarantees. A plan runs with the rights of
-// the user that requested it. The webhook records this user on the Instance, so plans run only
-// while the API server sends every write of Instances to the webhook.
+// the user that requested it. The webhook records this user on the Instance and seals the record.
+// Plans run only while the API server sends every write of Instances to the webhook.
 //
 // A Secret holds a certificate authority and the serving certificate of the webhook. Package
-// setup creates it; the manager renews the certificate. When Run returns, all goroutines that
-// it started have ended.
+// setup creates it; the manager renews the certificate. Another Secret holds the keys that seal
+// records; the manager generates the first one. When Run returns, all goroutines that it
+// started have ended.
 package manager

@@ -14,7 +14,9 @@ import (
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/lifecycle"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/controller"
+	"holdfast.dev/holdfast/operator/deletion"
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
@@ -25,6 +27,9 @@ const (
 	Name = "kudo-manager"
 	// Secret is the name of the Secret with the keys of the webhook.
 	Secret = "kudo-webhook"
+	// RecordsSecret is the name of the Secret with the keys of the records of requesters
+	// and authors. Package setup creates it without content.
+	RecordsSecret = "kudo-records"
 )
 
 // ErrBuiltIn is returned for a server that has operator packages built in. A second controller
@@ -78,12 +83,21 @@ func Run(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
+	records := authorship.NewKeyring(authorship.SecretKeys(server.Typed, Namespace, RecordsSecret))
+	if err := records.Load(ctx); err != nil {
+		return fmt.Errorf("%w: run \"holdfast kudo init\" first", err)
+	}
+	deletions := deletion.NewStore(server.Typed, Namespace, records)
+	judged := enforcement.Config{
+		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
+		Discloses: enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews()),
+	}
 	reviews := &http.Server{
-		Handler: enforcement.NewWebhook(enforcement.LiveVersions(server.Dynamic),
-			enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())),
+		Handler:   enforcement.NewWebhook(judged),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.certificate},
 	}
-	return run(ctx, parts{config: config, client: server.Typed, keys: keys, reviews: reviews, health: healthServer()})
+	plans := controller.Config{Client: config.Client, Keys: records, Deletions: deletions, Unattended: config.Unattended}
+	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: healthServer()})
 }
 
 // parts are the parts of a running manager.
@@ -91,6 +105,7 @@ type parts struct {
 	config          Config
 	client          kubernetes.Interface
 	keys            keys
+	plans           controller.Config
 	reviews, health *http.Server
 }
 
@@ -132,7 +147,7 @@ func run(ctx context.Context, p parts) error {
 func (p parts) lead(ctx context.Context) error {
 	election := lifecycle.Election{Client: p.config.Client, Namespace: Namespace, Name: Name, Identity: p.config.Identity}
 	return lifecycle.Lead(ctx, election, func(ctx context.Context) error {
-		return controller.Run(ctx, controller.Config{Client: p.config.Client, Unattended: p.config.Unattended})
+		return controller.Run(ctx, p.plans)
 	})
 }
 

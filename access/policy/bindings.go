@@ -5,6 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // ClusterRoleBindings returns the default ClusterRoleBindings. Each call returns
@@ -21,7 +23,15 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		// Without a subject, because package access/node authorizes nodes. The
 		// binding exists because it exists in Kubernetes.
 		bind("system:node"),
+		bindUser(authorship.ControllerUser, authorship.ControllerUser),
 	}
+}
+
+// bindUser returns a ClusterRoleBinding of the role to a user. It has the name of the role.
+func bindUser(role, user string) *rbacv1.ClusterRoleBinding {
+	binding := bind(role)
+	binding.Subjects = []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	return binding
 }
 
 // bind returns a ClusterRoleBinding of the role to the groups. It has the name of

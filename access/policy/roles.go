@@ -5,6 +5,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 const (
@@ -67,6 +69,7 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 			on(certificates, "signers").named("kubernetes.io/kube-apiserver-client").may("approve")),
 		role("system:certificates.k8s.io:kube-apiserver-client-kubelet-approver",
 			on(certificates, "signers").named("kubernetes.io/kube-apiserver-client-kubelet").may("approve")),
+		role(authorship.ControllerUser, operatorRules()...),
 	}
 	roles = append(roles, namespaceRoles()...)
 	for _, r := range roles {
@@ -76,6 +79,20 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 		r.Labels = labels
 	}
 	return roles
+}
+
+// operatorRules returns the rules of the operator controller. It writes the objects of plans
+// with the permissions of other users, so it may impersonate every user.
+func operatorRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		on(kudo, "instances").may("get", "list", "watch", "update"),
+		on(kudo, "instances/status").may("update"),
+		on(kudo, "operatorversions").may("get", "list"),
+		on(core, "serviceaccounts").may("get"),
+		on(core, "users", "groups", "serviceaccounts").may("impersonate"),
+		// uids, and userextras/NAME for every name.
+		on(authentication, "*").may("impersonate"),
+	}
 }
 
 // namespaceRoles returns the ClusterRoles that are meant for RoleBindings. admin

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/operator/admission"
@@ -44,7 +43,7 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	if err := c.edit(after); err != nil {
 		return nil, err
 	}
-	result, err := admission.Review{
+	decision, err := admission.Review{
 		Old: before, New: after,
 		Version: func(name string) (*api.OperatorVersion, error) {
 			if c.target != nil && c.target.Name == name {
@@ -52,12 +51,11 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 			}
 			return s.version(ctx, name)
 		},
-		NewUID: uuid.NewUUID,
-	}.Decide()
+	}.Judge()
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", name, err)
 	}
-	return &judgement{before: before, after: after, decision: result.Decision}, nil
+	return &judgement{before: before, after: after, decision: decision}, nil
 }
 
 // write judges and makes a change. If the write conflicts with another one, for example of

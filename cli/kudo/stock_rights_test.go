@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // testStockRights checks that a plan has the rights of the user that installs the package, even
@@ -48,9 +49,9 @@ spec:
   annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
 	})
-	requester, _, err := api.RequestedBy(s.instance(t, "mine"))
-	if err != nil || requester.Username != "eve" {
-		t.Errorf("requested by %+v, %v", requester, err)
+	names, _, err := authorship.NamesOn(s.instance(t, "mine"))
+	if err != nil || names.Requester != "eve" {
+		t.Errorf("requested by %+v, %v", names, err)
 	}
 	ready := s.awaitEnd(t, "mine")
 	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) ||
@@ -66,8 +67,8 @@ spec:
 	if err := eve.patch(t.Context(), "mine", forge); err != nil {
 		t.Fatal(err)
 	}
-	if requester, _, err = api.RequestedBy(s.instance(t, "mine")); err != nil || requester.Username != "eve" {
-		t.Errorf("requested by %+v, %v", requester, err)
+	if names, _, err = authorship.NamesOn(s.instance(t, "mine")); err != nil || names.Requester != "eve" {
+		t.Errorf("requested by %+v, %v", names, err)
 	}
 	// The administrator requests the same plan and is allowed to make all its writes.
 	if err := s.patch(t.Context(), "mine", `{"spec":{"planExecution":{"planName":"deploy"}}}`); err != nil {
@@ -98,18 +99,23 @@ func testAccountInstalls(t *testing.T, s *stock) {
 	account := s.cluster
 	account.dynamic = dynamic.NewForConfigOrDie(config)
 	servertest.Eventually(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
-	requester, _, err := api.RequestedBy(s.instance(t, "tok"))
-	if err != nil || requester.UID == "" || len(requester.Extra) == 0 {
-		t.Errorf("requested by %+v, %v", requester, err)
+	record, err := s.records().Record(t.Context(), s.instance(t, "tok"))
+	if err != nil || record.Requester.UID == "" || len(record.Requester.Extra) == 0 {
+		t.Errorf("requested by %+v, %v", record.Requester, err)
 	}
 	if ready := s.awaitEnd(t, "tok"); ready.Reason != string(api.Complete) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 }
 
+// records returns the keys of the manager.
+func (s *stock) records() *authorship.Keyring {
+	return authorship.NewKeyring(authorship.SecretKeys(s.client, "kudo-system", "kudo-records"))
+}
+
 // testWithoutWebhooks checks what happens when the webhooks are deleted or limited to some
 // namespaces. Any client could then set the requester of an Instance, so the manager runs no
-// plan, and init refuses to accept Instances that have a requester.
+// plan, and acts on no such requester later.
 func testWithoutWebhooks(t *testing.T, s *stock) {
 	all := s.client.AdmissionregistrationV1()
 	for name, disable := range map[string]func() error{
@@ -140,7 +146,7 @@ func testWithoutWebhooks(t *testing.T, s *stock) {
 }
 
 // testForged creates an Instance with a forged requester while the webhooks do not work. The
-// manager does not run its plan, and init refuses the Instance until the requester is removed.
+// manager does not run its plan, not even when the webhooks work again.
 func testForged(t *testing.T, s *stock, own stock) {
 	if err := own.create(t, tokVersions); err != nil {
 		t.Fatal(err)
@@ -153,8 +159,8 @@ func testForged(t *testing.T, s *stock, own stock) {
 		if err := own.create(t, forged); err != nil {
 			return false
 		}
-		requester, _, err := api.RequestedBy(own.instance(t, "forged"))
-		if err == nil && requester.Username == "root" {
+		names, _, err := authorship.NamesOn(own.instance(t, "forged"))
+		if err == nil && names.Requester == "root" {
 			return true
 		}
 		// The webhook was still in force.
@@ -163,23 +169,9 @@ func testForged(t *testing.T, s *stock, own stock) {
 		}
 		return false
 	})
-	_, err := s.run(t, "init", "--webhook-url", s.address)
-	if err == nil || !strings.Contains(err.Error(), own.namespace+"/forged") {
-		t.Errorf("init: %v", err)
-	}
-	all, err := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, each := range all.Items {
-		c := s.cluster
-		c.namespace = each.GetNamespace()
-		if err := c.patch(t.Context(), each.GetName(), `{"metadata":{"annotations":{"holdfast.dev/requested-by":null}}}`); err != nil {
-			t.Fatal(err)
-		}
-	}
 	s.must(t, "init", "--webhook-url", s.address, "--wait")
-	if ready := own.awaitEnd(t, "forged"); ready.Reason != string(api.FatalError) {
+	if ready := own.awaitEnd(t, "forged"); ready.Reason != string(api.FatalError) ||
+		!strings.Contains(ready.Message, "it is not known which user requested the plan") {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 	if _, err := s.client.CoreV1().ConfigMaps(own.namespace).Get(t.Context(), "forged", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

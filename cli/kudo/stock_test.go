@@ -175,6 +175,7 @@ func TestStock(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *stock){
 		"plain":  testPlainWrites,
 		"rights": testStockRights,
+		"delete": testStockDeletion,
 		"policy": testMutatingPolicy,
 		"again":  testInitAgain,
 	} {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // testRefusedByServer checks that objects which were created for an Instance are deleted if
@@ -132,9 +133,9 @@ func testEditorInstalls(t *testing.T, c cluster) {
 	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
 	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
 	eve.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "hers", "--wait")
-	requester, _, err := api.RequestedBy(c.instance(t, "hers"))
-	if err != nil || requester.Username != "eve" {
-		t.Errorf("requested by %v, %v", requester, err)
+	names, _, err := authorship.NamesOn(c.instance(t, "hers"))
+	if err != nil || names.Requester != "eve" || !slices.Equal(names.Authors["REALM"], []string{"eve"}) {
+		t.Errorf("requested by %v, %v", names, err)
 	}
 	eve.fails(t, `User "eve" cannot create resource "operatorversions"`,
 		"upgrade", tok(t, "0.2.0", second), "--instance", "hers", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l")

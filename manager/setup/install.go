@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +15,6 @@ import (
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/manager"
-	"holdfast.dev/holdfast/operator/api"
 )
 
 // fieldManager is the field manager of all installed objects.
@@ -65,9 +63,6 @@ func (i *Installer) Install(ctx context.Context, config Config, report func(Outc
 	if err != nil {
 		return err
 	}
-	if err := i.checkRequesters(ctx); err != nil {
-		return err
-	}
 	for _, object := range objects {
 		what, err := i.apply(ctx, object)
 		if err != nil {
@@ -104,39 +99,6 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 		return nil, fmt.Errorf("keys of the webhook: %w", err)
 	}
 	return keys, nil
-}
-
-// checkRequesters returns an error if the webhook does not receive all writes of Instances and
-// there are Instances with a requester. A client may have forged the requester, and the plans
-// of the Instance would run with the requester's rights.
-func (i *Installer) checkRequesters(ctx context.Context) error {
-	configurations := i.typed.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	configuration, err := configurations.Get(ctx, manager.Webhooks, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	if err == nil && manager.CheckCoverage(configuration) == nil {
-		return nil
-	}
-	list, err := i.dynamic.Resource(api.GroupVersion.WithResource("instances")).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil // the kind does not exist yet
-	}
-	if err != nil {
-		return err
-	}
-	var found []string
-	for _, item := range list.Items {
-		if _, exists := item.GetAnnotations()[api.RequesterAnnotation]; exists {
-			found = append(found, item.GetNamespace()+"/"+item.GetName())
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return fmt.Errorf("instances have the annotation %s, which gives their plans the rights of whom it names, and no webhook is there "+
-		"that made sure of it: %s: take it off with \"kubectl annotate instances.kudo.dev --all --all-namespaces %s-\", then run this again",
-		api.RequesterAnnotation, strings.Join(found, ", "), api.RequesterAnnotation)
 }
 
 // removeWorkload deletes the Deployment and Service of an earlier installation if the manager

@@ -48,7 +48,7 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	for _, object := range all {
-		if object.GetKind() == "Secret" {
+		if object.GetKind() == "Secret" && object.GetName() == manager.Secret {
 			object.Object["data"] = encoded(config.Keys)
 		}
 	}

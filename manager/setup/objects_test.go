@@ -58,7 +58,8 @@ func TestOrder(t *testing.T) {
 	}
 	want := []string{
 		"Namespace kudo-system", "ServiceAccount kudo-manager", "ClusterRole kudo-manager", "ClusterRoleBinding kudo-manager",
-		"Role kudo-manager", "RoleBinding kudo-manager", "ClusterRole kudo-edit", "ClusterRole kudo-view", "Secret kudo-webhook",
+		"Role kudo-manager", "RoleBinding kudo-manager", "ClusterRole kudo-edit", "ClusterRole kudo-view",
+		"Secret kudo-records", "Secret kudo-webhook",
 		"MutatingWebhookConfiguration kudo-webhook", "ValidatingWebhookConfiguration kudo-webhook",
 		"CustomResourceDefinition operators.kudo.dev", "CustomResourceDefinition operatorversions.kudo.dev",
 		"CustomResourceDefinition instances.kudo.dev",
@@ -124,15 +125,22 @@ func TestClientConfig(t *testing.T) {
 		"inside": {"", []string{
 			"map[name:kudo-webhook namespace:kudo-system path:/mutate port:443]",
 			"map[name:kudo-webhook namespace:kudo-system path:/validate port:443]",
+			"map[name:kudo-webhook namespace:kudo-system path:/delete port:443]",
 			"map[name:kudo-webhook namespace:kudo-system path:/validate port:443]",
 		}},
 		"outside": {
 			"https://10.0.0.7:9443",
-			[]string{"https://10.0.0.7:9443/mutate", "https://10.0.0.7:9443/validate", "https://10.0.0.7:9443/validate"},
+			[]string{
+				"https://10.0.0.7:9443/mutate", "https://10.0.0.7:9443/validate", "https://10.0.0.7:9443/delete",
+				"https://10.0.0.7:9443/validate",
+			},
 		},
 		"outside, by path": {
 			"https://a.example/kudo/",
-			[]string{"https://a.example/kudo/mutate", "https://a.example/kudo/validate", "https://a.example/kudo/validate"},
+			[]string{
+				"https://a.example/kudo/mutate", "https://a.example/kudo/validate", "https://a.example/kudo/delete",
+				"https://a.example/kudo/validate",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +148,7 @@ func TestClientConfig(t *testing.T) {
 			var got []string
 			var authority string
 			for _, object := range objects(t, test.address) {
-				if object.GetKind() == "Secret" {
+				if object.GetKind() == "Secret" && object.GetName() == manager.Secret {
 					authority, _, _ = unstructured.NestedString(object.Object, "data", manager.AuthorityCertKey)
 				}
 				hooks, _ := object.Object["webhooks"].([]any)
@@ -163,6 +171,17 @@ func TestClientConfig(t *testing.T) {
 				t.Errorf("addresses (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNoRecordKeys checks that an installation has no keys of records. It would replace those
+// that the manager uses.
+func TestNoRecordKeys(t *testing.T) {
+	t.Parallel()
+	for _, object := range objects(t, "") {
+		if object.GetName() == manager.RecordsSecret && object.Object["data"] != nil {
+			t.Error("the Secret has data")
+		}
 	}
 }
 

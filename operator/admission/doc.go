@@ -1,10 +1,12 @@
 // Package admission decides whether a write of an Instance is accepted.
 //
 // For an accepted write it decides which parameter values are stored and which plan
-// runs. It binds the run to the user that made the write and to the content of the
-// OperatorVersion. For a refused write it returns all reasons at once.
+// runs. It seals a record of the user that made the write and of the authors of all values
+// (package operator/authorship), and binds the run to the content of the OperatorVersion.
+// For a refused write it returns all reasons at once.
 //
-//	result, err := admission.Review{Old: oldObj, New: newObj, Requester: user, Version: get, NewUID: uuid.NewUUID}.Decide()
+//	review := admission.Review{Old: oldObj, New: newObj, Requester: user, Keys: keyring, Version: get, NewUID: uuid.NewUUID}
+//	result, err := review.Decide(ctx)
 //	if refused := result.Decision.Err(); refused != nil { ... }
 //	store(result.Instance)
 //

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/parameters"
 )
 
@@ -18,7 +20,9 @@ type Review struct {
 	// New is the Instance that the client sent.
 	New *api.Instance
 	// Requester is the user that makes the write.
-	Requester api.Requester
+	Requester authorship.User
+	// Keys seal and open the records of requesters and authors.
+	Keys *authorship.Keyring
 	// Version returns an OperatorVersion in the namespace of the Instance, nil if
 	// there is none.
 	Version func(name string) (*api.OperatorVersion, error)
@@ -34,22 +38,47 @@ type Result struct {
 	Decision parameters.Decision
 }
 
-// Decide judges the write. It returns an error if Version does, or if one of our
-// annotations cannot be decoded.
-func (r Review) Decide() (Result, error) {
+// Decide judges the write. It returns an error if Version does, if the keys cannot be
+// loaded, or if one of our annotations cannot be decoded.
+func (r Review) Decide(ctx context.Context) (Result, error) {
 	instance := r.New.DeepCopy()
 	r.restoreOwn(instance)
-	version, decision, err := r.decide(instance)
+	past, err := r.past(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	version, decision, err := r.decide(instance, &past)
 	if err != nil || !decision.Accepted() {
 		return Result{Decision: decision}, err
 	}
 	if decision.Values != nil {
 		instance.Spec.Parameters = decision.Values
 	}
-	if err := r.setRun(instance, version, decision); err != nil {
+	run, err := r.setRun(instance, version, decision)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.setRecord(ctx, recordInput{instance: instance, version: version, past: past, run: run}); err != nil {
 		return Result{}, err
 	}
 	return Result{Instance: instance, Decision: decision}, nil
+}
+
+// Judge returns the decision about the write and stores nothing. It needs neither Requester
+// nor Keys nor NewUID, so a client can call it before it sends the write.
+func (r Review) Judge() (parameters.Decision, error) {
+	instance := r.New.DeepCopy()
+	r.restoreOwn(instance)
+	var p past
+	if r.Old != nil {
+		var err error
+		if p.records, err = api.Records(r.Old); err != nil {
+			return parameters.Decision{}, err
+		}
+		p.history = make([]authorship.Authors, len(p.records))
+	}
+	_, decision, err := r.decide(instance, &p)
+	return decision, err
 }
 
 // restoreOwn restores the annotations that admission alone sets, so that a client can
@@ -58,9 +87,11 @@ func (r Review) restoreOwn(instance *api.Instance) {
 	var stored map[string]string
 	if r.Old != nil {
 		stored = r.Old.Annotations
+		// A client may leave these out. The server adds them after admission.
+		instance.Namespace, instance.Name, instance.UID = r.Old.Namespace, r.Old.Name, r.Old.UID
 	}
 	annotations := maps.Clone(instance.Annotations)
-	for _, name := range []string{api.RecordsAnnotation, api.RequesterAnnotation, api.BindingAnnotation} {
+	for _, name := range api.AdmissionAnnotations() {
 		delete(annotations, name)
 		if text, found := stored[name]; found {
 			if annotations == nil {
@@ -76,7 +107,7 @@ func (r Review) restoreOwn(instance *api.Instance) {
 
 // decide returns the decision and the OperatorVersion that it is based on, nil if the
 // OperatorVersion does not exist.
-func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters.Decision, error) {
+func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion, parameters.Decision, error) {
 	reference := instance.Spec.OperatorVersion
 	if reference.Namespace != "" && reference.Namespace != instance.Namespace {
 		return nil, refused("operator version %s is in namespace %s: an instance has one of its own namespace",
@@ -101,7 +132,7 @@ func (r Review) decide(instance *api.Instance) (*api.OperatorVersion, parameters
 	case r.Old.Spec.OperatorVersion.Name == reference.Name:
 		decision = r.update(instance, to)
 	default:
-		decision, err = r.change(instance, to)
+		decision, err = r.change(instance, to, past)
 	}
 	return to, decision, err
 }
@@ -132,7 +163,7 @@ func (r Review) update(instance *api.Instance, version *api.OperatorVersion) par
 // change judges a write to another OperatorVersion: a rollback if the annotation
 // requests it, else an upgrade. An upgrade adds a record of the version that it leaves,
 // a rollback removes the last record.
-func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (parameters.Decision, error) {
+func (r Review) change(instance *api.Instance, to *api.OperatorVersion, past *past) (parameters.Decision, error) {
 	from, err := r.Version(r.Old.Spec.OperatorVersion.Name)
 	if err != nil {
 		return parameters.Decision{}, err
@@ -143,27 +174,19 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion) (paramet
 			Rule:    "the operator version that is installed does not exist",
 		}}}, nil
 	}
-	records, err := api.Records(r.Old)
-	if err != nil {
-		return parameters.Decision{}, err
-	}
 	request := parameters.Request{Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters, Running: r.Old.RunningPlan()}
 	if r.New.Annotations[api.RollbackAnnotation] == to.Name {
-		if last := len(records) - 1; last >= 0 && records[last].OperatorVersion == to.Name {
-			request.Recorded = records[last].Parameters
-			if request.Recorded == nil {
-				request.Recorded = map[string]string{}
-			}
-			records = records[:last]
+		if restored := past.pop(to.Name); restored != nil {
+			request.Recorded = restored
 		}
 		decision := parameters.Rollback(from.Definitions(), to.Definitions(), request)
-		return decision, api.SetRecords(instance, records)
+		return decision, api.SetRecords(instance, past.records)
 	}
 	if request.Consented, err = api.ConsentedNames(r.New, to.Name); err != nil {
 		return parameters.Decision{}, err
 	}
-	records = append(records, api.Record{OperatorVersion: from.Name, Parameters: r.Old.Spec.Parameters})
-	return parameters.Upgrade(from.Definitions(), to.Definitions(), request), api.SetRecords(instance, records)
+	past.push(api.Record{OperatorVersion: from.Name, Parameters: r.Old.Spec.Parameters})
+	return parameters.Upgrade(from.Definitions(), to.Definitions(), request), api.SetRecords(instance, past.records)
 }
 
 // requestedPlan returns the plan that the write requests by name, "" for none. A plan
@@ -177,32 +200,29 @@ func (r Review) requestedPlan() string {
 }
 
 // setRun sets the plan execution of the Instance. If the decision requires a plan, it
-// sets a new run and binds it to the requester and to the content of the
-// OperatorVersion. Otherwise it keeps the stored execution, so a client cannot stop a
-// running plan. Only if no plan is running and the client sends no plan name, the sent
-// execution is stored: the controller clears the name of an ended plan this way.
-func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) error {
+// sets a new run and binds it to the content of the OperatorVersion. Otherwise it keeps the
+// stored execution, so a client cannot stop a running plan. Only if no plan is running and
+// the client sends no plan name, the sent execution is stored: the controller clears the
+// name of an ended plan this way.
+func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) (run, error) {
 	plan := decision.Plan
 	if plan == "" {
 		if r.Old.RunningPlan() != "" || instance.Spec.PlanExecution.PlanName != "" {
 			instance.Spec.PlanExecution = r.Old.Spec.PlanExecution
 		}
-		return nil
+		return noRun, nil
 	}
 	instance.Spec.PlanExecution = api.PlanExecution{PlanName: plan, UID: r.NewUID()}
 	changed := slices.ContainsFunc(decision.Rows, func(row parameters.Row) bool { return row.Changed })
 	if plan == parameters.CleanupPlan && instance.DeletionTimestamp != nil && !changed {
 		// The controller requests this run because the Instance was deleted. The run
-		// keeps the requester and the binding of the last run.
+		// keeps the binding of the last run.
 		if _, bound, err := api.BoundTo(instance); bound || err != nil {
-			return err
+			return deletionRun, err
 		}
-		return api.Bind(instance, version)
+		return deletionRun, api.Bind(instance, version)
 	}
-	if err := api.SetRequester(instance, r.Requester); err != nil {
-		return err
-	}
-	return api.Bind(instance, version)
+	return requestedRun, api.Bind(instance, version)
 }
 
 // refused returns a decision with one reason that names no parameter.

@@ -1,6 +1,8 @@
 package admission_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/operator/admission"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 var versions = map[string]string{
@@ -30,6 +33,112 @@ func find(name string) (*api.OperatorVersion, error) {
 	version := &api.OperatorVersion{}
 	version.Name = name
 	return version, yaml.UnmarshalStrict([]byte(text), &version.Spec)
+}
+
+var keys = authorship.NewKeyring(func(context.Context) ([][]byte, error) {
+	return [][]byte{make([]byte, authorship.KeySize)}, nil
+})
+
+// users are the users of the tests, by name. The one without a name is not known.
+var users = map[string]authorship.User{
+	"jane": {Username: "jane", Groups: []string{"dev"}}, "root": {Username: "root"}, "": {},
+	"server": {Username: "system:apiserver", Groups: []string{"system:masters"}},
+}
+
+// readable is the text of a sealed record in a test. The texts of records and histories are
+// in the annotations "record" and "history".
+type readable struct {
+	Username string              `json:"username"`
+	Authors  map[string][]string `json:"authors,omitempty"`
+	Deletion bool                `json:"deletion,omitempty"`
+}
+
+func named(authors authorship.Authors) map[string][]string {
+	all := map[string][]string{}
+	for name, list := range authors {
+		for _, one := range list {
+			all[name] = append(all[name], one.Username)
+		}
+	}
+	return all
+}
+
+func identified(names map[string][]string) authorship.Authors {
+	all := authorship.Authors{}
+	for name, list := range names {
+		for _, one := range list {
+			all[name] = append(all[name], users[one])
+		}
+	}
+	return all
+}
+
+// seal replaces the readable records of an Instance by sealed ones.
+func seal(t *testing.T, object *api.Instance) *api.Instance {
+	t.Helper()
+	if text, found := object.Annotations["history"]; found {
+		var names []map[string][]string
+		if err := json.Unmarshal([]byte(text), &names); err != nil {
+			t.Fatal(err)
+		}
+		var history []authorship.Authors
+		for _, each := range names {
+			history = append(history, identified(each))
+		}
+		delete(object.Annotations, "history")
+		if err := keys.SetHistory(t.Context(), object, history); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, found := object.Annotations["record"]; found {
+		var record readable
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			t.Fatal(err)
+		}
+		delete(object.Annotations, "record")
+		err := keys.SetRecord(t.Context(), object, authorship.Record{
+			Requester: users[record.Username], Authors: identified(record.Authors), Deletion: record.Deletion, Instance: object.UID,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return object
+}
+
+// open replaces the sealed records of an Instance by readable ones.
+func open(t *testing.T, object *api.Instance) *api.Instance {
+	t.Helper()
+	if object == nil {
+		return nil
+	}
+	object = object.DeepCopy()
+	set := func(annotation string, content any) {
+		text, err := json.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		api.SetAnnotation(object, annotation, string(text))
+	}
+	record, err := keys.Record(t.Context(), object)
+	history, historyErr := keys.History(t.Context(), object)
+	if err == nil {
+		if diff := cmp.Diff(users[record.Requester.Username], record.Requester); diff != "" {
+			t.Errorf("requester (-want +got):\n%s", diff)
+		}
+		set("record", readable{Username: record.Requester.Username, Authors: named(record.Authors), Deletion: record.Deletion})
+		delete(object.Annotations, api.RequesterAnnotation)
+		delete(object.Annotations, api.SealedRecordAnnotation)
+	}
+	if historyErr == nil {
+		var names []map[string][]string
+		for _, each := range history {
+			names = append(names, named(each))
+		}
+		set("history", names)
+		delete(object.Annotations, api.SealedHistoryAnnotation)
+	}
+	return object
 }
 
 // instance decodes an Instance. The words FIRST and SECOND stand for the digests of the
@@ -58,10 +167,16 @@ func instance(t *testing.T, text string) *api.Instance {
 }
 
 const (
-	jane     = `holdfast.dev/requested-by: '{"username":"jane","groups":["dev"]}', ` + boundFirst
-	late     = `holdfast.dev/requested-by: '{"username":"jane","groups":["dev"]}', ` + boundSecond
-	root     = `holdfast.dev/requested-by: '{"username":"root"}'`
-	recorded = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"8"}}]'`
+	root     = `record: '{"username":"root","authors":{"TOKENS":["root"]}}'`
+	cleaning = `record: '{"username":"root","authors":{"TOKENS":["root"]},"deletion":true}'`
+	jane     = `record: '{"username":"jane","authors":{"TOKENS":["root"]}}', ` + boundFirst
+	janeCPUs = `record: '{"username":"jane","authors":{"CPUS":["jane"],"TOKENS":["root"]}}', ` + boundFirst
+	first    = `record: '{"username":"jane"}', ` + boundFirst
+	// forged are annotations of a client.
+	forged = `holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}', holdfast.dev/sealed-record: v1.a.b`
+	// recorded is the record of an upgrade, with the authors of its values.
+	recorded     = recordedOnly + `, history: '[{"TOKENS":["root"]}]'`
+	recordedOnly = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"8"}}]'`
 
 	// boundFirst and boundSecond bind to the current content of the two versions,
 	// boundOther to another content of the first.
@@ -86,21 +201,23 @@ const (
 func TestReview(t *testing.T) {
 	tests := map[string]struct {
 		old, new, want string
-		refused        []string
-		conflict       bool
+		// by is the user that makes the write; "" means jane.
+		by       string
+		refused  []string
+		conflict bool
 	}{
 		"install: defaults of immutable parameters are stored, deploy runs, the user is recorded": {
 			new: `{metadata: {annotations: {a: b}},
 				spec: {operatorVersion: {name: tok-0.1.0},
 				planExecution: {planName: backup, uid: mine, status: COMPLETE}}}`,
-			want: `{metadata: {annotations: {a: b, ` + jane + `}},
+			want: `{metadata: {annotations: {a: b, ` + first + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
 		"install: a client cannot set the annotations of admission": {
-			new: `{metadata: {annotations: {` + root + `, ` + recorded + `, holdfast.dev/rollback-to: x}},
+			new: `{metadata: {annotations: {` + forged + `, ` + recordedOnly + `, holdfast.dev/sealed-history: x, holdfast.dev/rollback-to: x}},
 				spec: {operatorVersion: {name: tok-0.1.0}}}`,
-			want: `{metadata: {annotations: {` + jane + `}},
+			want: `{metadata: {annotations: {` + first + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
@@ -120,9 +237,9 @@ func TestReview(t *testing.T) {
 		},
 		"update: the plan runs with the rights of the user that changes a value": {
 			old: stored,
-			new: `{metadata: {annotations: {` + root + `}},
+			new: `{metadata: {annotations: {` + forged + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"}}}`,
-			want: `{metadata: {annotations: {` + jane + `}},
+			want: `{metadata: {annotations: {` + janeCPUs + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
@@ -149,7 +266,7 @@ func TestReview(t *testing.T) {
 			new: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
 				planExecution: {planName: cleanup}}}`,
-			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `, ` + boundFirst + `}},
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + cleaning + `, ` + boundFirst + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
 				planExecution: {planName: cleanup, uid: new}}}`,
 		},
@@ -159,7 +276,8 @@ func TestReview(t *testing.T) {
 			new: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", KEEP: all},
 				planExecution: {planName: cleanup}}}`,
-			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + jane + `}},
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {
+				record: '{"username":"jane","authors":{"KEEP":["jane"],"TOKENS":["root"]}}', ` + boundFirst + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", KEEP: all},
 				planExecution: {planName: cleanup, uid: new}}}`,
 		},
@@ -169,7 +287,7 @@ func TestReview(t *testing.T) {
 			new: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
 				planExecution: {planName: cleanup}}}`,
-			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + root + `, ` + boundOther + `}},
+			want: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {` + cleaning + `, ` + boundOther + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
 				planExecution: {planName: cleanup, uid: new}}}`,
 		},
@@ -185,7 +303,7 @@ func TestReview(t *testing.T) {
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
 			new: `{metadata: {annotations: {` + boundOther + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"}}}`,
-			want: `{metadata: {annotations: {` + jane + `}},
+			want: `{metadata: {annotations: {` + janeCPUs + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
@@ -197,7 +315,7 @@ func TestReview(t *testing.T) {
 			old: running,
 			new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "3"},
 				planExecution: {planName: deploy, uid: a}}}`,
-			want: `{metadata: {annotations: {` + jane + `}},
+			want: `{metadata: {annotations: {` + janeCPUs + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "3"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
@@ -240,8 +358,8 @@ func TestReview(t *testing.T) {
 			old: stored,
 			new: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}'}},
 				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8"}}}`,
-			want: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}', ` + late +
-				`, ` + recorded + `}},
+			want: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}',
+				record: '{"username":"jane","authors":{"TOKENS":["root"]}}', ` + boundSecond + `, ` + recorded + `}},
 				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: a, NEW: d}, planExecution: {planName: upgrade, uid: new}}}`,
 		},
 		"upgrade: while a plan runs": {
@@ -262,9 +380,70 @@ func TestReview(t *testing.T) {
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
 				planExecution: {planName: deploy, uid: new}}}`,
 		},
+		"authors: a value that is set again has the user that sets it as its author": {
+			old: `{metadata: {annotations: {record: '{"username":"root","authors":{"CPUS":["root"],"KEEP":["root"],"TOKENS":["root"]}}'}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2", KEEP: all}}}`,
+			new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "3", KEEP: all}}}`,
+			want: `{metadata: {annotations: {
+				record: '{"username":"jane","authors":{"CPUS":["jane"],"KEEP":["root"],"TOKENS":["root"]}}', ` + boundFirst + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "3", KEEP: all},
+				planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"authors: the default has none, a removed value has none": {
+			old: `{metadata: {annotations: {record: '{"username":"root","authors":{"CPUS":["root"],"LATER":["root"],"TOKENS":["root"]}}'}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "2", LATER: b}}}`,
+			new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "1"}}}`,
+			want: `{metadata: {annotations: {` + jane + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "1"},
+				planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"authors: not known if the stored record does not verify": {
+			old: `{metadata: {annotations: {` + forged + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: a}}}`,
+			new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: a, CPUS: "2"}}}`,
+			want: `{metadata: {annotations: {record: '{"username":"jane","authors":{"CPUS":["jane"],"TOKENS":[""]}}', ` + boundFirst + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: a, CPUS: "2"},
+				planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"authors: a forged record stays as it is while no plan runs": {
+			old: `{metadata: {annotations: {` + forged + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			new: `{metadata: {labels: {a: b}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			want: `{metadata: {labels: {a: b}, annotations: {` + forged + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+		},
+		"authors: a rollback to values with a forged history": {
+			old: `{metadata: {annotations: {` + root + `, ` + recordedOnly + `, holdfast.dev/sealed-history: v1.a.b}},
+				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
+			new: `{metadata: {annotations: {holdfast.dev/rollback-to: tok-0.1.0}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
+			want: `{metadata: {annotations: {` + jane + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}, planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"authors: a rollback restores values with their authors": {
+			old: `{metadata: {annotations: {` + root + `, history: '[{"CPUS":["root"],"KEEP":[""]}]',
+				holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"8","CPUS":"4","KEEP":"all"}}]'}},
+				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: b, NEW: d, CPUS: "5"}}}`,
+			new: `{metadata: {annotations: {holdfast.dev/rollback-to: tok-0.1.0}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: b, NEW: d, CPUS: "5"}}}`,
+			want: `{metadata: {annotations: {
+				record: '{"username":"jane","authors":{"CPUS":["root"],"KEEP":[""],"TOKENS":["root"]}}', ` + boundFirst + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "4", KEEP: all},
+				planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"the server: an instance that it creates has no record": {
+			by: "server", new: fresh,
+			want: `{metadata: {annotations: {` + boundFirst + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}, planExecution: {planName: deploy, uid: new}}}`,
+		},
+		"the server: its write keeps the record": {
+			by: "server", old: stored,
+			new: `{metadata: {labels: {a: b}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+			want: `{metadata: {labels: {a: b}, annotations: {` + root + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}}}`,
+		},
 		"rollback: to records that a client made up": {
 			old: `{spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
-			new: `{metadata: {annotations: {holdfast.dev/rollback-to: tok-0.1.0, ` + recorded + `}},
+			new: `{metadata: {annotations: {holdfast.dev/rollback-to: tok-0.1.0, ` + recordedOnly + `}},
 				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
 			refused: []string{
 				"parameter 'TOKENS' is immutable but was changed from '8' to '256'",
@@ -275,13 +454,17 @@ func TestReview(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			review := admission.Review{
-				Old: instance(t, test.old), New: instance(t, test.new),
-				Requester: api.Requester{Username: "jane", Groups: []string{"dev"}},
-				NewUID:    func() types.UID { return "new" },
-				Version:   find,
+				Old: instance(t, test.old), New: instance(t, test.new), Requester: users["jane"], Keys: keys,
+				NewUID: func() types.UID { return "new" }, Version: find,
+			}
+			if test.by != "" {
+				review.Requester = users[test.by]
+			}
+			if review.Old != nil {
+				seal(t, review.Old)
 			}
 			argument := review.New.DeepCopy()
-			result, err := review.Decide()
+			result, err := review.Decide(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +478,7 @@ func TestReview(t *testing.T) {
 			if got := result.Decision.Conflict(); got != test.conflict {
 				t.Errorf("conflict %t", got)
 			}
-			if diff := cmp.Diff(instance(t, test.want), result.Instance); diff != "" {
+			if diff := cmp.Diff(instance(t, test.want), open(t, result.Instance)); diff != "" {
 				t.Errorf("instance (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(argument, review.New); diff != "" {
@@ -307,15 +490,34 @@ func TestReview(t *testing.T) {
 
 func TestReviewUnreadableAnnotation(t *testing.T) {
 	review := admission.Review{
-		Old: instance(t, stored),
-		New: instance(t, `{metadata: {annotations: {holdfast.dev/given-parameters: LATER}}, spec: {operatorVersion: {name: tok-0.2.0}}}`),
+		Keys: keys,
+		Old:  seal(t, instance(t, stored)),
+		New:  instance(t, `{metadata: {annotations: {holdfast.dev/given-parameters: LATER}}, spec: {operatorVersion: {name: tok-0.2.0}}}`),
 		Version: func(name string) (*api.OperatorVersion, error) {
 			version := &api.OperatorVersion{}
 			version.Name = name
 			return version, nil
 		},
 	}
-	if _, err := review.Decide(); err == nil || !strings.HasPrefix(err.Error(), "metadata.annotations[holdfast.dev/given-parameters]: ") {
+	_, err := review.Decide(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "metadata.annotations[holdfast.dev/given-parameters]: ") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestServerStartsNoRun checks that a run which a write of the server starts has no record
+// that verifies.
+func TestServerStartsNoRun(t *testing.T) {
+	review := admission.Review{
+		Old: seal(t, instance(t, stored)), Requester: users["server"], Keys: keys, Version: find,
+		New:    instance(t, `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", CPUS: "9"}}}`),
+		NewUID: func() types.UID { return "new" },
+	}
+	result, err := review.Decide(t.Context())
+	if err != nil || result.Instance == nil {
+		t.Fatalf("%+v, %v", result.Decision, err)
+	}
+	if record, err := keys.Record(t.Context(), result.Instance); err == nil {
+		t.Errorf("the record is %+v", record)
 	}
 }

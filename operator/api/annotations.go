@@ -80,28 +80,6 @@ func RequestRollback(instance metav1.Object, operatorVersion string) {
 	SetAnnotation(instance, RollbackAnnotation, operatorVersion)
 }
 
-// Requester is the user that made the write which started the plan. The controller
-// impersonates this user when it runs the plan.
-type Requester struct {
-	Username string              `json:"username"`
-	UID      string              `json:"uid,omitempty"`
-	Groups   []string            `json:"groups,omitempty"`
-	Extra    map[string][]string `json:"extra,omitempty"`
-}
-
-// RequestedBy returns the Requester that admission stored on an Instance; false if
-// there is none.
-func RequestedBy(instance metav1.Object) (Requester, bool, error) {
-	var requester Requester
-	found, err := read(instance, RequesterAnnotation, &requester)
-	return requester, found, err
-}
-
-// SetRequester stores the Requester on an Instance.
-func SetRequester(instance metav1.Object, requester Requester) error {
-	return write(instance, RequesterAnnotation, requester)
-}
-
 // SetConsent stores a Consent on an Instance.
 func SetConsent(instance metav1.Object, consent Consent) error {
 	return write(instance, ConsentAnnotation, consent)

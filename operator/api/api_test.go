@@ -142,18 +142,6 @@ func TestConsent(t *testing.T) {
 
 func TestAnnotationsRoundTrip(t *testing.T) {
 	instance := &api.Instance{}
-	if _, found, err := api.RequestedBy(instance); found || err != nil {
-		t.Errorf("found a requester on a new Instance: %v", err)
-	}
-	jane := api.Requester{Username: "jane", Groups: []string{"dev"}, Extra: map[string][]string{"scopes": {"a"}}}
-	if err := api.SetRequester(instance, jane); err != nil {
-		t.Fatal(err)
-	}
-	got, found, err := api.RequestedBy(instance)
-	if diff := cmp.Diff(jane, got); diff != "" || !found || err != nil {
-		t.Errorf("requester %v %v (-want +got):\n%s", found, err, diff)
-	}
-
 	var records []api.Record
 	for _, version := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 		records = append(records, api.Record{OperatorVersion: version, Parameters: map[string]string{"A": version}})

@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/render"
 )
 
@@ -60,8 +62,14 @@ func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wa
 
 // checkDependencyBinding returns a fatal error if the content of the dependency's
 // OperatorVersion differs from the content that the existing Instance is bound to. The
-// requester of this run has not accepted the new content.
+// requester of this run has not accepted the new content. The binding counts only if the
+// record of the Instance verifies, because the record is sealed together with it.
 func (e *execution) checkDependencyBinding(ctx context.Context, existing *api.Instance, version string) error {
+	if _, err := e.keys.Record(ctx, existing); errors.Is(err, authorship.ErrUnverified) {
+		return fatalf("%w. Request a plan of this instance first", err)
+	} else if err != nil {
+		return err
+	}
 	current, err := e.controller.version(ctx, e.instance.Namespace, version)
 	if err != nil || current == nil {
 		return err

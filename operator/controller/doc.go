@@ -1,6 +1,6 @@
 // Package controller runs the plans of Instances.
 //
-//	err := controller.Run(ctx, controller.Config{Client: config})
+//	err := controller.Run(ctx, controller.Config{Client: config, Keys: keyring, Deletions: deletions})
 //
 // A run is one execution of a plan. It is identified by the UID that admission gave it.
 //
@@ -15,8 +15,11 @@
 // The controller guarantees:
 //
 //   - The controller impersonates the user that requested the run when it reads and writes
-//     rendered objects. With its own rights it only reads and writes Instances, reads
-//     OperatorVersions and reads the discovery documents.
+//     rendered objects. The cleanup of a deleted Instance has the rights of the user that
+//     deleted it. With its own rights the controller only reads and writes Instances, reads
+//     OperatorVersions and ServiceAccounts, and reads the discovery documents.
+//   - The controller acts only on records of users that admission has sealed (package
+//     operator/authorship) for the Instance, the run, the values and the OperatorVersion.
 //   - Objects are rendered only from the content of the OperatorVersion that admission
 //     bound the run to.
 //   - Objects that do not belong to the Instance are neither changed nor deleted, except

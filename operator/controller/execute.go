@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/plan"
 	"holdfast.dev/holdfast/reconcile"
 )
@@ -21,6 +22,8 @@ type execution struct {
 	definition api.Plan
 	// status is the current progress. It may be newer than the one in instance.
 	status api.PlanStatus
+	// users names the users that the run acts for.
+	users authorship.Record
 	// user writes with the rights of the requester.
 	user *writer
 	// params are the effective parameter values.
@@ -52,12 +55,15 @@ func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *ap
 	return e.instance, progressed || advanced, err
 }
 
-// prepare reads what the run needs: the OperatorVersion, the plan, the status, the
-// parameters and the requester.
+// prepare reads what the run needs: the status, the record, the OperatorVersion, the plan,
+// the parameters and the requester.
 func (e *execution) prepare(ctx context.Context) error {
 	wanted := e.instance.Spec.PlanExecution
 	if e.status = e.instance.Status.PlanStatus[wanted.PlanName]; e.status.UID != wanted.UID {
 		e.status = api.PlanStatus{Name: wanted.PlanName, UID: wanted.UID}
+	}
+	if err := e.openRecord(ctx); err != nil {
+		return err
 	}
 	reference := e.instance.Spec.OperatorVersion
 	version, err := e.controller.version(ctx, e.instance.Namespace, reference.Name)
@@ -78,7 +84,11 @@ func (e *execution) prepare(ctx context.Context) error {
 	e.definition = definition
 	e.status = plan.Resume(definition, wanted, e.instance.Status.PlanStatus[wanted.PlanName], metav1.Now())
 	e.params = version.Definitions().Effective(e.instance.Spec.Parameters)
-	e.user, err = e.impersonate(e.instance)
+	requester, err := e.requester(ctx)
+	if err != nil {
+		return err
+	}
+	e.user, err = e.impersonate(ctx, requester)
 	return err
 }
 

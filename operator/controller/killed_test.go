@@ -17,7 +17,9 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/controller"
+	"holdfast.dev/holdfast/operator/deletion"
 )
 
 // fragile is an operator with a plan that applies and deletes several objects.
@@ -152,11 +154,21 @@ func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := controller.Run(ctx, controller.Config{Client: config, Unattended: true}); err != nil {
+		if err := controller.Run(ctx, c.controllerConfig(config)); err != nil {
 			t.Errorf("run: %v", err)
 		}
 	}()
 	return ended
+}
+
+// controllerConfig returns the configuration of a controller that opens the records of the
+// server.
+func (c cluster) controllerConfig(client *rest.Config) controller.Config {
+	keys := authorship.NewKeyring(authorship.SecretKeys(c.typed, metav1.NamespaceSystem, authorship.ServerSecret))
+	return controller.Config{
+		Client: client, Unattended: true,
+		Keys: keys, Deletions: deletion.NewStore(c.typed, metav1.NamespaceSystem, keys),
+	}
 }
 
 // startWithoutControllers starts a server on which the server's own controllers do not run,

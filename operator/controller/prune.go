@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,12 +95,26 @@ func (e *execution) deleteOwned(ctx context.Context, object *unstructured.Unstru
 	return nil
 }
 
+// hasClusterScoped reports whether plans of an Instance applied cluster-scoped objects.
+func hasClusterScoped(instance *api.Instance) bool {
+	clusterScoped := func(reference api.AppliedObject) bool { return reference.Namespace == "" }
+	return slices.ContainsFunc(instance.Status.Objects, clusterScoped)
+}
+
 // deleteClusterScoped deletes the cluster-scoped objects of a deleted Instance. They have
 // no owner reference, so the garbage collector does not delete them. An object that the
-// last requester is not allowed to delete stays.
+// deleter is not allowed to delete stays.
 func (c *controller) deleteClusterScoped(ctx context.Context, instance *api.Instance) error {
-	user, err := c.impersonate(instance)
+	if !hasClusterScoped(instance) {
+		return nil
+	}
+	deleter, err := c.deleter(ctx, instance)
+	var user *writer
+	if err == nil {
+		user, err = c.impersonate(ctx, deleter)
+	}
 	if isFatal(err) {
+		klog.ErrorS(err, "objects of a deleted instance are left", "instance", klog.KObj(instance))
 		return nil
 	}
 	if err != nil {

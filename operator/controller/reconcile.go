@@ -2,13 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/parameters"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // reconcile continues the plan of an Instance as far as possible now. It reports whether
@@ -59,7 +62,13 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 		return false, err
 	}
 	// If the OperatorVersion is gone, there is no cleanup plan to run.
-	if version != nil && hasCleanup(version) {
+	cleanup := version != nil && hasCleanup(version)
+	if cleanup || hasClusterScoped(instance) {
+		if err := c.awaitDeleter(ctx, instance); err != nil {
+			return false, err
+		}
+	}
+	if cleanup {
 		if instance.Spec.PlanExecution.PlanName != parameters.CleanupPlan {
 			instance.Spec.PlanExecution = api.PlanExecution{PlanName: parameters.CleanupPlan}
 			if instance, err = c.write(ctx, instance); err != nil {
@@ -74,8 +83,33 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 		return progressed, err
 	}
 	instance.Finalizers = slices.DeleteFunc(instance.Finalizers, func(name string) bool { return name == api.CleanupFinalizer })
-	_, err = c.write(ctx, instance)
-	return progressed, err
+	if _, err = c.write(ctx, instance); err != nil {
+		return progressed, err
+	}
+	return progressed, c.deletions.Forget(ctx, instance.UID)
+}
+
+// awaitDeleter returns reconcile.ErrNotYet while it is not known which user deleted an
+// Instance, and stores in its condition what to do.
+func (c *controller) awaitDeleter(ctx context.Context, instance *api.Instance) error {
+	_, err := c.deleter(ctx, instance)
+	var wait waitingError
+	if !errors.As(err, &wait) {
+		if isFatal(err) {
+			return nil // the cleanup reports it
+		}
+		return err
+	}
+	changed := meta.SetStatusCondition(&instance.Status.Conditions, metav1.Condition{
+		Type: api.ReadyCondition, Status: metav1.ConditionFalse, Reason: string(api.Error),
+		Message: "deletion: " + err.Error(), ObservedGeneration: instance.Generation,
+	})
+	if changed {
+		if _, err := c.write(ctx, instance, "status"); err != nil {
+			return err
+		}
+	}
+	return reconcile.ErrNotYet
 }
 
 // hasCleanup reports whether an OperatorVersion has a cleanup plan.

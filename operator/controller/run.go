@@ -16,6 +16,8 @@ import (
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
+	"holdfast.dev/holdfast/operator/deletion"
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -35,9 +37,13 @@ const (
 // Config is the configuration of the controller.
 type Config struct {
 	// Client is the config of the API server. Its user needs the rights to read
-	// OperatorVersions, to write Instances and to impersonate the users that write
-	// Instances. It is copied; its rate limit is not used.
+	// OperatorVersions and ServiceAccounts, to write Instances and to impersonate the
+	// users that write Instances. It is copied; its rate limit is not used.
 	Client *rest.Config
+	// Keys open the records of requesters and authors. They are the keys of admission.
+	Keys *authorship.Keyring
+	// Deletions has the users that deleted Instances.
+	Deletions *deletion.Store
 	// Unattended is for a server that may have no workload controllers. Plans then do
 	// not wait for objects without a status set by a controller.
 	Unattended bool
@@ -48,6 +54,8 @@ type controller struct {
 	// server has the rights of the controller; a writer has those of the requester.
 	server     *connection.Connection
 	kinds      *restmapper.DeferredDiscoveryRESTMapper
+	keys       *authorship.Keyring
+	deletions  *deletion.Store
 	unattended bool
 	loop       *reconcile.Loop[cache.ObjectName]
 }
@@ -63,7 +71,12 @@ func Run(ctx context.Context, config Config) error {
 	c := &controller{
 		server:     server,
 		kinds:      restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server.Discovery)),
+		keys:       config.Keys,
+		deletions:  config.Deletions,
 		unattended: config.Unattended,
+	}
+	if err := c.deletions.Sweep(ctx, c.exists(ctx)); err != nil {
+		klog.ErrorS(err, "records of deleted instances are left", "controller", manager)
 	}
 	return c.run(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
@@ -29,6 +30,14 @@ func (c *controller) instance(ctx context.Context, name cache.ObjectName) (*api.
 		return nil, err
 	}
 	return typed(found)
+}
+
+// exists returns a function that reports whether an Instance exists, for package deletion.
+func (c *controller) exists(ctx context.Context) func(namespace, name string, uid types.UID) (bool, error) {
+	return func(namespace, name string, uid types.UID) (bool, error) {
+		found, err := c.instance(ctx, cache.ObjectName{Namespace: namespace, Name: name})
+		return found != nil && found.UID == uid, err
+	}
 }
 
 // typed converts an object to an Instance.

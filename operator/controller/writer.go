@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/transport"
 
-	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // writer reads and writes objects with the rights of another user.
@@ -22,26 +22,24 @@ type writer struct {
 	mapping func(schema.GroupVersionKind) (*meta.RESTMapping, error)
 }
 
-// impersonate returns a writer with the rights of the user that requested the current run
-// of an Instance.
-func (c *controller) impersonate(instance *api.Instance) (*writer, error) {
-	requester, found, err := api.RequestedBy(instance)
-	if err != nil {
-		return nil, fatalError{err}
-	}
+// impersonate returns a writer with the rights of a user.
+func (c *controller) impersonate(ctx context.Context, user authorship.User) (*writer, error) {
 	// Without a user name, the request would have the rights of the controller itself.
-	if !found || requester.Username == "" {
-		return nil, fatalf("nobody is written down whose rights the plan has: trigger it again")
+	if !user.Known() {
+		return nil, fatalf("it is not known which user requested the plan: request it again")
+	}
+	if err := c.checkAccount(ctx, user); err != nil {
+		return nil, err
 	}
 	// All users share the connections of the controller.
 	impersonating := transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{
-		UserName: requester.Username, UID: requester.UID, Groups: requester.Groups, Extra: requester.Extra,
+		UserName: user.Username, UID: user.UID, Groups: user.Groups, Extra: user.Extra,
 	}, c.server.HTTP.Transport)
 	client, err := dynamic.NewForConfigAndClient(c.server.Config, &http.Client{
 		Transport: impersonating, Timeout: c.server.HTTP.Timeout,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("client of user %s: %w", requester.Username, err)
+		return nil, fmt.Errorf("client of user %s: %w", user.Username, err)
 	}
 	return &writer{client: client, mapping: c.mapping}, nil
 }

@@ -9,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
@@ -19,6 +20,9 @@ func TestConfirm(t *testing.T) {
 	const invalid = `Unprocessable Entity: Instance.kudo.dev "tok" is invalid: `
 	const changed = `Forbidden: it was changed after it was judged, by another step of admission`
 	const run = `Forbidden: a run gets its own from admission`
+	generated := review{
+		operation: "CREATE", newObj: `{` + head + `, metadata: {generateName: tok-}, spec: {operatorVersion: {name: tok-0.1.0}}}`,
+	}
 	install := review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`}
 	update := review{oldObj: stored, newObj: strings.Replace(stored, `{TOKENS: "256"}`, `{TOKENS: "256", CPUS: "2"}`, 1)}
 	rollback := review{oldObj: later, newObj: rolledBack}
@@ -34,6 +38,7 @@ func TestConfirm(t *testing.T) {
 		want   string
 	}{
 		"install":   {review: install, want: `allowed`},
+		"generated": {review: generated, change: set("tok-x7", "metadata", "name"), want: `allowed`},
 		"update":    {review: update, want: `allowed`},
 		"no change": {review: review{oldObj: stored, newObj: stored}, want: `allowed`},
 		"rollback":  {review: rollback, want: `allowed`},
@@ -47,14 +52,21 @@ func TestConfirm(t *testing.T) {
 		"another requester": {
 			update, set(`{"username":"root"}`, "metadata", "annotations", "holdfast.dev/requested-by"), invalid + `metadata.annotations: ` + changed,
 		},
+		"another record": {
+			update, set("v1.a.b", "metadata", "annotations", "holdfast.dev/sealed-record"), invalid + `metadata.annotations: ` + changed,
+		},
 		"the plan removed": {
 			update, set("", "spec", "planExecution", "planName"), invalid + `spec.planExecution: ` + changed,
 		},
-		"the UID of an earlier run": {update, set("one", "spec", "planExecution", "uid"), invalid + `spec.planExecution.uid: ` + run},
+		"the UID of an earlier run": {
+			update,
+			set("one", "spec", "planExecution", "uid"),
+			invalid + `[metadata.annotations: ` + changed + `, spec.planExecution.uid: ` + run + `]`,
+		},
 		"no UID": {
 			update,
 			set("", "spec", "planExecution", "uid"),
-			invalid + `[spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`,
+			invalid + `[metadata.annotations: ` + changed + `, spec.planExecution: ` + changed + `, spec.planExecution.uid: ` + run + `]`,
 		},
 		"the stored default removed": {
 			install, func(obj *unstructured.Unstructured) error {
@@ -63,8 +75,8 @@ func TestConfirm(t *testing.T) {
 			}, invalid + `spec.parameters: ` + changed,
 		},
 		"a rollback with another value": {
-			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec.parameters[CPUS]: Forbidden: parameter 'CPUS' cannot be set in ` +
-				`a rollback`,
+			// The record of the rollback does not verify for the other value.
+			rollback, set("7", "spec", "parameters", "CPUS"), invalid + `spec: Forbidden: operator version tok-0.1.0 is lower than tok-0.2.0`,
 		},
 	}
 	for name, test := range tests {
@@ -127,10 +139,12 @@ func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *un
 	return obj
 }
 
-// withoutRun returns the object without the UID of the run, which is new each time.
+// withoutRun returns the object without the UID of the run, which is new each time, and
+// without the record that is sealed for it.
 func withoutRun(obj *unstructured.Unstructured) map[string]any {
 	plain := obj.DeepCopy()
 	unstructured.RemoveNestedField(plain.Object, "spec", "planExecution", "uid")
+	unstructured.RemoveNestedField(plain.Object, "metadata", "annotations", api.SealedRecordAnnotation)
 	return plain.Object
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
@@ -17,14 +17,14 @@ func TestReviewedReaders(t *testing.T) {
 	reviews := servertest.Start(t, apiserver.Config{}).Client(t).AuthorizationV1().SubjectAccessReviews()
 	discloses := enforcement.ReviewedReaders(reviews)
 	tok := types.NamespacedName{Namespace: "default", Name: "tok"}
-	if !discloses(t.Context(), api.Requester{Username: "root", Groups: []string{"system:masters"}}, tok) {
+	if !discloses(t.Context(), authorship.User{Username: "root", Groups: []string{"system:masters"}}, tok) {
 		t.Error("an administrator may not read it")
 	}
-	if discloses(t.Context(), api.Requester{Username: "bob", Extra: map[string][]string{"a": {"b"}}}, tok) {
+	if discloses(t.Context(), authorship.User{Username: "bob", Extra: map[string][]string{"a": {"b"}}}, tok) {
 		t.Error("a user without roles may read it")
 	}
 	// The server refuses a review without a user.
-	if discloses(t.Context(), api.Requester{}, tok) {
+	if discloses(t.Context(), authorship.User{}, tok) {
 		t.Error("without an answer, the user may read it")
 	}
 }

@@ -2,8 +2,11 @@
 // of an Instance, by any client. The same judgement is available as an admission plugin
 // for our own server and as an admission webhook for any other API server:
 //
-//	plugin := enforcement.NewPlugin(enforcement.LiveVersions(client), discloses)
-//	handler := enforcement.NewWebhook(enforcement.LiveVersions(client), enforcement.ReviewedReaders(reviews))
+//	config := enforcement.Config{
+//		Versions: enforcement.LiveVersions(client), Keys: keyring, Deletions: deletions, Discloses: discloses,
+//	}
+//	plugin := enforcement.NewPlugin(config)
+//	handler := enforcement.NewWebhook(config)
 //
 // The plugin runs as the last mutating step of admission, after the webhooks and
 // policies that users register, so nothing changes an Instance after it was judged. An
@@ -18,6 +21,8 @@
 //   - A refusal shows what the stored Instance contains, such as the old value of a
 //     parameter, only to a user who may get the Instance. Others read the parameter and
 //     the rule.
+//   - The user that deletes an Instance is recorded (package operator/deletion), because its
+//     cleanup has the rights of this user.
 //   - The spec of an OperatorVersion cannot change.
 //   - In our own server, the definitions of the three kinds cannot be deleted and their
 //     specs cannot change. On other servers the administrator manages them.

@@ -15,18 +15,20 @@ import (
 
 	"holdfast.dev/holdfast/operator/admission"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/parameters"
 )
 
 // decide changes the written Instance into what package operator/admission decides, or
 // returns the refusal as an API error.
 func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) error {
-	review := admission.Review{Requester: w.requester, NewUID: newUID}
-	// versionErr is an error of the server, and decide returns it as such. All other
-	// errors of Decide are about the written object and become a BadRequest.
+	review := admission.Review{Requester: w.requester, Keys: j.Keys, NewUID: newUID}
+	// versionErr is an error of the server, and decide returns it as such. The same holds
+	// for the keys. All other errors of Decide are about the written object and become a
+	// BadRequest.
 	var versionErr error
 	review.Version = func(name string) (*api.OperatorVersion, error) {
-		version, err := j.versions(ctx, w.namespace, name)
+		version, err := j.Versions(ctx, w.namespace, name)
 		versionErr = err
 		return version, err
 	}
@@ -34,18 +36,24 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 	if review.New, err = instance(w.newObj); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
+	if review.New.Namespace == "" {
+		review.New.Namespace = w.namespace
+	}
 	if w.oldObj != nil {
 		if review.Old, err = instance(w.oldObj); err != nil {
 			return err
 		}
-		if err := resumeRollback(review); err != nil {
+		review.Old.Namespace = review.New.Namespace
+		if err := resumeRollback(ctx, review); err != nil {
 			return err
 		}
 	}
-	result, err := review.Decide()
+	result, err := review.Decide(ctx)
 	switch {
 	case versionErr != nil:
 		return versionErr
+	case errors.Is(err, authorship.ErrKeys):
+		return apierrors.NewInternalError(err)
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
 	case !result.Decision.Accepted():
@@ -61,17 +69,19 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 // completed. Without the annotation the write would be refused as a downgrade.
 //
 // resumeRollback recognizes a completed rollback by three properties: it has a new run,
-// the requester annotation names the user that makes the write, and the last record has
-// been removed.
-func resumeRollback(review admission.Review) error {
+// its sealed record names the user that makes the write, and the last record of parameters
+// has been removed.
+func resumeRollback(ctx context.Context, review admission.Review) error {
 	target := review.New.Spec.OperatorVersion.Name
 	run := review.New.Spec.PlanExecution.UID
 	if _, asked := review.New.Annotations[api.RollbackAnnotation]; asked || target == review.Old.Spec.OperatorVersion.Name ||
 		run == "" || run == review.Old.Spec.PlanExecution.UID {
 		return nil
 	}
-	by, found, err := api.RequestedBy(review.New)
-	if err != nil || !found || !apiequality.Semantic.DeepEqual(by, review.Requester) {
+	completed := review.New.DeepCopy()
+	completed.UID = review.Old.UID // a client may leave it out
+	record, err := review.Keys.Record(ctx, completed)
+	if err != nil || !apiequality.Semantic.DeepEqual(record.Requester, review.Requester) {
 		return nil //nolint:nilerr // a client wrote this annotation; admission replaces it
 	}
 	records, err := api.Records(review.Old)
@@ -136,7 +146,7 @@ func copyDecided(obj *unstructured.Unstructured, decided *api.Instance) error {
 // reasons show what the stored Instance contains only to a user who may get it.
 func (j judge) refusal(ctx context.Context, w write, decision parameters.Decision) error {
 	name := w.newObj.GetName()
-	disclosed := w.oldObj == nil || j.discloses(ctx, w.requester, types.NamespacedName{Namespace: w.namespace, Name: name})
+	disclosed := w.oldObj == nil || j.Discloses(ctx, w.requester, types.NamespacedName{Namespace: w.namespace, Name: name})
 	message := func(refused parameters.Refusal) string {
 		if disclosed {
 			return refused.Message

@@ -2,6 +2,7 @@ package enforcement
 
 import (
 	"context"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
+	"holdfast.dev/holdfast/operator/deletion"
 )
 
 // The resources with the writes that this package judges.
@@ -21,15 +24,17 @@ var (
 	versions  = api.GroupVersion.WithResource("operatorversions").GroupResource()
 )
 
-// write is a create or an update of an object, as the plugin or the webhook received it.
+// write is a create, an update or a delete of an object, as the plugin or the webhook
+// received it.
 type write struct {
 	kind      schema.GroupKind
 	resource  schema.GroupResource
 	namespace string
 	name      string
-	// oldObj is the stored object, nil for a create.
+	// oldObj is the stored object, nil for a create. newObj is nil for a delete.
 	oldObj, newObj *unstructured.Unstructured
-	requester      api.Requester
+	requester      authorship.User
+	dryRun         bool
 }
 
 // isOutdated reports whether the write has another resourceVersion than the stored
@@ -44,11 +49,20 @@ func (w write) isOutdated() bool {
 	return err == nil && order != 0
 }
 
-// judge decides about writes, by the OperatorVersions that versions returns.
-type judge struct {
-	versions  Versions
-	discloses Discloses
+// Config is what the judgement of a write depends on.
+type Config struct {
+	// Versions returns OperatorVersions.
+	Versions Versions
+	// Keys seal the records of requesters and authors.
+	Keys *authorship.Keyring
+	// Deletions records the users that delete Instances.
+	Deletions *deletion.Store
+	// Discloses reports whether a refusal may show what the stored Instance contains.
+	Discloses Discloses
 }
+
+// judge decides about writes.
+type judge struct{ Config }
 
 // complete changes a written Instance into what admission decides, or refuses it.
 func (j judge) complete(ctx context.Context, w write) error {
@@ -77,8 +91,12 @@ func (j judge) confirm(ctx context.Context, w write) error {
 	if err := j.decide(ctx, again, func() types.UID { started = true; return run }); err != nil {
 		return err
 	}
+	before := w.newObj.DeepCopy()
+	if err := j.adoptSealed(ctx, before, again.newObj); err != nil {
+		return err
+	}
 	var all field.ErrorList
-	for _, path := range changedFields(w.newObj, again.newObj) {
+	for _, path := range changedFields(before, again.newObj) {
 		all = append(all, field.Forbidden(field.NewPath(path[0], path[1:]...),
 			"it was changed after it was judged, by another step of admission"))
 	}
@@ -89,6 +107,34 @@ func (j judge) confirm(ctx context.Context, w write) error {
 		return nil
 	}
 	return apierrors.NewInvalid(w.kind, w.name, all)
+}
+
+// adoptSealed copies the sealed annotations of decided to sent if both hold the same records.
+// Their texts differ if another replica has sealed them with another key.
+func (j judge) adoptSealed(ctx context.Context, sent, decided *unstructured.Unstructured) error {
+	var both [2]*api.Instance
+	for i, obj := range []*unstructured.Unstructured{sent, decided} {
+		var err error
+		if both[i], err = instance(obj); err != nil {
+			return err
+		}
+	}
+	annotations := sent.GetAnnotations()
+	adopt := func(name string, same bool) {
+		if _, found := annotations[name]; found && same {
+			annotations[name] = both[1].Annotations[name]
+		}
+	}
+	one, errOne := j.Keys.Record(ctx, both[0])
+	other, errOther := j.Keys.Record(ctx, both[1])
+	adopt(api.SealedRecordAnnotation, errOne == nil && errOther == nil && apiequality.Semantic.DeepEqual(one, other))
+	before, errBefore := j.Keys.History(ctx, both[0])
+	after, errAfter := j.Keys.History(ctx, both[1])
+	adopt(api.SealedHistoryAnnotation, errBefore == nil && errAfter == nil && apiequality.Semantic.DeepEqual(before, after))
+	if len(annotations) > 0 {
+		sent.SetAnnotations(annotations)
+	}
+	return nil
 }
 
 // isNewUID reports whether a UID is set and differs from that of the stored execution and
@@ -107,6 +153,18 @@ func isNewUID(oldObj *unstructured.Unstructured, uid types.UID) bool {
 		}
 	}
 	return true
+}
+
+// recordDeletion records the user that deletes an Instance, if its deletion has work to do.
+func (j judge) recordDeletion(ctx context.Context, oldObj *unstructured.Unstructured, deleter authorship.User) error {
+	deleted, err := instance(oldObj)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(deleted.Finalizers, api.CleanupFinalizer) && deleted.RunningPlan() == "" {
+		return nil
+	}
+	return j.Deletions.Record(ctx, deleted, deleter)
 }
 
 // refuseSpecChange refuses a change of the spec of an OperatorVersion. On our own server

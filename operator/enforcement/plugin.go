@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // Name is the name under which the admission plugin is registered.
@@ -32,11 +33,9 @@ var (
 // Versions returns an OperatorVersion, nil if there is none.
 type Versions func(ctx context.Context, namespace, name string) (*api.OperatorVersion, error)
 
-// NewPlugin returns a Plugin that judges by the OperatorVersions that versions returns.
-func NewPlugin(versions Versions, discloses Discloses) *Plugin {
-	return &Plugin{
-		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{versions, discloses},
-	}
+// NewPlugin returns a Plugin.
+func NewPlugin(config Config) *Plugin {
+	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), judge: judge{config}}
 }
 
 // LiveVersions returns Versions that read from the server with every call, without a
@@ -72,12 +71,18 @@ func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.
 }
 
 // Validate implements admission.ValidationInterface: it refuses changes of
-// OperatorVersions and of the definitions of the three kinds.
-func (p *Plugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+// OperatorVersions and of the definitions of the three kinds, and records the users that
+// delete Instances.
+func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
 	}
 	switch a.GetResource().GroupResource() {
+	case instances:
+		old, isObject := a.GetOldObject().(*unstructured.Unstructured)
+		if isObject && a.GetOperation() == admission.Delete && !a.IsDryRun() {
+			return p.judge.recordDeletion(ctx, old, requester(a.GetUserInfo()))
+		}
 	case versions:
 		if w, isWrite := writeOf(a); isWrite {
 			return p.judge.refuseSpecChange(w)
@@ -105,9 +110,9 @@ func writeOf(a admission.Attributes) (write, bool) {
 	return w, true
 }
 
-func requester(info user.Info) api.Requester {
+func requester(info user.Info) authorship.User {
 	if info == nil {
-		return api.Requester{}
+		return authorship.User{}
 	}
-	return api.Requester{Username: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: info.GetExtra()}
+	return authorship.User{Username: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: info.GetExtra()}
 }

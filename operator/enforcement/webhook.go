@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 const (
@@ -24,26 +24,29 @@ const (
 	// ValidatePath is the path of the validating webhook, which confirms Instances and
 	// refuses changes of OperatorVersions.
 	ValidatePath = "/validate"
+	// DeletePath is the path of the validating webhook for deletes, which records the user
+	// that deletes an Instance.
+	DeletePath = "/delete"
 )
 
 // maxReview bounds the size of a review in bytes. A review holds an object twice, old
 // and new.
 const maxReview = 16 << 20
 
-// NewWebhook returns a handler that answers reviews of admission.k8s.io/v1 by the
-// OperatorVersions that versions returns. It has no side effects, so a dry run needs no
-// special treatment.
-func NewWebhook(versions Versions, discloses Discloses) http.Handler {
-	j := judge{versions, discloses}
+// NewWebhook returns a handler that answers reviews of admission.k8s.io/v1. Its only side
+// effect is the record of the user that deletes an Instance. A dry run leaves none.
+func NewWebhook(config Config) http.Handler {
+	j := judge{config}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+MutatePath, reviewHandler(j.mutate))
 	mux.Handle("POST "+ValidatePath, reviewHandler(j.validate))
+	mux.Handle("POST "+DeletePath, reviewHandler(j.delete))
 	return mux
 }
 
 // mutate judges a write and returns the patch that completes it.
 func (j judge) mutate(ctx context.Context, w write) ([]operation, error) {
-	if w.resource != instances {
+	if w.resource != instances || w.newObj == nil {
 		return nil, nil
 	}
 	before := w.newObj.DeepCopy()
@@ -56,13 +59,23 @@ func (j judge) mutate(ctx context.Context, w write) ([]operation, error) {
 
 // validate judges a write in its final form, after all mutating steps.
 func (j judge) validate(ctx context.Context, w write) ([]operation, error) {
-	switch w.resource {
-	case instances:
+	switch {
+	case w.newObj == nil:
+		return nil, nil
+	case w.resource == instances:
 		return nil, j.confirm(ctx, w)
-	case versions:
+	case w.resource == versions:
 		return nil, j.refuseSpecChange(w)
 	}
 	return nil, nil
+}
+
+// delete records the user that deletes an Instance.
+func (j judge) delete(ctx context.Context, w write) ([]operation, error) {
+	if w.resource != instances || w.newObj != nil || w.dryRun {
+		return nil, nil
+	}
+	return nil, j.recordDeletion(ctx, w.oldObj, w.requester)
 }
 
 // dropNulls removes parameters with the value null. Our own server drops nulls before
@@ -115,7 +128,7 @@ func readReview(out http.ResponseWriter, req *http.Request) (*admissionv1.Admiss
 
 // answer judges one request and returns the response.
 func (h reviewHandler) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
+	if request.SubResource != "" || request.Operation == admissionv1.Connect {
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
 	w, err := requestedWrite(request)
@@ -141,19 +154,21 @@ func requestedWrite(request *admissionv1.AdmissionRequest) (write, error) {
 	w := write{
 		kind:      schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind},
 		resource:  schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource},
-		namespace: request.Namespace, name: request.Name,
+		namespace: request.Namespace, name: request.Name, dryRun: request.DryRun != nil && *request.DryRun,
 	}
 	var err error
-	if w.newObj, err = object(request.Object); err != nil {
-		return w, fmt.Errorf("review: request.object: %w", err)
+	if request.Operation != admissionv1.Delete {
+		if w.newObj, err = object(request.Object); err != nil {
+			return w, fmt.Errorf("review: request.object: %w", err)
+		}
 	}
-	if request.Operation == admissionv1.Update {
+	if request.Operation != admissionv1.Create {
 		if w.oldObj, err = object(request.OldObject); err != nil {
 			return w, fmt.Errorf("review: request.oldObject: %w", err)
 		}
 	}
 	by := request.UserInfo
-	w.requester = api.Requester{Username: by.Username, UID: by.UID, Groups: by.Groups}
+	w.requester = authorship.User{Username: by.Username, UID: by.UID, Groups: by.Groups}
 	for name, values := range by.Extra {
 		if w.requester.Extra == nil {
 			w.requester.Extra = map[string][]string{}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/operator/enforcement"
 )
 
@@ -45,9 +46,13 @@ spec:
 }
 
 // annMayGet says that the user ann may get Instances, and no other user.
-func annMayGet(_ context.Context, user api.Requester, _ types.NamespacedName) bool {
+func annMayGet(_ context.Context, user authorship.User, _ types.NamespacedName) bool {
 	return user.Username == "ann"
 }
+
+var keys = authorship.NewKeyring(func(context.Context) ([][]byte, error) {
+	return [][]byte{make([]byte, authorship.KeySize)}, nil
+})
 
 const (
 	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
@@ -119,7 +124,7 @@ func post(t testing.TB, path, contentType string, body []byte) *httptest.Respons
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	request.Header.Set("Content-Type", contentType)
 	recorder := httptest.NewRecorder()
-	enforcement.NewWebhook(versions, annMayGet).ServeHTTP(recorder, request)
+	enforcement.NewWebhook(enforcement.Config{Versions: versions, Keys: keys, Discloses: annMayGet}).ServeHTTP(recorder, request)
 	return recorder
 }
 
@@ -147,7 +152,9 @@ func summary(t *testing.T, answer *admissionv1.AdmissionResponse) string {
 		if uid, _ := operation.Value["uid"].(string); len(uid) == 36 {
 			operation.Value["uid"] = "new"
 		}
-		delete(operation.Value, "holdfast.dev/judged-with")
+		for _, name := range []string{api.BindingAnnotation, api.SealedRecordAnnotation, api.SealedHistoryAnnotation} {
+			delete(operation.Value, name)
+		}
 		value, err := json.Marshal(operation.Value)
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +177,7 @@ func TestWebhook(t *testing.T) {
 	}{
 		"install": {
 			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`},
-			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\"}"}; ` +
 				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
 		"install, a client sets the requester": {
@@ -179,7 +186,7 @@ func TestWebhook(t *testing.T) {
 				newObj: `{` + head + `, metadata: {name: tok, annotations: {a: b, holdfast.dev/requested-by: '{"username":"root"}'}},
 			  spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "256"}}}`,
 			},
-			`allowed; add /metadata/annotations {"a":"b","holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+			`allowed; add /metadata/annotations {"a":"b","holdfast.dev/requested-by":"{\"username\":\"ann\"}"}; ` +
 				`add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
 		"no such version": {
@@ -276,7 +283,7 @@ func TestWebhook(t *testing.T) {
 		},
 		"rollback": {
 			review{operation: "UPDATE", oldObj: later, newObj: rolledBack},
-			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\",\"groups\":[\"dev\"]}"}; ` +
+			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"ann\"}"}; ` +
 				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
 		"a lower version without the annotation": {

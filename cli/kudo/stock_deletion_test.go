@@ -1,0 +1,80 @@
+package kudo_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
+)
+
+// testStockDeletion checks that the cleanup of an Instance has the rights of the user that
+// deletes it.
+func testStockDeletion(t *testing.T, s *stock) {
+	if err := s.create(t, `
+apiVersion: kudo.dev/v1beta1
+kind: OperatorVersion
+metadata: {name: precious-0.1.0}
+spec:
+  operator: {name: precious}
+  version: 0.1.0
+  templates: {left.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-precious'}}"}
+  tasks: [{name: clean, kind: Delete, spec: {resources: [left.yaml]}}, {name: nothing, kind: Dummy, spec: {done: true}}]
+  plans:
+    deploy: {phases: [{name: main, steps: [{name: nothing, tasks: [nothing]}]}]}
+    cleanup: {phases: [{name: main, steps: [{name: clean, tasks: [clean]}]}]}
+`); err != nil {
+		t.Fatal(err)
+	}
+	objects := s.client.CoreV1().ConfigMaps(s.namespace)
+	for _, name := range []string{"by-dan", "by-admin"} {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-precious"}}
+		if _, err := objects.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: `+name+`},
+  spec: {operatorVersion: {name: precious-0.1.0}}}`); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitEnd(t, name)
+	}
+	roles := s.client.RbacV1()
+	if _, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "deleter"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}, Verbs: []string{"delete"}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roles.RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "deleter"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "deleter"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "dan"}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	dan := s.cluster
+	dan.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "dan"))
+	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	servertest.Eventually(t, "dan may delete instances", func() bool {
+		return dan.resource("instances").Delete(t.Context(), "by-admin", dryRun) == nil
+	})
+	for name, by := range map[string]cluster{"by-dan": dan, "by-admin": s.cluster} {
+		if err := by.resource("instances").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		servertest.Eventually(t, name+" is gone", func() bool {
+			_, err := s.resource("instances").Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
+	if _, err := objects.Get(t.Context(), "by-dan-precious", metav1.GetOptions{}); err != nil {
+		t.Errorf("the cleanup had more rights than dan, who deleted the instance: %v", err)
+	}
+	if _, err := objects.Get(t.Context(), "by-admin-precious", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the cleanup did not have the rights of the administrator: %v", err)
+	}
+}
