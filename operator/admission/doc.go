@@ -3,7 +3,9 @@
 // For an accepted write it decides which parameter values are stored and which plan
 // runs. It seals a record of the user that made the write and of the authors of all values
 // (package operator/authorship), and binds the run to the content of the OperatorVersion.
-// For a refused write it returns all reasons at once.
+// For a refused write it returns all reasons at once. The author of a value is the user that
+// set it last, or that took it over. The values of an Instance that a plan of another Instance
+// applies also have the authors of the values there.
 //
 //	review := admission.Review{Old: oldObj, New: newObj, Requester: user, Keys: keyring, Version: get, NewUID: uuid.NewUUID}
 //	result, err := review.Decide(ctx)

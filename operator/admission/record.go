@@ -103,10 +103,9 @@ func unknownAuthors(values map[string]string) authorship.Authors {
 // recordInput is everything that the record of an accepted write depends on.
 type recordInput struct {
 	instance *api.Instance
-	// version is nil if the OperatorVersion does not exist.
-	version *api.OperatorVersion
-	past    past
-	run     run
+	past     past
+	authors  authors
+	run      run
 }
 
 // setRecord seals the record of an accepted write. A write of the server or of the
@@ -131,7 +130,7 @@ func (r Review) setRecord(ctx context.Context, in recordInput) error {
 		}
 		record.Deletion = true
 	case noRun:
-		if !in.past.known {
+		if !in.past.known && !in.authors.takenOver {
 			return nil
 		}
 	}
@@ -139,46 +138,6 @@ func (r Review) setRecord(ctx context.Context, in recordInput) error {
 	if r.Old == nil {
 		record.Instance = "" // in some steps of admission, a create has no UID yet
 	}
-	record.Authors = r.authors(in)
+	record.Authors = in.authors.Authors
 	return r.Keys.SetRecord(ctx, in.instance, record)
-}
-
-// authors returns the authors of the values that will be stored.
-func (r Review) authors(in recordInput) authorship.Authors {
-	defaults := map[string]string{}
-	if in.version != nil {
-		for _, parameter := range in.version.Spec.Parameters {
-			if parameter.Default != nil {
-				defaults[parameter.Name] = *parameter.Default
-			}
-		}
-	}
-	all := authorship.Authors{}
-	for name, value := range in.instance.Spec.Parameters {
-		if authors := r.authorsOf(in.past, name, value, defaults); len(authors) > 0 {
-			all[name] = authors
-		}
-	}
-	return all
-}
-
-// authorsOf returns the authors of one value. A value that equals the default comes from
-// the OperatorVersion, regardless of the client that may have sent it as well.
-func (r Review) authorsOf(p past, name, value string, defaults map[string]string) []authorship.User {
-	equals := func(values map[string]string) bool {
-		other, found := values[name]
-		return found && other == value
-	}
-	kept := r.Old != nil && equals(r.Old.Spec.Parameters)
-	switch {
-	case equals(defaults):
-		return nil
-	case kept && p.known:
-		return p.record.Authors[name]
-	case equals(p.restored):
-		return p.authors[name]
-	case kept || r.Requester.IsSystem():
-		return []authorship.User{{}}
-	}
-	return []authorship.User{r.Requester}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/operator/api"
@@ -54,11 +55,18 @@ func (r Review) Decide(ctx context.Context) (Result, error) {
 	if decision.Values != nil {
 		instance.Spec.Parameters = decision.Values
 	}
+	authors, err := r.authors(ctx, written{instance: instance, version: version, past: past})
+	if err != nil {
+		return Result{}, err
+	}
+	if decision.Plan == "" && authors.inherited && !apiequality.Semantic.DeepEqual(past.record.Authors, authors.Authors) {
+		decision.Plan = r.failedPlan(version)
+	}
 	run, err := r.setRun(instance, version, decision)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := r.setRecord(ctx, recordInput{instance: instance, version: version, past: past, run: run}); err != nil {
+	if err := r.setRecord(ctx, recordInput{instance: instance, past: past, authors: authors, run: run}); err != nil {
 		return Result{}, err
 	}
 	return Result{Instance: instance, Decision: decision}, nil
@@ -100,8 +108,9 @@ func (r Review) restoreOwn(instance *api.Instance) {
 			annotations[name] = text
 		}
 	}
-	// The annotation requests a rollback with this write only, so it is never stored.
+	// These annotations request something with this write only, so they are never stored.
 	delete(annotations, api.RollbackAnnotation)
+	delete(annotations, api.TakeOverAnnotation)
 	instance.Annotations = annotations
 }
 
@@ -134,6 +143,10 @@ func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion
 	default:
 		decision, err = r.change(instance, to, past)
 	}
+	if err != nil {
+		return to, decision, err
+	}
+	decision, err = r.takeOver(decision, to)
 	return to, decision, err
 }
 

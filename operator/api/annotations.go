@@ -80,6 +80,20 @@ func RequestRollback(instance metav1.Object, operatorVersion string) {
 	SetAnnotation(instance, RollbackAnnotation, operatorVersion)
 }
 
+// RequestTakeOver asks admission to make the user of this write the author of the values of
+// some parameters, although the write does not change them.
+func RequestTakeOver(instance metav1.Object, parameters []string) error {
+	return write(instance, TakeOverAnnotation, parameters)
+}
+
+// TakenOver returns the names of the parameters that a write takes over, nil if there are
+// none.
+func TakenOver(instance metav1.Object) ([]string, error) {
+	var parameters []string
+	_, err := read(instance, TakeOverAnnotation, &parameters)
+	return parameters, err
+}
+
 // SetConsent stores a Consent on an Instance.
 func SetConsent(instance metav1.Object, consent Consent) error {
 	return write(instance, ConsentAnnotation, consent)

@@ -37,6 +37,12 @@ const (
 	// to roll back to. Admission restores the parameters recorded for that version and
 	// removes the annotation.
 	RollbackAnnotation = "holdfast.dev/rollback-to"
+	// TakeOverAnnotation is set by clients: see RequestTakeOver. Admission removes it.
+	TakeOverAnnotation = "holdfast.dev/take-over"
+	// InheritedAuthorsAnnotation is set by the controller on an Instance that a plan of
+	// another Instance applies. It holds the authors of the values, sealed by package
+	// operator/authorship.
+	InheritedAuthorsAnnotation = "holdfast.dev/inherited-authors"
 	// RecordsAnnotation is set by admission alone: see Record.
 	RecordsAnnotation = "holdfast.dev/recorded-parameters"
 	// SealedHistoryAnnotation is set by admission alone. It holds the authors of the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,9 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 		}
 		review.Old.Namespace = review.New.Namespace
 		if err := resumeRollback(ctx, review); err != nil {
+			return err
+		}
+		if err := resumeTakeOver(ctx, review); err != nil {
 			return err
 		}
 	}
@@ -101,6 +105,42 @@ func resumeRollback(ctx context.Context, review admission.Review) error {
 		api.RequestRollback(review.New, target)
 	}
 	return nil
+}
+
+// resumeTakeOver restores the annotation with which a user takes over values, on an Instance
+// that admission has already completed. It recognizes a value that was taken over by the sealed
+// record: the user that makes the write is its only author, and the value is not changed.
+// Records are sealed for the values of an Instance, so a client gains nothing by sending an
+// earlier one.
+func resumeTakeOver(ctx context.Context, review admission.Review) error {
+	if _, asked := review.New.Annotations[api.TakeOverAnnotation]; asked ||
+		review.New.Annotations[api.SealedRecordAnnotation] == review.Old.Annotations[api.SealedRecordAnnotation] {
+		return nil
+	}
+	completed := review.New.DeepCopy()
+	completed.UID = review.Old.UID // a client may leave it out
+	now, err := review.Keys.Record(ctx, completed)
+	if err != nil {
+		return nil //nolint:nilerr // a client wrote this annotation; admission replaces it
+	}
+	before, err := review.Keys.Record(ctx, review.Old)
+	if err != nil && !errors.Is(err, authorship.ErrUnverified) {
+		return err
+	}
+	var names []string
+	for name, value := range review.Old.Spec.Parameters {
+		taken := []authorship.User{review.Requester}
+		if current, found := review.New.Spec.Parameters[name]; found && current == value &&
+			apiequality.Semantic.DeepEqual(now.Authors[name], taken) && !apiequality.Semantic.DeepEqual(before.Authors[name], taken) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	review.New.Annotations = maps.Clone(review.New.Annotations)
+	return api.RequestTakeOver(review.New, names)
 }
 
 // instance converts an object to an Instance.
