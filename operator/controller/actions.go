@@ -19,9 +19,22 @@ type place struct{ plan, phase, step string }
 // actions are the writes that a task makes.
 type actions struct {
 	// apply and remove are the objects to apply and to delete.
-	apply, remove []*unstructured.Unstructured
+	apply, remove []target
 	// outcome is the outcome of a Dummy task, which has no objects.
 	outcome error
+}
+
+// target is an object that a plan applies or deletes.
+type target struct {
+	*unstructured.Unstructured
+	// parameters are the names of the parameters with values that took part in the object.
+	parameters []string
+	// origin are those of parameters that may have decided more of an Instance than its
+	// parameter values. It is not set for other kinds.
+	origin []string
+	// unknown is the error if the server does not know the kind of the object. An earlier
+	// step may define it.
+	unknown error
 }
 
 // actions returns the writes of a task at a place. It makes none of them.
@@ -44,7 +57,7 @@ func (e *execution) actions(ctx context.Context, at place, name string) (actions
 		if err != nil {
 			return actions{}, err
 		}
-		return actions{apply: []*unstructured.Unstructured{object}}, nil
+		return actions{apply: []target{object}}, nil
 	case api.DummyTask:
 		return actions{outcome: dummy(task.Spec)}, nil
 	case api.PipeTask:
@@ -82,8 +95,8 @@ func dummy(spec api.TaskSpec) error {
 }
 
 // rendered renders the templates of a task and marks the objects as owned.
-func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*unstructured.Unstructured, error) {
-	var all []*unstructured.Unstructured
+func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]target, error) {
+	var all []target
 	for _, name := range task.Spec.Resources {
 		text, err := e.template(ctx, at, name)
 		if err != nil {
@@ -93,12 +106,21 @@ func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]*
 		if err != nil {
 			return nil, fatalf("%s: %w", name, err)
 		}
+		parameters, err := e.takingPart(task, name)
+		if err != nil {
+			return nil, err
+		}
 		for _, object := range objects {
-			if err := e.markOwned(at, object); err != nil {
+			err := e.markOwned(at, object)
+			if err != nil && !meta.IsNoMatchError(err) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
+			one := target{Unstructured: object, parameters: parameters, unknown: err}
+			if isInstance(object) {
+				one.origin = parameters
+			}
+			all = append(all, one)
 		}
-		all = append(all, objects...)
 	}
 	return all, nil
 }

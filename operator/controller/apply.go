@@ -8,45 +8,64 @@ import (
 )
 
 // apply applies an object of a task and returns the stored object.
-func (e *execution) apply(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if err := e.checkWritable(ctx, object); err != nil {
+func (e *execution) apply(ctx context.Context, object target) (*unstructured.Unstructured, error) {
+	found, err := e.writable(ctx, object)
+	if err != nil {
 		return nil, err
 	}
-	applied, err := e.user.apply(ctx, object)
+	if err := e.tryAsAuthors(ctx, object, application(found)); err != nil {
+		return nil, fatalIfPermanent(err)
+	}
+	content, err := e.withAuthors(ctx, object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
+		return nil, err
+	}
+	applied, err := e.user.apply(ctx, content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", title(content), fatalIfPermanent(err))
 	}
 	return applied, nil
 }
 
-// checkWritable returns a fatal error if an object exists and does not belong to the
-// Instance. It returns a waitingError if the object is being deleted.
-func (e *execution) checkWritable(ctx context.Context, object *unstructured.Unstructured) error {
-	found, err := e.user.get(ctx, object)
+// writable returns the stored object, nil if there is none. It returns a fatal error if the
+// stored object does not belong to the Instance, and a waitingError if it is being deleted.
+func (e *execution) writable(ctx context.Context, object target) (*unstructured.Unstructured, error) {
+	found, err := e.user.get(ctx, object.Unstructured)
 	switch {
 	case err != nil || found == nil:
-		return err
+		return nil, err
 	case !owns(e.instance, found):
-		return fatalf("%s exists and is not of instance %s", title(object), e.instance.Name)
+		return nil, fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
 	case found.GetDeletionTimestamp() != nil:
-		return waiting("%s is being deleted", title(object))
+		return nil, waiting("%s is being deleted", title(found))
 	}
-	return nil
+	return found, nil
 }
 
 // remove deletes an object of a task. It returns a waitingError until the object is gone.
-func (e *execution) remove(ctx context.Context, object *unstructured.Unstructured) error {
-	found, err := e.user.get(ctx, object)
+func (e *execution) remove(ctx context.Context, object target) error {
+	found, err := e.user.get(ctx, object.Unstructured)
 	if err != nil || found == nil {
 		return err
 	}
 	if found.GetDeletionTimestamp() == nil {
-		if err := e.user.delete(ctx, found); err != nil {
-			return fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
+		if err := e.delete(ctx, object, found); err != nil {
+			return err
 		}
-		if found, err = e.user.get(ctx, object); err != nil || found == nil {
+		if found, err = e.user.get(ctx, object.Unstructured); err != nil || found == nil {
 			return err
 		}
 	}
-	return waiting("%s is being deleted", title(object))
+	return waiting("%s is being deleted", title(found))
+}
+
+// delete deletes the stored object of a target.
+func (e *execution) delete(ctx context.Context, object target, found *unstructured.Unstructured) error {
+	if err := e.tryAsAuthors(ctx, object, removal(found)); err != nil {
+		return fatalIfPermanent(err)
+	}
+	if err := e.user.delete(ctx, found); err != nil {
+		return fmt.Errorf("%s: %w", title(found), fatalIfPermanent(err))
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
@@ -16,29 +17,49 @@ import (
 // dependency returns the Instance of another operator that a KudoOperator task installs.
 // It is applied like any other object, by the requester. Admission therefore judges it,
 // and its plan runs with the rights of the same user.
-func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (*unstructured.Unstructured, error) {
+func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (target, error) {
 	version := api.OperatorVersionName(task.Spec.Package, task.Spec.AppVersion, task.Spec.OperatorVersion)
 	if task.Spec.OperatorVersion == "" {
 		var err error
 		if version, err = e.newest(ctx, e.instance.Namespace, task.Spec); err != nil {
-			return nil, err
+			return target{}, err
 		}
 	}
 	dependency := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: e.version.Spec.Templates}
 	object, err := dependency.Instance(ctx, e.values(at))
 	if err != nil {
-		return nil, fatalError{err}
+		return target{}, fatalError{err}
 	}
 	existing, err := e.controller.instance(ctx, cache.ObjectName{Namespace: e.instance.Namespace, Name: object.GetName()})
 	if err != nil {
-		return nil, err
+		return target{}, err
 	}
 	if existing != nil {
 		if err := e.continueFrom(ctx, existing, object, version); err != nil {
-			return nil, fmt.Errorf("instance %s: %w", existing.Name, err)
+			return target{}, fmt.Errorf("instance %s: %w", existing.Name, err)
 		}
 	}
-	return object, e.markOwned(at, object)
+	if err := e.markOwned(at, object); err != nil {
+		return target{}, err
+	}
+	return e.dependencyTarget(task, object)
+}
+
+// dependencyTarget returns the Instance of a dependency with the parameters that take part in
+// it. The package decides its OperatorVersion, so only the parameters in its name can have
+// decided more than its parameter values.
+func (e *execution) dependencyTarget(task *api.Task, object *unstructured.Unstructured) (target, error) {
+	inName, err := e.referencesIn("instanceName", task.Spec.InstanceName)
+	if err != nil {
+		return target{}, err
+	}
+	inFile, err := e.referencesIn(task.Spec.ParameterFile, e.version.Spec.Templates[task.Spec.ParameterFile])
+	if err != nil {
+		return target{}, err
+	}
+	all := slices.Concat(inName, inFile)
+	slices.Sort(all)
+	return target{Unstructured: object, parameters: slices.Compact(all), origin: inName}, nil
 }
 
 // continueFrom prepares the wanted Instance of a dependency that exists already. If the

@@ -5,8 +5,9 @@
 // A run is one execution of a plan. It is identified by the UID that admission gave it.
 //
 //  1. Before the first write, the controller renders everything that the run would apply
-//     and sends it to the server as a dry run. If the requester is not allowed to write
-//     one of the objects, the run ends and nothing has been written.
+//     or delete and sends it to the server as a dry run: as the requester, and as every
+//     author of a parameter value that took part in the object. If one of them is not
+//     allowed to write one of the objects, the run ends and nothing has been written.
 //  2. The controller executes the steps. After each step, and after each task of a step
 //     with several tasks, it stores the progress in the status of the Instance.
 //  3. At the end it prunes: it deletes the objects that no plan of the OperatorVersion
@@ -20,6 +21,9 @@
 //     OperatorVersions and ServiceAccounts, and reads the discovery documents.
 //   - The controller acts only on records of users that admission has sealed (package
 //     operator/authorship) for the Instance, the run, the values and the OperatorVersion.
+//   - No object is written or deleted that an author of a value in it is not allowed to
+//     write or delete. What cannot be tried before the run is tried directly before the
+//     write. An author tries each object once in a run.
 //   - Objects are rendered only from the content of the OperatorVersion that admission
 //     bound the run to.
 //   - Objects that do not belong to the Instance are neither changed nor deleted, except

@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
@@ -28,6 +30,10 @@ type execution struct {
 	user *writer
 	// params are the effective parameter values.
 	params map[string]any
+	// references holds the parameters that can change the output of a template, by its text.
+	references map[string][]string
+	// tried holds the dry runs of this run as authors.
+	tried *rehearsal
 }
 
 // execute continues the run of an Instance as far as possible now. It returns the stored
@@ -38,7 +44,12 @@ func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *ap
 	if known.UID == wanted.UID && known.Status.Ended() {
 		return instance, false, nil
 	}
-	e := &execution{controller: c, instance: instance}
+	defer func() {
+		if err == nil {
+			c.rehearsals.forget(cache.MetaObjectToName(instance))
+		}
+	}()
+	e := &execution{controller: c, instance: instance, tried: c.rehearsals.of(instance)}
 	if err := e.prepare(ctx); err != nil {
 		return e.instance, false, e.fail(ctx, err)
 	}
@@ -200,6 +211,9 @@ func (e *execution) stepStatus(step plan.Step) *api.StepStatus {
 // are ready.
 func (e *execution) runTask(ctx context.Context, at place, name string) error {
 	actions, err := e.actions(ctx, at, name)
+	for _, object := range slices.Concat(actions.apply, actions.remove) {
+		err = firstError(err, object.unknown)
+	}
 	if err != nil {
 		return err
 	}

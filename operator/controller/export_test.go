@@ -1,9 +1,16 @@
 package controller
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/operator/authorship"
 )
 
 // Readiness returns "" if a plan does not wait for an applied object. Otherwise it returns
@@ -21,4 +28,21 @@ func Readiness(config Config, object *unstructured.Unstructured) string {
 		return "waiting: " + err.Error()
 	}
 	return "error: " + err.Error()
+}
+
+// ReviewAccess returns an error if a user may not create or delete an object, as far as the
+// authorizer can tell.
+func ReviewAccess(ctx context.Context, config *rest.Config, user, verb string, object *unstructured.Unstructured) error {
+	server, err := connection.Open(config, connection.Options{})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	kinds := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server.Discovery))
+	e := &execution{controller: &controller{server: server, kinds: kinds}}
+	how := application(nil)
+	if verb == deleteVerb {
+		how = removal(object)
+	}
+	return e.reviewAccess(ctx, authorship.User{Username: user}, target{Unstructured: object}, how)
 }

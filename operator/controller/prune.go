@@ -35,30 +35,52 @@ func tasks(name string, definition api.Plan) iter.Seq2[place, string] {
 // backup plan stay after an update. It also keeps the objects that this run applied: a
 // template with a time or a random value renders another name each time.
 func (e *execution) prune(ctx context.Context) error {
-	if e.status.Name == parameters.CleanupPlan {
-		return nil
-	}
-	rendered, err := e.allRendered(ctx)
+	obsolete, err := e.obsolete(ctx)
 	if err != nil {
 		// If a plan cannot be rendered, the obsolete objects are not known.
 		klog.InfoS("objects are not pruned", "instance", klog.KObj(e.instance), "reason", err.Error())
 		return nil
 	}
-	var kept []api.AppliedObject
-	for _, reference := range e.instance.Status.Objects {
-		object := objectOf(reference)
-		if rendered[identity(object)] || reference.Run == e.instance.Spec.PlanExecution.UID {
-			kept = append(kept, reference)
-			continue
-		}
-		if err := e.deleteOwned(ctx, object); err != nil {
-			return fmt.Errorf("no longer part of operator version %s: %w", e.version.Name, err)
-		}
-	}
-	if len(kept) == len(e.instance.Status.Objects) {
+	if len(obsolete) == 0 {
 		return nil
 	}
+	gone := map[string]bool{}
+	for _, object := range obsolete {
+		if err := e.deleteOwned(ctx, object); err != nil {
+			return e.noLongerRendered(err)
+		}
+		gone[identity(object.Unstructured)] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(e.instance.Status.Objects), func(reference api.AppliedObject) bool {
+		return gone[identity(objectOf(reference))]
+	})
 	return e.storeWithObjects(ctx, e.status, kept)
+}
+
+// noLongerRendered adds to an error why the object is to be deleted.
+func (e *execution) noLongerRendered(err error) error {
+	return fmt.Errorf("no longer part of operator version %s: %w", e.version.Name, err)
+}
+
+// obsolete returns the objects of earlier runs that no plan of the OperatorVersion renders
+// with the current parameter values. The cleanup plan makes no object obsolete.
+func (e *execution) obsolete(ctx context.Context) ([]target, error) {
+	if e.status.Name == parameters.CleanupPlan {
+		return nil, nil
+	}
+	rendered, err := e.allRendered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []target
+	for _, reference := range e.instance.Status.Objects {
+		object := objectOf(reference)
+		if !rendered[identity(object)] && reference.Run != e.instance.Spec.PlanExecution.UID {
+			// With other values, any template could have rendered the object.
+			all = append(all, target{Unstructured: object, parameters: e.allParameters()})
+		}
+	}
+	return all, nil
 }
 
 // allRendered returns the identities of all objects that the plans of the OperatorVersion
@@ -68,11 +90,12 @@ func (e *execution) allRendered(ctx context.Context) (map[string]bool, error) {
 	for name, definition := range e.version.Spec.Plans {
 		for at, task := range tasks(name, definition) {
 			actions, err := e.actions(ctx, at, task)
+			for _, object := range actions.apply {
+				err = firstError(err, object.unknown)
+				all[identity(object.Unstructured)] = true
+			}
 			if err != nil {
 				return nil, fmt.Errorf("plan %s: task %s: %w", name, task, err)
-			}
-			for _, object := range actions.apply {
-				all[identity(object)] = true
 			}
 		}
 	}
@@ -80,8 +103,8 @@ func (e *execution) allRendered(ctx context.Context) (map[string]bool, error) {
 }
 
 // deleteOwned deletes an object if it exists and belongs to the Instance.
-func (e *execution) deleteOwned(ctx context.Context, object *unstructured.Unstructured) error {
-	found, err := e.user.get(ctx, object)
+func (e *execution) deleteOwned(ctx context.Context, object target) error {
+	found, err := e.user.get(ctx, object.Unstructured)
 	if meta.IsNoMatchError(err) {
 		// The kind was removed, and its objects with it.
 		return nil
@@ -89,10 +112,7 @@ func (e *execution) deleteOwned(ctx context.Context, object *unstructured.Unstru
 	if err != nil || found == nil || !owns(e.instance, found) {
 		return err
 	}
-	if err := e.user.delete(ctx, found); err != nil {
-		return fmt.Errorf("%s: %w", title(object), fatalIfPermanent(err))
-	}
-	return nil
+	return e.delete(ctx, object, found)
 }
 
 // hasClusterScoped reports whether plans of an Instance applied cluster-scoped objects.
@@ -126,7 +146,7 @@ func (c *controller) deleteClusterScoped(ctx context.Context, instance *api.Inst
 		if reference.Namespace != "" {
 			continue
 		}
-		if err := e.deleteOwned(ctx, objectOf(reference)); isFatal(err) {
+		if err := e.deleteOwned(ctx, target{Unstructured: objectOf(reference)}); isFatal(err) {
 			klog.ErrorS(err, "an object of a deleted instance is left", "instance", klog.KObj(instance))
 		} else {
 			all = append(all, err)

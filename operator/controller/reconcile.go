@@ -18,8 +18,12 @@ import (
 // there was any progress. An error means that reconcile has to be called again.
 func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (progressed bool, err error) {
 	instance, err := c.instance(ctx, name)
-	if err != nil || instance == nil {
+	if err != nil {
 		return false, err
+	}
+	if instance == nil {
+		c.rehearsals.forget(name)
+		return false, nil
 	}
 	if instance.DeletionTimestamp != nil {
 		return c.finalize(ctx, instance)

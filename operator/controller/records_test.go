@@ -85,8 +85,8 @@ func TestForgedRecords(t *testing.T) {
 
 	// A new request runs as the user that makes it. A value of an unknown author does not run.
 	for name, message := range map[string]string{
-		"plain-requester": "it is not known which user set the value of 'SIZE'",
-		"copied-values":   "it is not known which user set the value of 'SIZE'",
+		"plain-requester": "it is not known which user set the value of parameter 'SIZE'",
+		"copied-values":   "it is not known which user set the value of parameter 'SIZE'",
 	} {
 		if err := c.change(t, name, func(i *api.Instance) { i.Spec.PlanExecution.PlanName = "deploy" }); err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAccountRecreated(t *testing.T) {
 	}
 	k := &killer{left: -1, created: map[string]int{}}
 	ended := c.control(t, k)
-	c.awaitMessage(t, "gone", "service account default/robot, which requested the plan, does not exist any more")
+	c.awaitMessage(t, "gone", "service account default/robot does not exist any more: request the plan again")
 	k.kill()
 	<-ended
 
@@ -175,7 +175,7 @@ func TestAccountRecreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended = c.control(t, k)
-	c.awaitMessage(t, "later", "service account default/robot is not the one that requested the plan")
+	c.awaitMessage(t, "later", "service account default/robot was deleted and created again: request the plan again")
 	k.kill()
 	<-ended
 	for _, name := range []string{"gone", "replaced", "later"} {

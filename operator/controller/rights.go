@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,22 +34,23 @@ func (e *execution) openRecord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return checkKnown(e.users.Authors)
+	return e.checkKnown()
 }
 
 // checkKnown returns a fatal error if the author of a value is not known.
-func checkKnown(authors authorship.Authors) error {
+func (e *execution) checkKnown() error {
 	unknown := func(user authorship.User) bool { return !user.Known() }
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(authors)) {
-		if slices.ContainsFunc(authors[name], unknown) {
-			names = append(names, "'"+name+"'")
+	for _, name := range slices.Sorted(maps.Keys(e.users.Authors)) {
+		if slices.ContainsFunc(e.users.Authors[name], unknown) {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return fatalf("it is not known which user set the value of %s: set it again", strings.Join(names, ", "))
+	return fatalf("it is not known which user set the value of %s: set it again. To answer for the value that it has, %s",
+		quoted(names), e.wayOut(names))
 }
 
 // requester returns the user whose rights the run has.
@@ -91,12 +91,11 @@ func (c *controller) checkAccount(ctx context.Context, user authorship.User) err
 	account, err := c.server.Typed.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return fatalf("service account %s/%s, which requested the plan, does not exist any more: request the plan again", namespace, name)
+		return fatalf("service account %s/%s does not exist any more", namespace, name)
 	case err != nil:
 		return fmt.Errorf("service account %s/%s: %w", namespace, name, err)
 	case user.UID != "" && user.UID != string(account.UID):
-		return fatalf("service account %s/%s is not the one that requested the plan: it was deleted and created again. "+
-			"Request the plan again", namespace, name)
+		return fatalf("service account %s/%s was deleted and created again", namespace, name)
 	}
 	return nil
 }

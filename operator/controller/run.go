@@ -58,6 +58,7 @@ type controller struct {
 	deletions  *deletion.Store
 	unattended bool
 	loop       *reconcile.Loop[cache.ObjectName]
+	rehearsals rehearsals
 }
 
 // Run runs plans until ctx ends. It returns an error only if the config cannot work.

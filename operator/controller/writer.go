@@ -18,19 +18,29 @@ import (
 
 // writer reads and writes objects with the rights of another user.
 type writer struct {
-	client  dynamic.Interface
-	mapping func(schema.GroupVersionKind) (*meta.RESTMapping, error)
+	identity authorship.User
+	client   dynamic.Interface
+	mapping  func(schema.GroupVersionKind) (*meta.RESTMapping, error)
 }
 
-// impersonate returns a writer with the rights of a user.
+// impersonate returns a writer with the rights of the user that requested a run.
 func (c *controller) impersonate(ctx context.Context, user authorship.User) (*writer, error) {
 	// Without a user name, the request would have the rights of the controller itself.
 	if !user.Known() {
 		return nil, fatalf("it is not known which user requested the plan: request it again")
 	}
-	if err := c.checkAccount(ctx, user); err != nil {
+	err := c.checkAccount(ctx, user)
+	if isFatal(err) {
+		return nil, fmt.Errorf("%w: request the plan again, to run it with your rights", err)
+	}
+	if err != nil {
 		return nil, err
 	}
+	return c.connect(user)
+}
+
+// connect returns a writer with the rights of a user that is known and exists.
+func (c *controller) connect(user authorship.User) (*writer, error) {
 	// All users share the connections of the controller.
 	impersonating := transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{
 		UserName: user.Username, UID: user.UID, Groups: user.Groups, Extra: user.Extra,
@@ -41,7 +51,7 @@ func (c *controller) impersonate(ctx context.Context, user authorship.User) (*wr
 	if err != nil {
 		return nil, fmt.Errorf("client of user %s: %w", user.Username, err)
 	}
-	return &writer{client: client, mapping: c.mapping}, nil
+	return &writer{identity: user, client: client, mapping: c.mapping}, nil
 }
 
 // mapping returns the REST mapping of a kind. If the kind is unknown it reads the discovery
