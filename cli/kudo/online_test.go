@@ -31,6 +31,7 @@ func TestOnline(t *testing.T) {
 var anyServer = map[string]func(*testing.T, cluster){
 	"install":       testInstall,
 	"update":        testUpdate,
+	"take-over":     testTakeOver,
 	"upgrade":       testUpgrade,
 	"rollback":      testRollback,
 	"plans":         testPlans,

@@ -13,21 +13,27 @@ func newUpdateCommand() *cobra.Command {
 	var conn connection
 	var params valueFlags
 	var wait waiting
+	var takeOver []string
 	cmd := &cobra.Command{
 		Use:   "update INSTANCE",
 		Short: "Change the parameters of an instance",
 		Long: `Change parameters of an instance. What is not named stays. Immutable parameters may
 be given with the value they have, so one file serves install and update; if one
-would change, nothing does, and every one is named.`,
-		Example: "  holdfast kudo update events -p BROKER_COUNT=5 --wait",
-		Args:    cobra.ExactArgs(1),
+would change, nothing does, and every one is named.
+
+A plan does only what every user that set one of its values may do. If a user that
+set a value lacks a permission or has left, --take-over makes you the author of that
+value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs again.`,
+		Example: `  holdfast kudo update events -p BROKER_COUNT=5 --wait
+  holdfast kudo update events --take-over BROKER_COUNT --wait`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			values, err := params.read(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			if len(values) == 0 {
-				return errors.New("update: give parameters with -p or -P")
+			if len(values) == 0 && len(takeOver) == 0 {
+				return errors.New("update: give parameters with -p or -P, or take some over with --take-over")
 			}
 			s, err := conn.connect()
 			if err != nil {
@@ -35,7 +41,10 @@ would change, nothing does, and every one is named.`,
 			}
 			update := change{name: "update", sendDecided: true, edit: func(instance *api.Instance) error {
 				instance.Spec.Parameters = values.applyTo(instance.Spec.Parameters)
-				return nil
+				if len(takeOver) == 0 {
+					return nil
+				}
+				return api.RequestTakeOver(instance, takeOver)
 			}}
 			judged, err := s.write(cmd.Context(), args[0], update, nil)
 			if err != nil {
@@ -50,5 +59,7 @@ would change, nothing does, and every one is named.`,
 	conn.addFlags(cmd.Flags())
 	params.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
+	cmd.Flags().StringArrayVar(&takeOver, "take-over", nil,
+		"a parameter with a value that another user set, of which you become the author; may be given several times")
 	return cmd
 }
