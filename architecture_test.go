@@ -23,7 +23,7 @@ const module = "holdfast.dev/holdfast"
 // package below another counts as its parent.
 var order = []string{
 	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
-	"definition", "native", "projection", "broadcast", "connection", "reconcile",
+	"manifest", "finding", "definition", "native", "projection", "broadcast", "connection", "reconcile",
 	"operator", "access", "node", "lifecycle", "manager", "generate",
 	"apiserver", "cli",
 	"cmd",

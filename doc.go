@@ -5,7 +5,7 @@
 // # The program
 //
 // The program is cmd/holdfast. [holdfast.dev/holdfast/cli] has its commands:
-// serve, node, kudo, kubeconfig, and those of kubectl.
+// serve, node, kudo, schema, kubeconfig, and those of kubectl.
 //
 // # The server
 //
@@ -32,6 +32,12 @@
 // The packages below holdfast.dev/holdfast/operator read, render, admit and run
 // operator packages. [holdfast.dev/holdfast/manager] does this on a cluster that is
 // not a Holdfast server.
+//
+// # Files
+//
+// "holdfast schema" judges definitions in files, without a server.
+// [holdfast.dev/holdfast/manifest] reads YAML files and knows the line of each field;
+// [holdfast.dev/holdfast/finding] has the results and their output formats.
 //
 // # Nodes
 //

@@ -1,6 +1,6 @@
 // Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, revoke,
-// version and kudo, and all commands of kubectl. Main runs the command line of the process.
-// Run does the same for given arguments and streams, and is what tests use.
+// version, kudo and schema, and all commands of kubectl. Main runs the command line of the
+// process. Run does the same for given arguments and streams, and is what tests use.
 package cli
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/cli/kudo"
+	"holdfast.dev/holdfast/cli/schema"
 )
 
 // Streams are the standard streams of a command.
@@ -44,6 +45,10 @@ func Main() int {
 		return 0
 	}
 	fmt.Fprintf(os.Stderr, "holdfast: %v\n", err)
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return coded.ExitCode()
+	}
 	return 1
 }
 
@@ -88,7 +93,7 @@ type command struct {
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
 		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(), newVersionCommand(),
-		kudo.New(kudo.Program{Version: version, Logging: setLogging}),
+		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }
 	if slices.ContainsFunc(c.ours, named) {

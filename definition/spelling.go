@@ -71,10 +71,26 @@ func inPatternProperties(at string, root *field.Path, s *schema.Schema) string {
 	return at
 }
 
-// inV1beta1 translates errors with v1 paths to v1beta1. Fields with the same
-// value in all versions are at the top of the spec there, and some fields have
-// other names.
+// inV1beta1 translates errors with v1 paths to v1beta1.
 func inV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorList {
+	inV1beta1 := v1beta1Paths(crd)
+	var out field.ErrorList
+	seen := map[string]bool{}
+	for _, err := range errs {
+		copied := *err
+		copied.Field = inV1beta1(copied.Field)
+		if text := copied.Error(); !seen[text] {
+			seen[text] = true
+			out = append(out, &copied)
+		}
+	}
+	return out
+}
+
+// v1beta1Paths returns a function that translates v1 paths to v1beta1. Fields with the
+// same value in all versions are at the top of the spec there, and some fields have
+// other names.
+func v1beta1Paths(crd *CustomResourceDefinition) func(path string) string {
 	type moved struct{ from, to string }
 	var moves []moved
 	same := func(from, to string, equal func(a, b *CustomResourceDefinitionVersion) bool) {
@@ -97,29 +113,20 @@ func inV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorL
 	same("selectableFields", "selectableFields", func(a, b *CustomResourceDefinitionVersion) bool {
 		return slices.Equal(a.SelectableFields, b.SelectableFields)
 	})
-
-	var out field.ErrorList
-	seen := map[string]bool{}
-	for _, err := range errs {
-		copied := *err
+	return func(path string) string {
 		for i := range crd.Spec.Versions {
 			for _, m := range moves {
-				copied.Field = replacePrefix(copied.Field, fmt.Sprintf("spec.versions[%d].%s", i, m.from), m.to)
+				path = replacePrefix(path, fmt.Sprintf("spec.versions[%d].%s", i, m.from), m.to)
 			}
 		}
-		copied.Field = replacePrefix(copied.Field,
-			"spec.conversion.webhook.clientConfig", "spec.conversion.webhookClientConfig")
-		copied.Field = replacePrefix(copied.Field,
+		path = replacePrefix(path, "spec.conversion.webhook.clientConfig", "spec.conversion.webhookClientConfig")
+		path = replacePrefix(path,
 			"spec.conversion.webhook.conversionReviewVersions", "spec.conversion.conversionReviewVersions")
-		if column, ok := strings.CutSuffix(copied.Field, "].jsonPath"); ok && strings.Contains(column, "additionalPrinterColumns[") {
-			copied.Field = column + "].JSONPath"
+		if column, ok := strings.CutSuffix(path, "].jsonPath"); ok && strings.Contains(column, "additionalPrinterColumns[") {
+			path = column + "].JSONPath"
 		}
-		if text := copied.Error(); !seen[text] {
-			seen[text] = true
-			out = append(out, &copied)
-		}
+		return path
 	}
-	return out
 }
 
 func replacePrefix(at, from, to string) string {

@@ -13,6 +13,8 @@ import (
 type typing struct {
 	// omitDocs omits descriptions, titles, examples and external documentation.
 	omitDocs bool
+	// omitRules omits CEL rules.
+	omitRules bool
 }
 
 // of converts s. The result shares defaults, enums and examples with s.
@@ -57,7 +59,9 @@ func (t typing) of(s *schema.Schema) *apiextensions.JSONSchemaProps {
 		XListMapKeys:           s.ListMapKeys,
 		XListType:              nonEmpty(s.ListType),
 		XMapType:               nonEmpty(s.MapType),
-		XValidations:           rules(s.Validations),
+	}
+	if !t.omitRules {
+		out.XValidations = rules(s.Validations)
 	}
 	if s.Items != nil || s.Tuple != nil {
 		out.Items = &apiextensions.JSONSchemaPropsOrArray{Schema: t.of(s.Items), JSONSchemas: t.list(s.Tuple)}

@@ -54,7 +54,7 @@ func (r *readVersion) upstream(v *CustomResourceDefinitionVersion) apiextensions
 	out := apiextensions.CustomResourceDefinitionVersion{
 		Name: v.Name, Served: v.Served, Storage: v.Storage,
 		Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
-		Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: typing{omitDocs: true}.of(r.structural)},
+		Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: typing{omitDocs: true, omitRules: r.omitRules}.of(r.structural)},
 	}
 	if s := v.Subresources; s != nil {
 		out.Subresources = &apiextensions.CustomResourceSubresources{Status: (*apiextensions.CustomResourceSubresourceStatus)(s.Status)}

@@ -17,19 +17,28 @@ type readVersion struct {
 	name       string
 	schema     *schema.Schema // nil if the version has none, and if err is set
 	err        error
-	structural *schema.Schema // the schema in structural form, never nil
+	structural *schema.Schema // the schema in structural form, set by readVersions
+	omitRules  bool           // upstream leaves out the CEL rules
 }
 
-// readVersions decodes the schemas of all versions. If a schema is missing or
-// cannot be decoded, its structural form accepts any object.
+// readVersions decodes the schemas of all versions, and sets their structural form. If
+// a schema is missing or cannot be decoded, its structural form accepts any object.
 func readVersions(crd *CustomResourceDefinition) []readVersion {
+	out := decodeVersions(crd)
+	for i := range out {
+		out[i].structural = structuralForm(out[i].schema, skeleton.Build(out[i].schema))
+	}
+	return out
+}
+
+// decodeVersions decodes the schemas of all versions.
+func decodeVersions(crd *CustomResourceDefinition) []readVersion {
 	out := make([]readVersion, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		r := &out[i]
 		r.index, r.name = i, v.Name
 		r.schema, _, r.err = v.DecodeSchema()
-		r.structural = structuralForm(r.schema, skeleton.Build(r.schema))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/value"
 )
 
 // Warnings returns the warnings for a valid definition, the most important
@@ -19,7 +20,7 @@ import (
 // omits warnings that the stored definition got already. Each warning is one
 // line, for a Warning header.
 func (w Write) Warnings(crd *CustomResourceDefinition) []string {
-	versions := readVersions(crd)
+	versions := decodeVersions(crd)
 	var found []string
 	for i := range versions {
 		r := &versions[i]
@@ -29,9 +30,9 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	}
 	var known []string
 	if w.Old != nil {
-		known = schemaWarnings(w.Old, readVersions(w.Old))
+		known = sent(schemaWarnings(w.Old, decodeVersions(w.Old)))
 	}
-	for _, warning := range schemaWarnings(crd, versions) {
+	for _, warning := range sent(schemaWarnings(crd, versions)) {
 		if !slices.Contains(known, warning) {
 			found = append(found, warning)
 		}
@@ -47,16 +48,16 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 
 // schemaWarnings returns the warnings that do not depend on the stored
 // definition.
-func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []string {
+func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []Warning {
 	var served []immutability.Version
 	for i := range versions {
 		if r := &versions[i]; r.schema != nil && crd.Spec.Versions[i].Served {
 			served = append(served, immutability.Version{Name: r.name, Schema: r.schema})
 		}
 	}
-	var found []string
+	var found []Warning
 	for _, divergence := range immutability.Divergent(served) {
-		found = append(found, divergence.String())
+		found = append(found, divergenceWarning(versions, divergence))
 	}
 	for i := range versions {
 		r := &versions[i]
@@ -64,21 +65,16 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []str
 			continue
 		}
 		for _, escape := range immutability.Escapes(r.schema) {
-			// As in upstream, CEL rules get no warnings. A map or a list without a
-			// marker gets none either: the author wants clients to add and remove keys
-			// and items there.
-			if escape.Rule == "" && escape.Hole <= immutability.UntypedField {
-				found = append(found, inVersion(crd, r.name, escape.String()))
-			}
+			found = append(found, escapeWarning(crd, r, escape))
 		}
 		if s := crd.Spec.Versions[i].Subresources; s != nil && s.Status != nil {
 			for _, trap := range immutability.StatusTraps(r.schema) {
-				found = append(found, inVersion(crd, r.name, trap.String()))
+				found = append(found, newWarning(StatusTrap, r, trap.Path, inVersion(crd, r.name, trap.String())))
 			}
 		}
 	}
 	for i := range versions {
-		found = append(found, unknownFormats(versions[i].schema)...)
+		found = append(found, unknownFormats(&versions[i])...)
 	}
 	return found
 }
@@ -92,17 +88,44 @@ func inVersion(crd *CustomResourceDefinition, version, warning string) string {
 	return fmt.Sprintf("version %s: %s", version, warning)
 }
 
-func unknownFormats(s *schema.Schema) []string {
-	var found []string
-	schema.Walk(s, func(v *schema.Visit) bool {
+func unknownFormats(r *readVersion) []Warning {
+	var found []Warning
+	schema.Walk(r.schema, func(v *schema.Visit) bool {
 		if v.Schema.Format == "" {
 			return true
 		}
 		node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: v.Schema.Format, Type: []string{v.Schema.Type}}}
 		for _, format := range apiservervalidation.GetUnrecognizedFormats(node, environment.DefaultCompatibilityVersion()) {
-			found = append(found, fmt.Sprintf("unrecognized format %q", format))
+			found = append(found, newWarning(UnknownFormat, r, v.Path.Child("format"), fmt.Sprintf("unrecognized format %q", format)))
 		}
 		return true
 	})
 	return found
+}
+
+// divergenceWarning places the warning at the first version that has a marker.
+func divergenceWarning(versions []readVersion, d immutability.Divergence) Warning {
+	marked := slices.IndexFunc(d.Markers, func(m immutability.VersionMarker) bool { return m.Marker != immutability.Free })
+	at := slices.IndexFunc(versions, func(r readVersion) bool { return marked >= 0 && r.name == d.Markers[marked].Version })
+	return newWarning(Divergence, &versions[max(at, 0)], d.Path, d.String())
+}
+
+func escapeWarning(crd *CustomResourceDefinition, r *readVersion, escape immutability.Escape) Warning {
+	topic := Escape
+	switch {
+	case escape.Hole > immutability.UntypedField:
+		topic = ItemEscape
+	case escape.Rule != "":
+		topic = RuleEscape
+	}
+	w := newWarning(topic, r, escape.Field, inVersion(crd, r.name, escape.String()))
+	w.Message, w.Fix = escape.Problem(), escape.Remedy()
+	return w
+}
+
+func newWarning(topic Topic, r *readVersion, path *value.Path, line string) Warning {
+	return Warning{
+		Topic: topic, Path: below(schemaPath(r.index), path).String(),
+		Message: withoutField(line, immutability.Field(path)), line: line,
+	}
 }

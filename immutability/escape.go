@@ -45,18 +45,34 @@ type Escape struct {
 
 // String returns the text of the warning.
 func (e Escape) String() string {
+	advice := ""
+	if e.canRequire() {
+		advice = ", and so does making it required"
+	}
+	return fmt.Sprintf("%s: %s; %s on %s closes this%s",
+		Field(e.Field), e.Problem(), e.Close.Keyword(), Field(e.Parent), advice)
+}
+
+// Problem describes the two writes.
+func (e Escape) Problem() string {
 	promise := e.Promise.String()
 	if e.Rule != "" {
 		promise = fmt.Sprintf("%s by the rule %s", e.Promise, brief(e.Rule))
 	}
-	parent := Field(e.Parent)
-	advice := ""
-	if e.Hole == OptionalField && e.Close == Immutable {
-		advice = ", and so does making it required"
-	}
-	return fmt.Sprintf("%s: %s, but %s and then set again with another value; %s on %s closes this%s",
-		Field(e.Field), promise, e.Hole.of(parent), e.Close.Keyword(), parent, advice)
+	return fmt.Sprintf("%s, but %s and then set again with another value", promise, e.Hole.of(Field(e.Parent)))
 }
+
+// Remedy says how to close the escape.
+func (e Escape) Remedy() string {
+	parent := Field(e.Parent)
+	if e.canRequire() {
+		return fmt.Sprintf("add %s: true to %s, or make it required", e.Close.Keyword(), parent)
+	}
+	return fmt.Sprintf("add %s: true to %s", e.Close.Keyword(), parent)
+}
+
+// canRequire reports whether a required parent closes the escape too.
+func (e Escape) canRequire() bool { return e.Hole == OptionalField && e.Close == Immutable }
 
 // of describes the first write to the parent.
 func (h Hole) of(parent string) string {
@@ -153,7 +169,7 @@ func (f *finder) resolve(at *frame, p promise) *frame {
 			return nil
 		}
 	}
-	if effective(at.Schema).covers(p.marker) {
+	if effective(at.Schema).Covers(p.marker) {
 		return nil
 	}
 	return at

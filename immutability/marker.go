@@ -86,8 +86,8 @@ func (m Marker) flag(s *schema.Schema) *bool {
 	return nil
 }
 
-// covers reports whether m forbids everything that other forbids.
-func (m Marker) covers(other Marker) bool {
+// Covers reports whether m forbids everything that other forbids.
+func (m Marker) Covers(other Marker) bool {
 	switch {
 	case m == other || other == Free || m == Immutable:
 		return true

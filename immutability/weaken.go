@@ -32,7 +32,7 @@ func Weakened(oldSchema, newSchema *schema.Schema) []Weakening {
 			return
 		}
 		before, after := MarkerOf(at.nodes[0]), at.marker(1)
-		if !after.covers(before) {
+		if !after.Covers(before) {
 			found = append(found, Weakening{at.path, before, after})
 		}
 	})

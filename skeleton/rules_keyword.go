@@ -49,8 +49,10 @@ func (r *ruleCheck) keywords(v *schema.Visit) {
 	if s.PreserveUnknownFields != nil && !*s.PreserveUnknownFields {
 		r.refuse(v.Path.Child(schema.PreserveUnknownFieldsKeyword), "must be true or left out")
 	}
-	if _, err := regexp.Compile(s.Pattern); err != nil {
-		r.refuse(v.Path.Child("pattern"), "must be a regular expression: %v", err)
+	if s.Pattern != "" {
+		if _, err := regexp.Compile(s.Pattern); err != nil {
+			r.refuse(v.Path.Child("pattern"), "must be a regular expression: %v", err)
+		}
 	}
 	if v.Edge == schema.PatternProperty {
 		if _, err := regexp.Compile(v.Name); err != nil {

@@ -1,0 +1,34 @@
+package definition
+
+import (
+	"context"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/skeleton"
+)
+
+// KubernetesErrors returns the errors with which Kubernetes refuses to create the
+// definition in apiextensions.k8s.io/v1, also those for which this server does not:
+// Kubernetes accepts only structural schemas. It does not compile CEL rules, because
+// Validate does.
+func KubernetesErrors(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
+	versions := decodeVersions(crd)
+	for i := range versions {
+		r := &versions[i]
+		r.structural, r.omitRules = r.schema, true
+		if r.err != nil {
+			// Validate reports a schema that cannot be decoded.
+			r.structural = structuralForm(nil, skeleton.Build(nil))
+		}
+	}
+	var errs field.ErrorList
+	for _, err := range validation.ValidateCustomResourceDefinition(ctx, upstream(crd, versions)) {
+		if !isAboutIdenticalVersions(err) {
+			errs = append(errs, inV1(crd, versions, err))
+		}
+	}
+	sortErrors(errs)
+	return errs
+}
