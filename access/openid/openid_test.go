@@ -180,11 +180,13 @@ func TestInvalidConfig(t *testing.T) {
 			"oidc certificate authority: open /nowhere/ca.crt: no such file or directory",
 		},
 		"reserved prefix of users": {
-			openid.Config{IssuerURL: "https://a.example", ClientID: "c", UsernamePrefix: "system:"}, "",
+			openid.Config{IssuerURL: "https://a.example", ClientID: "c", UsernamePrefix: "system:"},
+			"",
 			`jwt[0].claimMappings.username.prefix: Invalid value: "system:": must not begin with system:`,
 		},
 		"reserved prefix of groups": {
-			openid.Config{IssuerURL: "https://a.example", ClientID: "c", GroupsClaim: "groups", GroupsPrefix: "system:oidc:"}, "",
+			openid.Config{IssuerURL: "https://a.example", ClientID: "c", GroupsClaim: "groups", GroupsPrefix: "system:oidc:"},
+			"",
 			`jwt[0].claimMappings.groups.prefix: Invalid value: "system:oidc:": must not begin with system:`,
 		},
 		"flags and a file": {flags(nil, ""), head, "the oidc flags cannot be given beside a file"},

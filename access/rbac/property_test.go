@@ -71,7 +71,7 @@ func checkRequests(t testing.TB, c *choices) {
 	a := w.authorizer(t)
 	for range requests {
 		attributes := c.request(c.user())
-		decision, _, err := a.Authorize(context.Background(), attributes)
+		decision, _, err := a.Authorize(t.Context(), attributes)
 		if err != nil {
 			t.Fatal(err)
 		}

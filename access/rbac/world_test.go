@@ -44,7 +44,6 @@ func (c *choices) some(of ...string) []string {
 // The words are few, so that rules and requests often meet, and they have the edge cases of
 // the rules: patterns that look like wildcards and are none, and names that contain each other.
 func (c *choices) namespace() string { return c.one("a", "b") }
-func (c *choices) roleName() string  { return c.one("r1", "r2", "r3") }
 func (c *choices) verb() string      { return c.one("get", "list", "create", "escalate", "bind") }
 func (c *choices) group() string     { return c.one("", "apps", "rbac.authorization.k8s.io") }
 func (c *choices) resource() string {

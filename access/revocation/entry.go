@@ -12,9 +12,9 @@ import (
 	"holdfast.dev/holdfast/access"
 )
 
+// Namespace, Name and Key are where the list is: the namespace and name of a ConfigMap, and the
+// key in its data.
 const (
-	// Namespace, Name and Key are where the list is: the namespace and name of a ConfigMap,
-	// and the key in its data.
 	Namespace = metav1.NamespaceSystem
 	Name      = "holdfast-revocations"
 	Key       = "revocations.yaml"

@@ -12,8 +12,8 @@ import (
 )
 
 // Watch follows the list of the server until ctx ends. It returns when the list was read for
-// the first time. It calls changed after every change of the list, and once for the first
-// list; changed must not block for long.
+// the first time. It calls changed when it has read a list, for the first time or after a
+// change; changed must not block for long.
 func (r *Registry) Watch(ctx context.Context, client coreclient.CoreV1Interface, changed func()) error {
 	source := cache.NewListWatchFromClient(client.RESTClient(), "configmaps", Namespace, fields.OneTermEqualSelector("metadata.name", Name))
 	informer := cache.NewSharedInformer(source, &corev1.ConfigMap{}, 0)
