@@ -31,7 +31,7 @@ func (j *judgement) isDefault(path []value.Step, live any) bool {
 // defaultsTo reports whether a field has a value once the server has set the defaults of
 // an object.
 func (j *judgement) defaultsTo(obj map[string]any, path []value.Step, v any) bool {
-	if j.Type.Default == nil || len(path) == 0 {
+	if j.Type.Default == nil || j.Partial || len(path) == 0 {
 		return false
 	}
 	complete, err := j.Type.Default(obj)

@@ -16,6 +16,10 @@ type Write struct {
 	// Live is the stored object, New the object after the write. Both may be without
 	// managed fields.
 	Live, New map[string]any
+	// Partial means that Live and New lack fields that are equal in both. Then no
+	// defaults are set in them, because a default may depend on such a field: a value
+	// that is the default in place of the applied one is a finding.
+	Partial bool
 	// LiveManagers and NewManagers are the managed fields of Live and New.
 	LiveManagers, NewManagers []metav1.ManagedFieldsEntry
 	Writer                    Writer

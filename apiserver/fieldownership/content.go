@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/value"
 )
 
 // newWrite translates an update for package ownership.
@@ -43,6 +44,7 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 	if write.Live, write.New, err = views.Differing(u.Live, u.New); err != nil {
 		return write, err
 	}
+	write.Partial = true
 	setKind(&write, u)
 	return write, nil
 }
@@ -55,6 +57,7 @@ func complete(write *ownership.Write, u Update) (err error) {
 	if write.New, err = views.Content(u.New); err != nil {
 		return err
 	}
+	write.Partial = false
 	setKind(write, u)
 	return nil
 }
@@ -65,18 +68,28 @@ func setKind(write *ownership.Write, u Update) {
 	}
 }
 
-// needsWhole says whether a finding is about a map or a list. If the write holds only the
-// differing parts of the objects, the finding shows only a part of a map, and the defaults
-// of the server may depend on fields that are missing.
+// needsWhole says whether a finding about the differing parts of two objects may be another
+// one for the whole objects. The parts of a map show only the keys that differ. The server
+// sets defaults inside of maps and lists, and in place of values that it does not store, and
+// these defaults may depend on other fields.
 func needsWhole(verdict *ownership.Verdict) bool {
 	return slices.ContainsFunc(verdict.Findings, func(f ownership.Finding) bool {
-		return isComposite(f.Live) || isComposite(f.New) || isComposite(f.Applied)
+		return isComposite(f.Live) || isComposite(f.New) || isComposite(f.Applied) || mayBeOmitted(f.Applied)
 	})
 }
 
 func isComposite(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// mayBeOmitted says whether the server may store nothing for a scalar.
+func mayBeOmitted(v any) bool {
+	switch v {
+	case nil, value.Absent{}, false, "", int64(0), float64(0):
 		return true
 	}
 	return false

@@ -29,6 +29,7 @@ func TestStoredValues(t *testing.T) {
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	w := newWire(t, config, native.NewScheme())
 	t.Run("empty lists", func(t *testing.T) { checkEmptyLists(t, w) })
+	t.Run("defaults", func(t *testing.T) { checkDependentDefaults(t, w) })
 	t.Run("stringData", func(t *testing.T) { checkStringData(t, w) })
 	t.Run("notes", func(t *testing.T) { checkNotes(t, config) })
 }
@@ -50,6 +51,24 @@ func checkEmptyLists(t *testing.T, w *wire) {
 				}
 			}
 		})
+	}
+}
+
+// The default of a field may depend on a field that a write does not change: a Service of type
+// ExternalName has no default for ipFamilies.
+func checkDependentDefaults(t *testing.T, w *wire) {
+	m := newFile(t, "services", "{apiVersion: v1, kind: Service, metadata: {name: a}, "+
+		"spec: {type: ExternalName, externalName: a.example.com, ipFamilies: []}}")
+	w.applyAs(t, m, "kubectl-client-side-apply")
+	got := w.send(t, call{
+		method: http.MethodPatch, path: m.path(), command: "kubectl patch", query: managedBy("kubectl-patch"),
+		kind: string(types.MergePatchType), body: []byte(`{"spec":{"ipFamilies":["IPv4"]}}`),
+	})
+	if !got.stored() || len(read(got.warnings).fields) != 1 {
+		t.Errorf("%s, told %q", got.message(), got.warnings)
+	}
+	if got = w.applyAs(t, m, "kubectl-client-side-apply"); len(read(got.warnings).fields) != 1 {
+		t.Errorf("apply: %s, told %q", got.message(), got.warnings)
 	}
 }
 
