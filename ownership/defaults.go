@@ -14,6 +14,10 @@ func (j *judgement) isApplied(p *plan, obj map[string]any, path []value.Step, v 
 	case value.Absent:
 		without, _ = drop(obj, path).(map[string]any)
 	case map[string]any, []any:
+		if !contains(v, p.value) {
+			// Defaults add fields, they change none.
+			return false
+		}
 		without, _ = place(obj, path, p.value).(map[string]any)
 	default:
 		return false

@@ -50,7 +50,7 @@ type Verdict struct {
 // Judge finds the fields of other owners that a write changes. The cache may be
 // nil.
 func Judge(w Write, cache *Cache) Verdict {
-	v := Verdict{Resource: resource(w.Live), Writer: w.Writer, target: target(w.Live)}
+	v := Verdict{Resource: resource(w.Live), Writer: w.Writer}
 	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == Ignored {
 		return v
 	}
@@ -64,7 +64,7 @@ func Judge(w Write, cache *Cache) Verdict {
 		return v
 	}
 	managers.view = w.Type.Managed.root
-	v.redacted, v.managers = w.Type.Redacted, managers
+	v.redacted, v.managers, v.target = w.Type.Redacted, managers, target(w.Live)
 	j := judgement{Write: w, Verdict: &v, mode: w.Type.mode(), uid: metadata(w.Live, "uid"), cache: cache}
 	if text != "" {
 		j.config = cache.of(w.Type, j.uid, text)

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,8 +25,8 @@ type plan struct {
 	// fields inside of it.
 	isLeaf bool
 	below  []plan
-	// items finds the items of a list among below, by index.
-	items items
+	// items finds the items of a list among below, by index. It is nil for other values.
+	items *items
 }
 
 // newPlan returns the plan of a value. canonical is its canonical form.
@@ -56,10 +57,9 @@ func newPlan(n *node, step value.Step, shown, canonical any) plan {
 func (p *plan) addFields(object map[string]any) {
 	canonical, _ := p.value.(map[string]any)
 	p.below = make([]plan, 0, len(object))
-	for name, child := range object {
-		p.below = append(p.below, newPlan(p.node.child(name), nameStep(name), child, field(canonical, name)))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		p.below = append(p.below, newPlan(p.node.child(name), nameStep(name), object[name], field(canonical, name)))
 	}
-	slices.SortFunc(p.below, func(a, b plan) int { return strings.Compare(a.step.Name, b.step.Name) })
 }
 
 func (p *plan) addItems(list []any) {
@@ -79,7 +79,8 @@ func (p *plan) addItems(list []any) {
 		below.earlier = items.earlier(i, object)
 		p.below, objects = append(p.below, below), append(objects, item)
 	}
-	p.items = newItems(objects, p.node.keys)
+	found := newItems(objects, p.node.keys)
+	p.items = &found
 }
 
 // child returns the plan of a field, nil if there is none. The nil plan has none.
@@ -99,7 +100,7 @@ func (p *plan) child(name string) *plan {
 // item returns the plan of the item with the same keys as another, after a number of
 // earlier items with these keys; nil if there is none. The nil plan has none.
 func (p *plan) item(like map[string]any, earlier int) *plan {
-	if p == nil || p.isLeaf {
+	if p == nil || p.items == nil {
 		return nil
 	}
 	if at := p.items.at(like, earlier); at >= 0 {
@@ -134,15 +135,19 @@ func (p *plan) isRestoredIn(v any, mode value.Mode) bool {
 		return true
 	}
 	find := p.finder(v)
-	return slices.ContainsFunc(p.below, func(below plan) bool { return below.isRestoredIn(find(&below), mode) })
+	for i := range p.below {
+		if below := &p.below[i]; below.isRestoredIn(find(below), mode) {
+			return true
+		}
+	}
+	return false
 }
 
 // ownsPresence reports whether the plan owns that the value is there, but no field in
 // it that the server stores. An empty map of a built-in kind or an empty list that
 // merges does not: it owns no member, and the server does not store it.
 func (p *plan) ownsPresence() bool {
-	return !p.isLeaf && p.node.presence && !isAbsent(p.value) &&
-		!slices.ContainsFunc(p.below, func(below plan) bool { return below.isStored() })
+	return !p.isLeaf && p.node.presence && !isAbsent(p.value) && !p.storesField()
 }
 
 // isStored reports whether the server stores a field of the plan.
@@ -150,7 +155,17 @@ func (p *plan) isStored() bool {
 	if p.isLeaf {
 		return !isAbsent(p.value)
 	}
-	return p.ownsPresence() || slices.ContainsFunc(p.below, func(below plan) bool { return below.isStored() })
+	return p.storesField() || p.node.presence && !isAbsent(p.value)
+}
+
+// storesField reports whether the server stores a field inside of the value.
+func (p *plan) storesField() bool {
+	for i := range p.below {
+		if p.below[i].isStored() {
+			return true
+		}
+	}
+	return false
 }
 
 // applied returns the value of the plan in messages.
