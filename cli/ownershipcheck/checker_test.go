@@ -44,7 +44,10 @@ func TestAnnotations(t *testing.T) {
 		"not JSON":             {"{broken", "ownership not checked: the last-applied configuration is malformed: "},
 		"a list":               {"[1]", "ownership not checked: the last-applied configuration is malformed: "},
 		"null":                 {"null", "ownership not checked: the last-applied configuration is malformed: "},
-		"deep":                 {strings.Repeat("[", 100_000), "ownership not checked: the last-applied configuration is malformed: "},
+		"deep": {
+			strings.Repeat("[", 100_000),
+			"ownership not checked: the last-applied configuration is nested deeper than 128 levels",
+		},
 		"another kind": {
 			`{"apiVersion":"example.dev/v1","kind":"Gizmo"}`,
 			`ownership not checked: the last-applied configuration is malformed: kind "Gizmo", not ConfigMap`,
