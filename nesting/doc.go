@@ -11,5 +11,5 @@
 // level of the object that it describes, inside lists and objects of its own.
 //
 // The functions return nil or an [Error]. They return nil for text that is malformed; the
-// decoder reports that. A scan takes about 1 µs for each KB of JSON and allocates nothing.
+// decoder reports that. A scan takes about 2.5 µs for each KB of JSON and allocates nothing.
 package nesting
