@@ -42,7 +42,7 @@ func levels(obj runtime.Object) int {
 	}
 	for _, entry := range accessor.GetManagedFields() {
 		if entry.FieldsV1 != nil {
-			most = max(most, nesting.FieldLevels(entry.FieldsV1.Raw))
+			most = max(most, nesting.FieldLevels(entry.FieldsV1.GetRawBytes()))
 		}
 	}
 	return most

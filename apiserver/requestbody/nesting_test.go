@@ -131,7 +131,7 @@ func TestNesting(t *testing.T) {
 	shared.must(t, http.StatusCreated, call{method: "POST", path: things, body: []byte(nestedThing("flat", 2))})
 	deep := nestedThing("flat", limit+1)
 	block := "apiVersion: nesting.example.com/v1\nkind: Thing\nmetadata: {name: flat}\nspec:\n  a:\n  " + strings.Repeat("- ", limit) + "b"
-	fields := &metav1.FieldsV1{Raw: []byte(nested(limit + 2))}
+	fields := metav1.NewFieldsV1(nested(limit + 2))
 	managed := metav1.ObjectMeta{Name: "deep", ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: fields},
 	}}

@@ -29,7 +29,7 @@ func (r Readable) Metadata(ctx context.Context, resource schema.GroupResource, n
 	if namespace != "" {
 		prefix += namespace + "/"
 	}
-	transformer := value.Transformer(identity.NewEncryptCheckTransformer())
+	transformer := identity.NewEncryptCheckTransformer()
 	if r.Transformers != nil {
 		transformer = r.Transformers.TransformerForResource(resource)
 	}
