@@ -21,7 +21,7 @@ import (
 
 // published are the OpenAPI documents of the server. k8s.io/apiserver would build the
 // documents of the built-in kinds before the server is ready, which takes a fifth of the
-// start. Here each of them is built when a client first asks for it.
+// start. Here they are built when a client first asks for one.
 type published struct {
 	v2 *handler.OpenAPIService
 	v3 *handler3.OpenAPIService
@@ -49,17 +49,40 @@ func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *generica
 		return document, "built-in", err
 	})))
 	out.v2.RegisterOpenAPIVersionedService("/openapi/v2", mux)
+	// The documents share parts that the builder changes. All of them are built before one is
+	// encoded, and by one goroutine.
+	groups := sync.OnceValues(func() (map[string]*spec3.OpenAPI, error) {
+		return buildGroupDocuments(services, generic.OpenAPIV3Config)
+	})
 	for _, service := range services {
-		path := strings.TrimPrefix(service.RootPath(), "/")
-		out.v3.UpdateGroupVersionLazy(path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-			document, err := buildGroupDocument(service, generic.OpenAPIV3Config)
-			return document, "built-in", err
+		out.v3.UpdateGroupVersionLazy(documentPath(service), cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+			documents, err := groups()
+			return documents[documentPath(service)], "built-in", err
 		})))
 	}
 	if err := out.v3.RegisterOpenAPIV3VersionedService("/openapi/v3", mux); err != nil {
 		return published{}, fmt.Errorf("serve OpenAPI v3: %w", err)
 	}
 	return out, nil
+}
+
+// documentPath returns the path of the v3 document of a group and version, such as
+// "apis/apps/v1".
+func documentPath(service *restful.WebService) string {
+	return strings.TrimPrefix(service.RootPath(), "/")
+}
+
+// buildGroupDocuments builds the v3 documents of all groups and versions, by path.
+func buildGroupDocuments(services []*restful.WebService, config *common.OpenAPIV3Config) (map[string]*spec3.OpenAPI, error) {
+	documents := make(map[string]*spec3.OpenAPI, len(services))
+	for _, service := range services {
+		document, err := buildGroupDocument(service, config)
+		if err != nil {
+			return nil, err
+		}
+		documents[documentPath(service)] = document
+	}
+	return documents, nil
 }
 
 // buildGroupDocument builds the v3 document of one group and version.
