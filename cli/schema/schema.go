@@ -32,7 +32,10 @@ func New(version string) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version))
+	cmd.AddCommand(
+		newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
+		newDiffCommand(version),
+	)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }

@@ -67,17 +67,17 @@ func (u *updating) run(cmd *cobra.Command, args []string) error {
 	if err := u.catalog.load(cmd); err != nil {
 		return err
 	}
-	oldObjects, err := u.read(cmd, args[:1])
+	oldObjects, err := readDecoded(cmd, args[:1])
 	if err != nil {
 		return err
 	}
-	newObjects, err := u.read(cmd, args[1:])
+	newObjects, err := readDecoded(cmd, args[1:])
 	if err != nil {
 		return err
 	}
 	others := oldObjects
 	if len(u.objects) > 0 {
-		more, err := u.read(cmd, u.objects)
+		more, err := readDecoded(cmd, u.objects)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,8 @@ func (d decoded) key() [4]string {
 	return [4]string{group(d.APIVersion), d.Kind, namespace, name}
 }
 
-func (u *updating) read(cmd *cobra.Command, args []string) ([]decoded, error) {
+// readDecoded reads the objects that arguments name, with their values.
+func readDecoded(cmd *cobra.Command, args []string) ([]decoded, error) {
 	objects, err := readObjects(cmd, args)
 	if err != nil {
 		return nil, err
