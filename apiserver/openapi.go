@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -90,9 +89,6 @@ func buildGroupDocument(service *restful.WebService, config *common.OpenAPIV3Con
 	document, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{service}), config)
 	if err != nil {
 		return nil, fmt.Errorf("build OpenAPI v3 of %s: %w", service.RootPath(), err)
-	}
-	if document == nil {
-		return nil, errors.New("OpenAPI v3 of " + service.RootPath() + " is empty")
 	}
 	group, version, _ := strings.Cut(strings.TrimPrefix(service.RootPath(), "/apis/"), "/")
 	if strings.HasPrefix(service.RootPath(), "/api/") {

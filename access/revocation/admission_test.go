@@ -39,7 +39,7 @@ func (f *fixture) bind(t *testing.T, namespace string, role rbacv1.RoleRef, user
 	}
 }
 
-// testAdmission checks who may write the list, and what it may contain.
+// testAdmission checks which users may write the list, and which content the server accepts.
 func (f *fixture) testAdmission(t *testing.T) {
 	f.bind(t, revocation.Namespace, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"}, "editor")
 	f.set(t, revocation.Entry{User: "left"})

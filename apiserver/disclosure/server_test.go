@@ -244,8 +244,8 @@ func grant(t *testing.T, server *servertest.Server) {
 	}
 }
 
-// TestValuesInMessages sends writes of each kind as a user who may get the object and as one
-// who may not.
+// TestValuesInMessages sends each write twice: as a user with the right to get the object, and as
+// a user without it.
 func TestValuesInMessages(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{})
