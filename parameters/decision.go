@@ -106,7 +106,7 @@ func (d *decider) store(definition *Definition, v setting) {
 			return
 		}
 		d.Values[definition.Name] = v.text
-	case definition.Required && definition.Default == nil:
+	case definition.Required && !definition.defaultSetting().set:
 		d.refuse(definition.Name, "%s", definition.missing())
 	}
 }

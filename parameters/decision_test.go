@@ -111,6 +111,15 @@ func TestInstall(t *testing.T) {
 			wanted: values{"CLASS": ""},
 			want:   answer{Refused: []string{"parameter 'CLASS' is required but no value was provided"}},
 		},
+		"an array or map without a default is null": {
+			version: `{version: 0.1.0, params: [{name: A, type: array}, {name: B, type: map, immutable: true}]}`,
+			want:    answer{Values: values{"B": "null"}, Plan: "deploy"},
+		},
+		"an array or map may be empty": {
+			version: `{version: 0.1.0, params: [{name: A, type: array}, {name: B, type: map, immutable: true}]}`,
+			wanted:  values{"A": "", "B": ""},
+			want:    answer{Values: values{"A": "", "B": ""}, Plan: "deploy"},
+		},
 		"no plan deploy": {
 			version: `{version: 0.1.0, plans: [update]}`,
 			want:    answer{Refused: []string{"operator version tok-1.0-0.1.0 has no plan 'deploy'"}},
@@ -201,19 +210,19 @@ func TestUpdate(t *testing.T) {
 		"an instance stored without values gets the effective ones pinned": {
 			stored: values{"CLASS": "ssd", "SIZE": "1"},
 			wanted: values{"CLASS": "ssd", "SIZE": "1"},
-			want:   answer{Values: stored},
+			want:   answer{Values: with("LABELS", "null")},
 		},
 		"an instance stored without a value cannot leave the effective one": {
 			stored: values{"CLASS": "ssd", "SIZE": "1"},
 			wanted: values{"CLASS": "ssd", "SIZE": "1", "TOKENS": "1", "LABELS": "{a: b}"},
 			want: answer{Refused: []string{
 				"parameter 'TOKENS' is immutable but was changed from '256' to '1'",
-				"parameter 'LABELS' is immutable but was changed from '' to '{a: b}'",
+				"parameter 'LABELS' is immutable but was changed from 'null' to '{a: b}'",
 			}},
 		},
 		"a required value that was never there is given": {
 			stored: values{"SIZE": "1"}, wanted: values{"SIZE": "1", "CLASS": "ssd"},
-			want: answer{Values: stored, Plan: "update"},
+			want: answer{Values: with("LABELS", "null"), Plan: "update"},
 		},
 		"what was stored before there were rules stays": {
 			stored: with("SIZE", "big"), wanted: with("SIZE", "big"),

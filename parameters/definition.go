@@ -13,7 +13,8 @@ type Definition struct {
 	Type Type
 	// Required means that there must be a value or a default.
 	Required bool
-	// Default is the value if none is set, nil for no default.
+	// Default is the value if none is set, nil for no default. An array or a map without a
+	// default has the default null, as in KUDO.
 	Default *string
 	// Enum has the allowed values, nil if all are allowed.
 	Enum []string
@@ -72,10 +73,19 @@ func (v setting) or(other setting) setting {
 
 // defaultSetting returns the default, not set if there is none.
 func (d *Definition) defaultSetting() setting {
-	if d.Default == nil {
-		return setting{}
+	switch {
+	case d.Default != nil:
+		return setting{*d.Default, true}
+	case d.Type.isComposite():
+		return setting{Null, true}
 	}
-	return setting{*d.Default, true}
+	return setting{}
+}
+
+// DefaultText returns the value if none is set; false if there is none.
+func (d *Definition) DefaultText() (string, bool) {
+	v := d.defaultSetting()
+	return v.text, v.set
 }
 
 // Problem says why a value is not valid for the parameter, "" if it is valid.
@@ -88,7 +98,7 @@ func (d *Definition) Problem(text string) string {
 func (d *Definition) problem(text string) (message, rule string) {
 	// In KUDO the empty string means "no value" for every type.
 	if text == "" {
-		if d.Required && (d.Default == nil || d.Type.orDefault() != String) {
+		if d.Required && !d.Type.isComposite() && (d.Default == nil || d.Type.orDefault() != String) {
 			return d.missing(), d.missing()
 		}
 		return "", ""

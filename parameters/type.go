@@ -24,6 +24,9 @@ const (
 	Map     Type = "map"
 )
 
+// Null is the text of an array or a map that templates see as nil.
+const Null = "null"
+
 // Types returns all types.
 func Types() []Type { return []Type{String, Integer, Number, Boolean, Array, Map} }
 
@@ -33,6 +36,9 @@ func (t Type) orDefault() Type {
 	}
 	return t
 }
+
+// isComposite reports whether templates see a list or an object.
+func (t Type) isComposite() bool { return t == Array || t == Map }
 
 // brief returns as much of a value as a message shows.
 func brief(text string) string { return value.CutBytes(text, 256) }
@@ -68,7 +74,7 @@ func (t Type) parse(text string) (any, bool) {
 	}
 	switch parsed := parsed.(type) {
 	case nil:
-		return t.empty(), true
+		return t.null(), true
 	case []any:
 		return parsed, t == Array
 	case map[string]any:
@@ -77,17 +83,20 @@ func (t Type) parse(text string) (any, bool) {
 	return nil, false
 }
 
-func (t Type) empty() any {
+// null returns what templates see if the text of an array or map is null or empty. As in
+// KUDO it is nil, and for an array a nil list, which functions such as len and join accept.
+func (t Type) null() any {
 	if t == Map {
-		return map[string]any{}
+		return nil
 	}
-	return []any{}
+	return []any(nil)
 }
 
-// Seen returns a value as templates see it: a list for an array, an object for a map, and
-// the text itself for every other type and for a text that is no array or map.
+// Seen returns a value as templates see it: a list for an array, an object for a map, nil
+// if the text of either is null or empty, and the text itself for every other type and for a
+// text that is no array or map.
 func (t Type) Seen(text string) any {
-	if t == Array || t == Map {
+	if t.isComposite() {
 		if parsed, ok := t.parse(text); ok {
 			return parsed
 		}
@@ -98,12 +107,23 @@ func (t Type) Seen(text string) any {
 // same reports whether templates see two texts as the same value.
 func (t Type) same(a, b string) bool { return a == b || sameSeen(t, a, t, b) }
 
+// sameSeen compares what templates see. They can tell null from an empty list: toYaml
+// prints them differently.
 func sameSeen(aType Type, a string, bType Type, b string) bool {
-	return value.Strict.Equal(aType.Seen(a), bType.Seen(b))
+	seenA, seenB := aType.Seen(a), bType.Seen(b)
+	if isNull(seenA) || isNull(seenB) {
+		return isNull(seenA) && isNull(seenB) && aType == bType
+	}
+	return value.Strict.Equal(seenA, seenB)
+}
+
+func isNull(seen any) bool {
+	list, isList := seen.([]any)
+	return seen == nil || isList && list == nil
 }
 
 // Effective returns the values that templates see, by name: the stored value, else the
-// default, else the empty text, list or object.
+// default, else the empty text.
 func (v *Version) Effective(stored map[string]string) map[string]any {
 	seen := make(map[string]any, len(v.Definitions))
 	for i := range v.Definitions {

@@ -49,8 +49,12 @@ func TestEnumOfArrays(t *testing.T) {
 func TestEffective(t *testing.T) {
 	v := version(t, `{version: 0.1.0, params: [{name: A, default: x}, {name: B, type: integer, default: "3"},
 		{name: C, type: array, default: "[1, a]"},
-		{name: D, type: map, required: false}, {name: E, required: false}, {name: F, type: map, default: "a: 1.5"}]}`)
-	want := map[string]any{"A": "y", "B": "3", "C": []any{int64(1), "a"}, "D": map[string]any{}, "E": "", "F": map[string]any{"a": 1.5}}
+		{name: D, type: map}, {name: E, required: false}, {name: F, type: map, default: "a: 1.5"},
+		{name: G, type: array}, {name: H, type: array, default: "[]"}, {name: I, type: array, default: ""}]}`)
+	want := map[string]any{
+		"A": "y", "B": "3", "C": []any{int64(1), "a"}, "D": nil, "E": "", "F": map[string]any{"a": 1.5},
+		"G": []any(nil), "H": []any{}, "I": []any(nil),
+	}
 	if diff := cmp.Diff(want, v.Effective(values{"A": "y", "GONE": "z"})); diff != "" {
 		t.Errorf("effective (-want +got):\n%s", diff)
 	}

@@ -40,9 +40,9 @@ func (r Review) authors(ctx context.Context, w written) (authors, error) {
 	}
 	defaults := map[string]string{}
 	if w.version != nil {
-		for _, parameter := range w.version.Spec.Parameters {
-			if parameter.Default != nil {
-				defaults[parameter.Name] = *parameter.Default
+		for _, definition := range w.version.Definitions().Definitions {
+			if text, found := definition.DefaultText(); found {
+				defaults[definition.Name] = text
 			}
 		}
 	}

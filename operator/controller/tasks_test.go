@@ -59,6 +59,11 @@ func TestTasks(t *testing.T) {
 			state:   api.FatalError,
 			message: "parameter 'WHO' decides whether objects are there and is neither true nor false but 'me'",
 		},
+		"null": {
+			templates: `a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'}, data: {list: '` +
+				`{{ toYaml .Params.LIST }} {{ len .Params.LIST }} {{ kindOf .Params.TABLE }} {{ toYaml .Params.TABLE }}'}}"`,
+			task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.Complete, created: true,
+		},
 		"not-ours": {
 			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
 			state: api.FatalError, message: "ConfigMap taken exists and is not of instance not-ours",
@@ -77,7 +82,7 @@ func TestTasks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c.operator(t, name, "0.1.0", `
-parameters: [{name: WHO, default: me}]
+parameters: [{name: WHO, default: me}, {name: LIST, type: array, required: true}, {name: TABLE, type: map, required: true}]
 templates: {first.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-first'}}", `+
 				strings.TrimSuffix(test.templates, "\n")+`}
 tasks: [{name: first, kind: Apply, spec: {resources: [first.yaml]}}, {name: task, `+strings.TrimPrefix(test.task, "{")+`]
@@ -92,6 +97,9 @@ plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {n
 				t.Errorf("the step before was executed: %t", created)
 			}
 		})
+	}
+	if list := c.get(t, "configmaps", "null").Object["data"].(map[string]any)["list"]; list != "null 0 invalid null" {
+		t.Errorf("an array and a map without a value are %v", list)
 	}
 	if c.get(t, "configmaps", "taken").Object["data"].(map[string]any)["whose"] != "mine" {
 		t.Error("an object that does not belong to the Instance was changed")

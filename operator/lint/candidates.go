@@ -35,7 +35,7 @@ func candidates(definition *parameters.Definition) []string {
 		return slices.Compact(all)
 	}
 	first := ""
-	if definition.Default != nil {
+	if definition.Default != nil && *definition.Default != parameters.Null {
 		first = *definition.Default
 	}
 	switch definition.Type {

@@ -37,19 +37,14 @@ func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 
 // frozenIn lints one package.
 func frozenIn(ctx context.Context, p *pack.Package) (pack.Findings, error) {
-	l := &linter{pkg: p, version: p.Definitions(), scheme: native.NewScheme(), examples: map[string]string{}}
-	for i := range l.version.Definitions {
-		if definition := &l.version.Definitions[i]; definition.Default == nil {
-			l.examples[definition.Name] = candidates(definition)[0]
-		}
-	}
+	l := newLinter(p)
 	places := map[string]map[string]bool{}
 	for _, template := range l.templates() {
 		if err := l.template(ctx, template, places); err != nil {
 			return nil, err
 		}
 	}
-	var findings pack.Findings
+	findings := l.warnings
 	for i, definition := range l.version.Definitions {
 		for _, place := range slices.Sorted(maps.Keys(places[definition.Name])) {
 			findings = append(findings, pack.Finding{
@@ -69,13 +64,40 @@ type linter struct {
 	scheme  *runtime.Scheme
 	// examples holds a value for each parameter that has no default.
 	examples map[string]string
+	// filled holds in addition a value for each array and map with the default null.
+	filled   map[string]string
+	warnings pack.Findings
+}
+
+func newLinter(p *pack.Package) *linter {
+	l := &linter{
+		pkg: p, version: p.Definitions(), scheme: native.NewScheme(),
+		examples: map[string]string{}, filled: map[string]string{},
+	}
+	for i := range l.version.Definitions {
+		definition := &l.version.Definitions[i]
+		if text, found := definition.DefaultText(); found && text != parameters.Null {
+			continue
+		}
+		l.filled[definition.Name] = candidates(definition)[0]
+		if _, found := definition.DefaultText(); !found {
+			l.examples[definition.Name] = l.filled[definition.Name]
+		}
+	}
+	return l
 }
 
 // template adds the immutable fields of one template that depend on a parameter to
 // places, by the name of the parameter.
 func (l *linter) template(ctx context.Context, name string, places map[string]map[string]bool) error {
 	if _, err := l.render(ctx, name, l.examples); err != nil {
-		return err
+		if _, other := l.render(ctx, name, l.filled); other != nil {
+			return err
+		}
+		l.warnings = append(l.warnings, pack.Finding{
+			Severity: pack.Warning, Path: "templates/" + name,
+			Message: fmt.Sprintf("cannot be rendered while an array or map without a default has no value: %s", err),
+		})
 	}
 	refs, err := l.pkg.References(name)
 	if err != nil {
@@ -102,11 +124,15 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 	return nil
 }
 
-// bases returns the sets of values with which places renders a template: the defaults, and
-// for each switch of the template the defaults with another value of that switch. Some
-// parts of a template are only rendered with another value of a switch.
+// bases returns the sets of values with which places renders a template: the defaults, the
+// defaults with examples in place of null, and for each switch of the template the defaults
+// with another value of that switch. Some parts of a template are only rendered with a list,
+// or with another value of a switch.
 func (l *linter) bases(refs render.References) []map[string]string {
 	all := []map[string]string{l.examples}
+	if len(l.filled) > len(l.examples) {
+		all = append(all, l.filled)
+	}
 	for i := range l.version.Definitions {
 		definition := &l.version.Definitions[i]
 		if !isSwitch(definition) || !slices.Contains(refs.Names, definition.Name) {

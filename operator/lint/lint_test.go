@@ -57,6 +57,40 @@ func TestFrozenCorrected(t *testing.T) {
 	}
 }
 
+// TestFrozenWithoutDefaults lints templates with arrays and maps that have no default. They
+// are rendered with null and with example values.
+func TestFrozenWithoutDefaults(t *testing.T) {
+	p, err := pack.Files{
+		"operator.yaml": []byte("name: a\noperatorVersion: 0.1.0\ntasks: [{name: a, kind: Apply, spec: {resources: [a.yaml, b.yaml]}}]"),
+		"params.yaml":   []byte("parameters: [{name: MODES, type: array}, {name: CLASS, default: slow}]"),
+		"templates/a.yaml": []byte(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {
+			{{ if .Params.MODES }} storageClassName: {{ .Params.CLASS }}, {{ end }} accessModes: {{ toJson .Params.MODES }}}}`),
+		"templates/b.yaml": []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {a: {{ index .Params.MODES 0 }}}}`),
+	}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := lint.Frozen(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, finding := range found {
+		got = append(got, finding.String())
+	}
+	const end = " of PersistentVolumeClaim a (templates/a.yaml), which cannot change, but is not immutable"
+	want := []string{
+		`templates/b.yaml: cannot be rendered while an array or map without a default has no value: templates/b.yaml:1:68: ` +
+			`executing "b.yaml" at <index .Params.MODES 0>: error calling index: reflect: slice index out of range`,
+		`params.yaml: parameters[0]: parameter "MODES" flows into spec.accessModes[0]` + end,
+		`params.yaml: parameters[0]: parameter "MODES" flows into spec.accessModes[1]` + end,
+		`params.yaml: parameters[1]: parameter "CLASS" flows into spec.storageClassName` + end,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 func TestFrozenUnrenderable(t *testing.T) {
 	p, err := pack.Files{
 		"operator.yaml":    []byte("name: a\noperatorVersion: 0.1.0\ntasks: [{name: a, kind: Apply, spec: {resources: [a.yaml]}}]"),

@@ -45,7 +45,8 @@ func (p *Package) Definitions() *parameters.Version {
 	return version.Definitions()
 }
 
-// resource converts a parameter of params.yaml to one of an OperatorVersion.
+// resource converts a parameter of params.yaml to one of an OperatorVersion. As in KUDO, an
+// array or a map without a default gets the default null there.
 func (p *Param) resource() api.Parameter {
 	required := p.Required == nil || *p.Required
 	immutable := p.Immutable != nil && *p.Immutable
@@ -53,7 +54,11 @@ func (p *Param) resource() api.Parameter {
 		Name: p.Name, DisplayName: p.DisplayName, Description: p.Description,
 		Required: &required, Trigger: p.Trigger, Type: p.Type, Immutable: &immutable,
 	}
+	definition := parameters.Definition{Type: parameters.Type(p.Type)}
 	if text, set := api.ParameterText(p.Default); set {
+		definition.Default = &text
+	}
+	if text, set := definition.DefaultText(); set {
 		parameter.Default = &text
 	}
 	for _, allowed := range p.Enum {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/parameters"
 )
 
@@ -41,7 +42,7 @@ func (v *verifier) params() {
 func (v *verifier) param(path string, param *Param) {
 	resource := param.resource()
 	definition := resource.Definition()
-	if definition.Immutable && !definition.Required && definition.Default == nil {
+	if _, given := api.ParameterText(param.Default); definition.Immutable && !definition.Required && !given {
 		v.findings.fail(path, fmt.Sprintf("parameter %q is immutable but is not marked as required or has a default value", param.Name))
 	}
 	if param.Type != "" && !slices.Contains(parameters.Types(), definition.Type) {

@@ -109,7 +109,8 @@ func (w *limitedWriter) Write(text []byte) (int, error) {
 	return w.Buffer.Write(text)
 }
 
-// deepCopy copies a value with all objects and lists in it.
+// deepCopy copies a value with all objects and lists in it. A nil list stays nil, because
+// toYaml prints it as null.
 func deepCopy(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -119,6 +120,9 @@ func deepCopy(value any) any {
 		}
 		return object
 	case []any:
+		if value == nil {
+			return value
+		}
 		list := make([]any, len(value))
 		for i, item := range value {
 			list[i] = deepCopy(item)
