@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -70,6 +71,8 @@ func newNodeCommand() *cobra.Command {
 	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without "+
 		"it there are none")
 	flags.StringVar(&config.HooksUser, "hooks-user", "", "user, by name or number, that hooks run as")
+	flags.DurationVar(&config.HookTimeout, "hook-timeout", 30*time.Second, "how long one run of a hook may take")
+	flags.IntVar(&config.HookConcurrency, "hook-concurrency", 8, "how many hooks may run at the same time")
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")

@@ -55,8 +55,10 @@ type Config struct {
 	State State
 	// Clock is the real clock by default.
 	Clock clock.WithTicker
-	// HooksLimit is the timeout of one run of a hook, 30 seconds by default.
-	HooksLimit time.Duration
+	// HookTimeout is the timeout of one run of a hook, 30 seconds by default.
+	HookTimeout time.Duration
+	// HookConcurrency is the number of hooks that run at the same time, 8 by default.
+	HookConcurrency int
 	// InMemory reports whether a directory is on a file system in memory. The
 	// default asks the operating system.
 	InMemory func(dir string) (bool, error)
@@ -66,6 +68,8 @@ type Config struct {
 type Agent struct {
 	Config
 	hooks *hooks
+	// hookQueue runs the hooks. Run creates it.
+	hookQueue *hookQueue
 	// refuseSecrets is true if Root is on a disk and SecretsOnDisk is not set. The
 	// agent then writes no volume with Secrets or tokens.
 	refuseSecrets bool
@@ -117,8 +121,14 @@ func New(config Config) (*Agent, error) {
 	if config.InMemory == nil {
 		config.InMemory = inMemory
 	}
-	if config.HooksLimit == 0 {
-		config.HooksLimit = hookTimeout
+	if config.HookTimeout == 0 {
+		config.HookTimeout = hookTimeout
+	}
+	if config.HookConcurrency == 0 {
+		config.HookConcurrency = hookConcurrency
+	}
+	if config.HookTimeout < 0 || config.HookConcurrency < 0 {
+		return nil, errors.New("node agent: --hook-timeout and --hook-concurrency must be greater than 0")
 	}
 	a := &Agent{
 		Config:   config,
@@ -132,7 +142,7 @@ func New(config Config) (*Agent, error) {
 		return nil, err
 	}
 	if a.hooks != nil {
-		a.hooks.timeout = config.HooksLimit
+		a.hooks.timeout = config.HookTimeout
 	}
 	a.metrics = newMetrics(a)
 	return a, nil
@@ -160,6 +170,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("node agent: metrics: %w", err)
 	}
 	a.startEvents(ctx, &running)
+	a.hookQueue = newHookQueue(ctx, a, &running)
 	running.Go(func() { a.keepLease(ctx) })
 	running.Go(func() { a.keepNode(ctx) })
 	return a.work(ctx, &running)

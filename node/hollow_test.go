@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -34,10 +35,7 @@ func (h *hollowVolumes) Path(pod types.UID, volume string) string {
 	return fmt.Sprintf("/hollow/%s/%s", pod, volume)
 }
 
-func (h *hollowVolumes) Write(pod types.UID, volume string, payload projection.Payload, check func(string) error) (bool, error) {
-	if check != nil {
-		return false, fmt.Errorf("hollow volumes cannot be checked")
-	}
+func (h *hollowVolumes) Write(pod types.UID, volume string, payload projection.Payload) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if current, ok := h.volumes[pod][volume]; ok && current.Equal(payload) {
@@ -59,6 +57,12 @@ func (h *hollowVolumes) Read(pod types.UID, volume string) (projection.Payload, 
 	}
 	return nil, fs.ErrNotExist
 }
+
+func (h *hollowVolumes) Stage(types.UID, string, projection.Payload) (string, error) {
+	return "", errors.New("hollow volumes cannot be checked")
+}
+
+func (h *hollowVolumes) Unstage(string) error { return nil }
 
 func (h *hollowVolumes) Repair(types.UID, string) error { return nil }
 

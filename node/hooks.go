@@ -20,14 +20,17 @@ import (
 // The annotations of a pod that name its hooks. The check hook runs before new files
 // replace the old ones and can reject them. The on-change hook runs afterwards.
 const (
-	checkAnnotation    = "holdfast.dev/check"
-	onChangeAnnotation = "holdfast.dev/on-change"
+	annotationPrefix   = "holdfast.dev/"
+	checkAnnotation    = annotationPrefix + "check"
+	onChangeAnnotation = annotationPrefix + "on-change"
 )
 
 const (
-	hookTimeout = 30 * time.Second
-	// hookOutputGrace is how long the agent waits for the output of a killed hook to
-	// be closed.
+	// The defaults of Config.HookTimeout and Config.HookConcurrency.
+	hookTimeout     = 30 * time.Second
+	hookConcurrency = 8
+	// hookOutputGrace is how long the agent waits for the output of a hook to be closed
+	// after the hook has ended. A process that the hook started may keep it open.
 	hookOutputGrace = time.Second
 )
 
@@ -113,13 +116,27 @@ func (h *hooks) nameFor(pod *corev1.Pod, annotation string) string {
 	return pod.Annotations[annotation]
 }
 
-// run runs the hook that a pod names in an annotation and waits until it ends. The
-// output of the hook is discarded, because it may contain a Secret.
-func (h *hooks) run(ctx context.Context, annotation string, pod *corev1.Pod, volume string) error {
-	name := pod.Annotations[annotation]
-	file, err := h.checkedFile(name)
+// hookCall is one call of a hook for one volume.
+type hookCall struct {
+	pod        *corev1.Pod
+	volume     string
+	annotation string
+	// path is the directory with the files.
+	path string
+	// digest identifies the files. A hook that succeeded for a digest need not run again.
+	digest string
+	// secret is true if the files contain Secrets or tokens.
+	secret secrecy
+}
+
+// name returns the name of the executable.
+func (c hookCall) name() string { return c.pod.Annotations[c.annotation] }
+
+// run runs a hook and waits until it ends. It returns the end of the output of the hook.
+func (h *hooks) run(ctx context.Context, call hookCall) (output string, err error) {
+	file, err := h.checkedFile(call.name())
 	if err != nil {
-		return fmt.Errorf("hook %q of %s: %w", name, annotation, err)
+		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -127,9 +144,11 @@ func (h *hooks) run(ctx context.Context, annotation string, pod *corev1.Pod, vol
 	cmd.Dir = "/"
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOLDFAST_POD_UID=" + string(pod.UID),
-		"HOLDFAST_VOLUME_PATH=" + volume,
+		"HOLDFAST_POD_UID=" + string(call.pod.UID),
+		"HOLDFAST_VOLUME_PATH=" + call.path,
 	}
+	written := &outputTail{}
+	cmd.Stdout, cmd.Stderr = written, written
 	// On a timeout, kill the hook and all processes that it started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credential}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -137,11 +156,11 @@ func (h *hooks) run(ctx context.Context, annotation string, pod *corev1.Pod, vol
 	err = cmd.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("hook %q of %s: not done in %s", name, annotation, h.timeout)
-	case err != nil:
-		return fmt.Errorf("hook %q of %s: %w", name, annotation, err)
+		err = fmt.Errorf("not done in %s", h.timeout)
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil // the hook succeeded, and a process that it started keeps the output open
 	}
-	return nil
+	return written.text(call.secret), err
 }
 
 // checkedFile returns the path of a hook. It checks the file and its directory on

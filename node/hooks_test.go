@@ -126,7 +126,7 @@ func TestHookTimeout(t *testing.T) {
 	dir := hooksDir(t, map[string]string{"slow": "sleep 100000 & echo $! >>" + out + "; wait"})
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HooksLimit: 300 * time.Millisecond})
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: 300 * time.Millisecond})
 	c.apply(t, podWithHooks("checked", "app", "{holdfast.dev/check: slow}"))
 	c.waitForCondition(t, "checked", "False", `volume conf: hook "slow" of holdfast.dev/check: not done in 300ms`)
 	if _, err := os.Lstat(a.path(c, t, "checked", "conf/app.conf")); !os.IsNotExist(err) {
@@ -152,6 +152,87 @@ func TestHookTimeout(t *testing.T) {
 	}
 	if got := byDefault.HookTimeout(); got != 30*time.Second {
 		t.Errorf("the default timeout of hooks is %s", got)
+	}
+}
+
+// TestHangingHooks checks that hooks that hang delay neither the files of other pods nor
+// other hooks, and that the condition of their pods says what they wait for.
+func TestHangingHooks(t *testing.T) {
+	t.Parallel()
+	dir := hooksDir(t, map[string]string{"hangs": "exec sleep 100000", "quick": "echo quick"})
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour, HookConcurrency: 3})
+	for i := range 3 {
+		c.apply(t, podWithHooks(fmt.Sprintf("checked-%d", i), "app", "{holdfast.dev/check: hangs}"))
+		c.apply(t, podWithHooks(fmt.Sprintf("changed-%d", i), "app", "{holdfast.dev/on-change: hangs}"))
+	}
+	for i := range 3 {
+		a.waitForFile(c, t, fmt.Sprintf("changed-%d", i), "conf/app.conf", "one")
+		c.waitForCondition(t, fmt.Sprintf("changed-%d", i), "False", `volume conf: hook "hangs" of holdfast.dev/on-change has not ended yet`)
+		c.waitForCondition(t, fmt.Sprintf("checked-%d", i), "False", `volume conf: hook "hangs" of holdfast.dev/check has not ended yet`)
+	}
+	c.apply(t, podWithHooks("plain", "app", "{}"))
+	c.apply(t, podWithHooks("other", "app", "{holdfast.dev/check: quick, holdfast.dev/on-change: quick}"))
+	for _, pod := range []string{"plain", "other"} {
+		a.waitForFile(c, t, pod, "conf/app.conf", "one")
+		c.waitForCondition(t, pod, "True", "")
+	}
+
+	// The agent ends the hooks of a deleted pod, and the pod itself.
+	dirs := a.path(c, t, "checked-0", "..")
+	c.deletePod(t, "checked-0")
+	c.waitForDeletion(t, "checked-0")
+	if _, err := os.Lstat(dirs); !os.IsNotExist(err) {
+		t.Errorf("the files of a deleted pod: %v", err)
+	}
+}
+
+// TestCheckIsReplaced checks that a check of outdated files ends when there are new files.
+func TestCheckIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := hooksDir(t, map[string]string{"check": `! grep -q bad "$HOLDFAST_VOLUME_PATH/app.conf" || exec sleep 100000`})
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: bad}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour})
+	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
+	c.waitForCondition(t, "web", "False", `hook "check" of holdfast.dev/check has not ended yet`)
+	c.setData(t, "app", "good")
+	a.waitForFile(c, t, "web", "conf/app.conf", "good")
+	c.waitForCondition(t, "web", "True", "")
+	servertest.Eventually(t, "the staged files are removed", func() bool {
+		left, err := filepath.Glob(filepath.Join(a.root, "pods", "*", "staging", "*"))
+		return err == nil && len(left) == 0
+	})
+}
+
+// TestHookOutput checks that the Event of a failed hook has the last lines of its output,
+// unless the volume contains a Secret, and that the metrics count the hooks.
+func TestHookOutput(t *testing.T) {
+	t.Parallel()
+	dir := hooksDir(t, map[string]string{
+		"fails": `seq 1 9; printf 'bad \033[31mvalue\n'; cat "$HOLDFAST_VOLUME_PATH"/*; exit 3`,
+	})
+	c := startCluster(t)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}
+---
+{kind: Secret, metadata: {name: key}, stringData: {password: hunter2}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root"})
+	c.apply(t, podWithHooks("open", "app", "{holdfast.dev/on-change: fails}"))
+	c.apply(t, `{kind: Pod, metadata: {name: secret, annotations: {holdfast.dev/check: fails}}, `+
+		`spec: {nodeName: n1, automountServiceAccountToken: false, volumes: [{name: key, secret: {secretName: key}}]}}`)
+	c.waitForEvent(t, "open", "Warning", "volume conf: hook \"fails\" of holdfast.dev/on-change: exit status 3\n7\n8\n9\nbad [31mvalue\none")
+	c.waitForEvent(t, "secret", "Warning", "volume key: hook \"fails\" of holdfast.dev/check: exit status 3\n"+
+		"(40 bytes of output, not shown because the volume contains Secrets)")
+	c.apply(t, podWithHooks("unknown", "app", "{holdfast.dev/on-change: gone}"))
+	c.waitForCondition(t, "unknown", "False", "there is no such hook on this node")
+	for _, want := range [][]string{
+		{"holdfast_node_hook_failures_total", "check", "fails"}, {"holdfast_node_hook_runs_total", "on-change", "fails"},
+		{"holdfast_node_hook_failures_total", "on-change", "unknown"}, {"holdfast_node_hook_duration_seconds", "check", "fails"},
+	} {
+		if a.gauge(t, want[0], want[1:]...) == 0 {
+			t.Errorf("%s is 0", want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,9 @@ type metrics struct {
 	failures prometheus.Counter
 	changes  prometheus.Counter
 
+	hookRuns, hookFailures *prometheus.CounterVec
+	hookDuration           *prometheus.HistogramVec
+
 	objects, watches, volumes, oldest *prometheus.Desc
 }
 
@@ -42,6 +46,15 @@ func newMetrics(agent *Agent) *metrics {
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "holdfast_node_volume_changes_total", Help: "Times that the files of a volume were replaced.",
 		}),
+		hookRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_node_hook_runs_total", Help: "Times that a hook ran, or was to run and does not exist.",
+		}, hookLabels),
+		hookFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_node_hook_failures_total", Help: "Times that a hook failed, timed out or does not exist.",
+		}, hookLabels),
+		hookDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "holdfast_node_hook_duration_seconds", Help: "How long hooks ran.", Buckets: []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60},
+		}, hookLabels),
 		objects: prometheus.NewDesc("holdfast_node_objects_in_use",
 			"ConfigMaps and Secrets in the volumes of this node, by how they are kept.", []string{"kind", "mode"}, nil),
 		watches: prometheus.NewDesc("holdfast_node_open_watches",
@@ -51,8 +64,25 @@ func newMetrics(agent *Agent) *metrics {
 		oldest: prometheus.NewDesc("holdfast_node_oldest_unrefreshed_volume_seconds",
 			"For how long a volume has not been what it should be, of the one that waits longest; 0 if there is none.", nil, nil),
 	}
-	m.registry.MustRegister(m, m.failures, m.changes)
+	m.registry.MustRegister(m, m.failures, m.changes, m.hookRuns, m.hookFailures, m.hookDuration)
 	return m
+}
+
+// hookLabels are the name of the executable, and "check" or "on-change".
+var hookLabels = []string{"hook", "event"}
+
+// unknownHook is the label of all hooks that do not exist. Their names come from the API
+// and would make any number of metrics.
+const unknownHook = "unknown"
+
+// addHook counts a run of a hook.
+func (m *metrics) addHook(call hookCall, name string, duration time.Duration, err error) {
+	labels := []string{name, strings.TrimPrefix(call.annotation, annotationPrefix)}
+	m.hookRuns.WithLabelValues(labels...).Inc()
+	m.hookDuration.WithLabelValues(labels...).Observe(duration.Seconds())
+	if err != nil {
+		m.hookFailures.WithLabelValues(labels...).Inc()
+	}
 }
 
 // Describe implements prometheus.Collector.

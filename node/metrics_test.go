@@ -13,6 +13,7 @@ import (
 )
 
 // gauge returns the value of a metric of the agent, by its name and the values of its labels.
+// The value of a histogram is the number of its samples.
 func (a *agent) gauge(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := a.Metrics().Gather()
@@ -29,7 +30,7 @@ func (a *agent) gauge(t testing.TB, name string, labels ...string) float64 {
 				values = append(values, pair.GetValue())
 			}
 			if slices.Equal(values, labels) {
-				return metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+				return metric.GetGauge().GetValue() + metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
 			}
 		}
 	}

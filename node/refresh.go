@@ -26,8 +26,8 @@ type refresh struct {
 	recordChanged bool
 	// retry is true if the volume waits for a change that no watch reports.
 	retry bool
-	// after is the time until a token of the volume has to be replaced; 0 means that
-	// the volume has no token.
+	// after is the time until a token of the volume has to be replaced or a hook has to
+	// run again; 0 means never.
 	after time.Duration
 }
 
@@ -79,7 +79,7 @@ func (r *refresh) run(ctx context.Context) error {
 	r.before = r.record.clone()
 	r.setSources(next.Sources, objects)
 	next.Digest = a.digest.sum(payload, next.Secret)
-	if err := r.write(ctx, next, payload); err != nil {
+	if err := r.write(next, payload); err != nil {
 		return err
 	}
 	return tokenErr
@@ -103,16 +103,26 @@ func (r *refresh) setSources(named []Ref, objects []*Object) {
 }
 
 // write saves the record with the new state of the volume, then replaces the files
-// and runs the hooks.
-func (r *refresh) write(ctx context.Context, next Volume, payload projection.Payload) error {
+// and runs the on-change hook. It changes nothing before the check hook has accepted the
+// new files.
+func (r *refresh) write(next Volume, payload projection.Payload) error {
 	a, name := r.agent, r.volume.Name
 	before, had := r.record.Volumes[name]
+	current, err := a.Volumes.Read(r.pod.UID, name)
+	hasFiles := err == nil
+	if !hasFiles || !current.Equal(payload) {
+		if err := r.check(next, payload); err != nil {
+			// The pod keeps its sources and pins together with its files.
+			*r.record = *r.before
+			return err
+		}
+	}
 	next.Projected, next.Notify, next.Previous = before.Projected, before.Notify, before.Previous
 	if !had || before.Digest != next.Digest {
 		next.Projected = a.Clock.Now().UTC()
 		next.Notify = a.hooks.nameFor(r.pod, onChangeAnnotation) != ""
 		next.Previous = ""
-		if current, err := a.Volumes.Read(r.pod.UID, name); err == nil {
+		if hasFiles {
 			next.Previous = a.digest.sum(current, next.Secret)
 		}
 		r.recordChanged = true
@@ -123,13 +133,10 @@ func (r *refresh) write(ctx context.Context, next Volume, payload projection.Pay
 			return err
 		}
 	}
-	var check func(string) error
-	if a.hooks.nameFor(r.pod, checkAnnotation) != "" {
-		check = func(set string) error { return a.hooks.run(ctx, checkAnnotation, r.pod, set) }
-	}
-	changed, err := a.Volumes.Write(r.pod.UID, name, payload, check)
+	changed, err := a.Volumes.Write(r.pod.UID, name, payload)
 	if changed {
 		a.metrics.changes.Inc()
+		a.hookQueue.forget(r.hookCall(checkAnnotation, next).id())
 	}
 	if err != nil && !changed {
 		// The files were not replaced, so the pod keeps its previous sources and pins.
@@ -139,10 +146,40 @@ func (r *refresh) write(ctx context.Context, next Volume, payload projection.Pay
 	if err != nil || !next.Notify {
 		return err
 	}
-	if err := a.hooks.run(ctx, onChangeAnnotation, r.pod, a.Volumes.Path(r.pod.UID, name)); err != nil {
-		return err
+	return r.notify(next)
+}
+
+// check returns nil if the check hook of the pod has accepted the files, or if there is no
+// such hook.
+func (r *refresh) check(next Volume, payload projection.Payload) error {
+	a := r.agent
+	if a.hooks.nameFor(r.pod, checkAnnotation) == "" {
+		return nil
+	}
+	return a.hookQueue.result(r.hookCall(checkAnnotation, next), func() (string, error) {
+		return a.Volumes.Stage(r.pod.UID, r.volume.Name, payload)
+	})
+}
+
+// notify runs the on-change hook, and saves that it has run.
+func (r *refresh) notify(next Volume) error {
+	a := r.agent
+	call := r.hookCall(onChangeAnnotation, next)
+	call.path = a.Volumes.Path(r.pod.UID, r.volume.Name)
+	if a.hooks.nameFor(r.pod, onChangeAnnotation) != "" {
+		if err := a.hookQueue.result(call, nil); err != nil {
+			return err
+		}
 	}
 	next.Notify = false
-	r.record.Volumes[name] = next
-	return a.saveRecord(r.record)
+	r.record.Volumes[r.volume.Name] = next
+	if err := a.saveRecord(r.record); err != nil {
+		return err
+	}
+	a.hookQueue.forget(call.id())
+	return nil
+}
+
+func (r *refresh) hookCall(annotation string, next Volume) hookCall {
+	return hookCall{pod: r.pod, volume: r.volume.Name, annotation: annotation, digest: next.Digest, secret: next.Secret}
 }

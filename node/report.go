@@ -41,27 +41,32 @@ func (a *Agent) startEvents(ctx context.Context, running *sync.WaitGroup) {
 }
 
 // report sets the condition VolumesReady of the pod: true if there are no problems,
-// false with the problems as its message otherwise. It sends an Event if the message
-// changed.
-func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []string) error {
-	message := strings.Join(problems, "\n")
-	if len(message) > longestMessage {
-		message = strings.ToValidUTF8(message[:longestMessage], "") + "..."
+// false with the problems as its message otherwise. It sends an Event if a volume failed
+// and the reasons are new.
+func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []problem) error {
+	var all, failures, details []string
+	for _, problem := range problems {
+		all = append(all, problem.text)
+		if !problem.pending {
+			failures = append(failures, problem.text)
+			details = append(details, strings.TrimSpace(problem.text+"\n"+lastLines(problem.output)))
+		}
 	}
 	want := corev1.PodCondition{Type: VolumesReady, Status: corev1.ConditionTrue, Reason: reasonReady}
-	if message != "" {
-		want.Status, want.Reason, want.Message = corev1.ConditionFalse, reasonNotReady, message
+	if len(all) > 0 {
+		want.Status, want.Reason, want.Message = corev1.ConditionFalse, reasonNotReady, shorten(all)
 	}
 	current := conditionOf(pod)
+	failure := shorten(failures)
 	a.mu.Lock()
 	last, known := a.reported[pod.UID]
-	a.reported[pod.UID] = message
+	a.reported[pod.UID] = failure
 	a.mu.Unlock()
-	changed := !known || last != message
+	changed := !known || last != failure
 	switch {
-	case message != "" && changed:
-		a.events.Event(pod, corev1.EventTypeWarning, reasonNotReady, message)
-	case message == "" && changed && current != nil && current.Status == corev1.ConditionFalse:
+	case failure != "" && changed:
+		a.events.Event(pod, corev1.EventTypeWarning, reasonNotReady, shorten(details))
+	case len(all) == 0 && changed && current != nil && current.Status == corev1.ConditionFalse:
 		a.events.Event(pod, corev1.EventTypeNormal, reasonReady, "all volumes are ready")
 	}
 	if current != nil && current.Status == want.Status && current.Reason == want.Reason && current.Message == want.Message {
@@ -91,6 +96,15 @@ func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []string) 
 		return fmt.Errorf("condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// shorten joins the lines of a message and cuts it.
+func shorten(lines []string) string {
+	message := strings.Join(lines, "\n")
+	if len(message) > longestMessage {
+		message = strings.ToValidUTF8(message[:longestMessage], "") + "..."
+	}
+	return message
 }
 
 func conditionOf(pod *corev1.Pod) *corev1.PodCondition {

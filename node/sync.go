@@ -17,12 +17,6 @@ import (
 	"holdfast.dev/holdfast/projection"
 )
 
-// reportAfterFailures is how many syncs of a pod may fail before the failure is
-// reported in its condition. One of several servers may see a pod later than the node
-// does. Until then, that server rejects the requests of the node for the objects of the
-// pod.
-const reportAfterFailures = 4
-
 // outcome says when a pod has to be synced again.
 type outcome struct {
 	// retry is true if the pod has to be enqueued again, with backoff.
@@ -88,6 +82,7 @@ func (a *Agent) removePod(name cache.ObjectName, uid types.UID) error {
 		}
 	}
 	a.mu.Unlock()
+	a.hookQueue.forgetPod(uid)
 	return a.resolver.unpin(uid)
 }
 
@@ -150,9 +145,7 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		}
 	}
 	a.setUses(name, refs)
-	var result outcome
-	var problems []string
-	var failed []error
+	round := &round{agent: a}
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
 		if !projection.Supported(volume) {
@@ -163,43 +156,10 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
-		result.retry = result.retry || r.retry
-		if r.after > 0 && (result.after == 0 || r.after < result.after) {
-			result.after = r.after
-		}
-		id := volumeID{pod.UID, volume.Name}
-		if err == nil {
-			a.markReady(id)
-			continue
-		}
-		a.metrics.failures.Inc()
-		a.markFailing(id)
-		var missing *projection.MissingError
-		if errors.As(err, &missing) {
-			result.retry = result.retry || !a.resolver.watcher.seesNewObjects()
-		} else {
-			failed = append(failed, fmt.Errorf("volume %s: %w", volume.Name, err))
-		}
-		problems = append(problems, fmt.Sprintf("volume %s: %v", volume.Name, err))
+		round.add(&r, err)
 	}
-	if len(failed) == 0 || a.loop.Retries(name) >= reportAfterFailures {
-		failed = append(failed, a.report(ctx, pod, problems))
+	if round.canReport(a.loop.Retries(name)) {
+		round.failed = append(round.failed, a.report(ctx, pod, round.problems))
 	}
-	return result, errors.Join(failed...)
-}
-
-// markFailing records since when a volume is not up to date.
-func (a *Agent) markFailing(id volumeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, already := a.failing[id]; !already {
-		a.failing[id] = a.Clock.Now()
-	}
-}
-
-// markReady records that a volume is up to date.
-func (a *Agent) markReady(id volumeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.failing, id)
+	return round.outcome, errors.Join(round.failed...)
 }

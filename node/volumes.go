@@ -16,7 +16,11 @@ type Volumes interface {
 	// Path returns the directory with the files of a volume.
 	Path(pod types.UID, volume string) string
 	// Write replaces the files of a volume, like projection.Writer.Write.
-	Write(pod types.UID, volume string, payload projection.Payload, check func(set string) error) (changed bool, err error)
+	Write(pod types.UID, volume string, payload projection.Payload) (changed bool, err error)
+	// Stage writes the files to a new directory outside of the volume and returns its
+	// path. A check hook reads them there. Unstage removes the directory.
+	Stage(pod types.UID, volume string, payload projection.Payload) (dir string, err error)
+	Unstage(dir string) error
 	// Read returns the files of a volume, or fs.ErrNotExist.
 	Read(pod types.UID, volume string) (projection.Payload, error)
 	// Repair removes what a crash left in a volume.
@@ -27,8 +31,12 @@ type Volumes interface {
 	Pods() ([]types.UID, error)
 }
 
-// podMode is the mode of the directory of a pod.
-const podMode = 0o750
+const (
+	// podMode is the mode of the directory of a pod. It limits the access to all
+	// directories below it.
+	podMode     = 0o750
+	stagingMode = 0o755
+)
 
 // diskVolumes stores volumes in the directory "pods" below the root of the agent.
 type diskVolumes struct {
@@ -38,11 +46,24 @@ type diskVolumes struct {
 	group int
 }
 
-// open creates the directory. It syncs the directory and its parent, because a
-// previous agent may have been killed before it did that.
+// stagingDir is the directory in the directory of a pod that holds staged files.
+const stagingDir = "staging"
+
+// open creates the directory, and removes the files that a previous agent staged. It
+// syncs the directory and its parent, because a previous agent may have been killed
+// before it did that.
 func (d diskVolumes) open() error {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return err
+	}
+	staged, err := filepath.Glob(filepath.Join(d.dir, "*", stagingDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range staged {
+		if err := d.writer.Remove(dir); err != nil {
+			return err
+		}
 	}
 	return errors.Join(d.disk().SyncDir(filepath.Dir(d.dir)), d.disk().SyncDir(d.dir))
 }
@@ -73,22 +94,52 @@ func (d diskVolumes) Path(pod types.UID, volume string) string {
 }
 
 // Write implements Volumes.
-func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payload, check func(set string) error) (bool, error) {
+func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payload) (bool, error) {
+	if err := d.openPod(pod, volume); err != nil {
+		return false, err
+	}
+	return d.writer.Write(d.Path(pod, volume), payload)
+}
+
+// Stage implements Volumes.
+func (d diskVolumes) Stage(pod types.UID, volume string, payload projection.Payload) (string, error) {
+	if err := d.openPod(pod, volume); err != nil {
+		return "", err
+	}
+	parent := filepath.Join(d.dir, string(pod), stagingDir)
+	if err := d.disk().Mkdir(parent, stagingMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(parent, volume+"-")
+	if err != nil {
+		return "", err
+	}
+	err = os.Chmod(dir, stagingMode)
+	if err == nil {
+		_, err = d.writer.Write(dir, payload)
+	}
+	if err != nil {
+		return "", errors.Join(err, d.Unstage(dir))
+	}
+	return dir, nil
+}
+
+// Unstage implements Volumes.
+func (d diskVolumes) Unstage(dir string) error { return d.writer.Remove(dir) }
+
+// openPod creates the directory of a pod, with its mode and group. It sets them on every
+// call, because an earlier agent may have been killed after it created the directory.
+func (d diskVolumes) openPod(pod types.UID, volume string) error {
 	for _, name := range []string{string(pod), volume} {
 		if err := checkName(name); err != nil {
-			return false, err
+			return err
 		}
 	}
 	dir := filepath.Join(d.dir, string(pod))
 	if err := d.makeDir(dir); err != nil {
-		return false, err
+		return err
 	}
-	// Set the mode and the group on every write. An earlier agent may have been killed
-	// after it created the directory and before it set them.
-	if err := errors.Join(os.Chmod(dir, podMode), d.setGroup(dir)); err != nil {
-		return false, err
-	}
-	return d.writer.Write(d.Path(pod, volume), payload, check)
+	return errors.Join(os.Chmod(dir, podMode), d.setGroup(dir))
 }
 
 // setGroup gives the group access to the directory of a pod.

@@ -78,7 +78,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			oldSet, newSet := generation(before), generation(before+1)
 			if random.IntN(4) == 0 {
 				oldSet = projection.Payload{} // the volume is new
-			} else if _, err := writer.Write(volume, oldSet, nil); err != nil {
+			} else if _, err := writer.Write(volume, oldSet); err != nil {
 				t.Fatal(err)
 			}
 			names := allNames(oldSet, newSet)
@@ -91,7 +91,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			m.before = oldOrNew
 			m.left = step
-			_, err := writer.Write(volume, newSet, nil)
+			_, err := writer.Write(volume, newSet)
 			if err != nil && !errors.Is(err, errKilled) {
 				t.Fatalf("%s: %v", where, err)
 			}
@@ -119,7 +119,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			oldOrNew()
 			checkTidy(t, m, where)
-			if _, err := writer.Write(volume, newSet, nil); err != nil {
+			if _, err := writer.Write(volume, newSet); err != nil {
 				t.Fatalf("%s: write again: %v", where, err)
 			}
 			if seen := visible(m, names); !seen.Equal(newSet) {

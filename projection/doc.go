@@ -3,7 +3,7 @@
 // a reader sees either all old files or all new files.
 //
 //	payload, err := projection.Collect(pod, volume, sources)
-//	changed, err := writer.Write(dir, payload, nil)
+//	changed, err := writer.Write(dir, payload)
 //
 // A payload holds the files of one volume by their path. The directory of a volume has
 // the same layout as in the kubelet:

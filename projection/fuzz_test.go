@@ -24,7 +24,7 @@ func FuzzWrite(f *testing.F) {
 			first:  {Data: data, Mode: os.FileMode(mode).Perm() | 0o400},
 			second: {Data: []byte(first), Mode: 0o600},
 		}
-		_, err := projection.Writer{}.Write(dir, payload, nil)
+		_, err := projection.Writer{}.Write(dir, payload)
 		entries, readErr := os.ReadDir(outside)
 		if readErr != nil {
 			t.Fatal(readErr)

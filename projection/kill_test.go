@@ -22,7 +22,7 @@ const childDir = "HOLDFAST_TEST_WRITE"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		for n := 0; ; n++ {
-			if _, err := (projection.Writer{}).Write(dir, generation(n), nil); err != nil {
+			if _, err := (projection.Writer{}).Write(dir, generation(n)); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
@@ -48,7 +48,7 @@ func TestSoakKilledAtRandom(t *testing.T) {
 	}
 	dir := t.TempDir()
 	// From here on the volume has a complete set at all times.
-	if _, err := (projection.Writer{}).Write(dir, generation(0), nil); err != nil {
+	if _, err := (projection.Writer{}).Write(dir, generation(0)); err != nil {
 		t.Fatal(err)
 	}
 	reader := &reader{dir: dir}

@@ -172,7 +172,8 @@ func (w Writer) removeTree(path string) error {
 			return err
 		}
 		for _, entry := range entries {
-			if err := w.removeTree(filepath.Join(path, entry.Name())); err != nil {
+			// Another goroutine may remove the same tree.
+			if err := w.removeTree(filepath.Join(path, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -34,15 +34,11 @@ type Writer struct {
 // and its parents if they are missing. It writes nothing if neither content nor modes
 // differ.
 //
-// check, unless it is nil, is called with the directory of the new set before that
-// becomes the current one. If check returns an error, Write returns that error and the
-// volume keeps its old files.
-//
 // changed reports whether Write made a new set the current one. It is false if the volume
 // already had this payload. It may be true together with an error: then the new files are
 // in place, only the last sync or the clean-up failed, and the next Write or Repair
 // completes it.
-func (w Writer) Write(dir string, payload Payload, check func(set string) error) (changed bool, err error) {
+func (w Writer) Write(dir string, payload Payload) (changed bool, err error) {
 	if err := payload.Check(); err != nil {
 		return false, err
 	}
@@ -60,9 +56,6 @@ func (w Writer) Write(dir string, payload Payload, check func(set string) error)
 		return false, err
 	}
 	set, err := w.stage(dir, payload)
-	if err == nil && check != nil {
-		err = check(filepath.Join(dir, set))
-	}
 	if err == nil {
 		// Create the links before the swap, so that every file can be read as soon as
 		// the new set is the current one.
