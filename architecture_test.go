@@ -24,9 +24,9 @@ const module = "holdfast.dev/holdfast"
 var order = []string{
 	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
 	"manifest", "finding", "definition", "native", "projection", "broadcast", "connection", "reconcile",
-	"operator", "access", "node", "lifecycle", "manager", "generate",
+	"operator", "access", "node", "lifecycle", "manager",
 	"apiserver", "cli",
-	"cmd",
+	"cmd", "examples",
 }
 
 // serverOrder lists the packages below apiserver, and apiserver itself as "."; each

@@ -37,7 +37,8 @@
 //
 // "holdfast schema" judges definitions in files, without a server.
 // [holdfast.dev/holdfast/manifest] reads YAML files and knows the line of each field;
-// [holdfast.dev/holdfast/finding] has the results and their output formats.
+// [holdfast.dev/holdfast/finding] has the results and their output formats. The Go types
+// in holdfast.dev/holdfast/examples/boats are an example for "holdfast schema generate".
 //
 // # Nodes
 //

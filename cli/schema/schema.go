@@ -33,7 +33,7 @@ func New(version string) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
+		newGenerateCommand(), newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
 		newDiffCommand(version),
 	)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })

@@ -50,7 +50,12 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:      os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ROOT", filepath.Join(folder, "..", ".."))
-			return nil
+			// The home directory of a script is empty. The go command has its caches in the real
+			// one.
+			env.Setenv("REALHOME", os.Getenv("HOME"))
+			program, err := exec.LookPath("holdfast")
+			env.Setenv("HOLDFAST", program)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
 	})
