@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
@@ -37,6 +38,7 @@ import (
 type operators struct {
 	keys      *authorship.Keyring
 	deletions *deletion.Store
+	reviews   authorizationclient.SubjectAccessReviewInterface
 	// token authenticates the controller. It exists only in this process.
 	token string
 }
@@ -45,6 +47,7 @@ func newOperators(clients *clients) operators {
 	keys := authorship.NewKeyring(authorship.SecretKeys(clients.kube, metav1.NamespaceSystem, authorship.ServerSecret))
 	return operators{
 		keys: keys, deletions: deletion.NewStore(clients.kube, metav1.NamespaceSystem, keys), token: uuid.NewString(),
+		reviews: clients.kube.AuthorizationV1().SubjectAccessReviews(),
 	}
 }
 
@@ -59,6 +62,7 @@ func (o operators) authenticate(config *genericapiserver.AuthenticationInfo) {
 func newOperatorAdmission(client dynamic.Interface, shared operators) admission.Interface {
 	return enforcement.NewPlugin(enforcement.Config{
 		Versions: enforcement.LiveVersions(client), Keys: shared.keys, Deletions: shared.deletions,
+		MayGet: enforcement.ReviewedVersions(shared.reviews),
 		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
 			return disclosure.Allowed(ctx)
 		},

@@ -91,6 +91,7 @@ func Run(ctx context.Context, config Config) error {
 	judged := enforcement.Config{
 		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
 		Discloses: enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews()),
+		MayGet:    enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
 	}
 	reviews := &http.Server{
 		Handler:   enforcement.NewWebhook(judged),

@@ -45,11 +45,11 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	}
 	decision, err := admission.Review{
 		Old: before, New: after,
-		Version: func(name string) (*api.OperatorVersion, error) {
-			if c.target != nil && c.target.Name == name {
+		Version: func(key string) (*api.OperatorVersion, error) {
+			if c.target != nil && c.target.Name == key {
 				return c.target, nil
 			}
-			return s.version(ctx, name)
+			return s.version(ctx, key)
 		},
 	}.Judge()
 	if err != nil {

@@ -153,10 +153,13 @@ func (s *server) instance(ctx context.Context, name string) (*api.Instance, erro
 	return instance, err
 }
 
-// version reads an OperatorVersion, nil if there is none.
-func (s *server) version(ctx context.Context, name string) (*api.OperatorVersion, error) {
+// version reads the OperatorVersion with a key, nil if there is none: see
+// api.Instance.VersionKey.
+func (s *server) version(ctx context.Context, key string) (*api.OperatorVersion, error) {
 	version := &api.OperatorVersion{}
-	err := s.get(ctx, operatorVersions, name, version)
+	namespace, name := api.SplitVersionKey(key, s.namespace)
+	in := &server{Interface: s.Interface, namespace: namespace}
+	err := in.get(ctx, operatorVersions, name, version)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

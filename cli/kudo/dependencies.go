@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 	"holdfast.dev/holdfast/operator/repo"
@@ -125,7 +123,7 @@ func sameUpToVersions(p *pack.Package, version api.OperatorVersionSpec) bool {
 			version.Tasks[i].Spec.AppVersion = ""
 		}
 	}
-	return equality.Semantic.DeepEqual(wanted, version)
+	return api.SameContent(wanted, version)
 }
 
 // spec returns the OperatorVersionSpec of a package.

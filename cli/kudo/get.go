@@ -73,7 +73,7 @@ func (s *server) rows(ctx context.Context, what string) ([][]string, error) {
 			if requested != "" && (requested != plan || strings.HasPrefix(state, "NEVER")) {
 				plan, state = requested, string(api.Pending)
 			}
-			rows = append(rows, []string{list.Items[i].Name, list.Items[i].Spec.OperatorVersion.Name, plan, state})
+			rows = append(rows, []string{list.Items[i].Name, list.Items[i].VersionKey(), plan, state})
 		}
 		return rows, err
 	}

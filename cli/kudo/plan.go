@@ -32,7 +32,7 @@ func newStatusCommand() *cobra.Command {
 			if wait.wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
-			version, err := s.version(cmd.Context(), instance.Spec.OperatorVersion.Name)
+			version, err := s.version(cmd.Context(), instance.VersionKey())
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func newHistoryCommand() *cobra.Command {
 			if err := table(cmd.OutOrStdout(), rows); err != nil {
 				return err
 			}
-			versions := [][]string{{"OPERATOR VERSION", "PARAMETERS"}, {instance.Spec.OperatorVersion.Name, "now"}}
+			versions := [][]string{{"OPERATOR VERSION", "PARAMETERS"}, {instance.VersionKey(), "now"}}
 			for _, record := range slices.Backward(records) {
 				versions = append(versions, []string{record.OperatorVersion, fmt.Sprintf("%d recorded", len(record.Parameters))})
 			}

@@ -18,13 +18,13 @@ func (s *server) preview(ctx context.Context, name string, c change, out io.Writ
 	if err != nil {
 		return err
 	}
-	from, err := s.version(ctx, judged.before.Spec.OperatorVersion.Name)
+	from, err := s.version(ctx, judged.before.VersionKey())
 	if err != nil {
 		return err
 	}
 	to := c.target
 	if to == nil {
-		if to, err = s.version(ctx, judged.after.Spec.OperatorVersion.Name); err != nil {
+		if to, err = s.version(ctx, judged.after.VersionKey()); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ values it had then. What is immutable in both versions keeps its value.`,
 			if err != nil {
 				return err
 			}
-			version := judged.after.Spec.OperatorVersion.Name
+			version := judged.after.VersionKey()
 			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", args[0], version))
 		}),
 	}
@@ -49,7 +49,7 @@ func requestRollback(instance *api.Instance) error {
 		return fmt.Errorf("instance %s was not upgraded: no version is recorded to roll back to", instance.Name)
 	}
 	last := records[len(records)-1]
-	instance.Spec.OperatorVersion.Name = last.OperatorVersion
+	instance.SetVersionKey(last.OperatorVersion)
 	instance.Spec.Parameters = maps.Clone(last.Parameters)
 	api.RequestRollback(instance, last.OperatorVersion)
 	return nil

@@ -76,7 +76,7 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 // parameters that were given or accepted.
 func (u *upgrade) change(target *api.OperatorVersion, values parameterValues) change {
 	return change{name: "upgrade", sendDecided: true, target: target, edit: func(instance *api.Instance) error {
-		instance.Spec.OperatorVersion.Name = target.Name
+		instance.SetVersionKey(target.Name)
 		instance.Spec.Parameters = values.applyTo(instance.Spec.Parameters)
 		names := slices.Concat(values.names(), u.accepted)
 		slices.Sort(names)

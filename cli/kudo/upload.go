@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -96,7 +95,7 @@ func (u *upload) cleanUp(ctx context.Context, instance, version string, failed e
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("%w\nwhether instance %s was written is not known, so operator version %s is left on the server: %w",
 			failed, instance, version, err)
-	case err == nil && stored.Spec.OperatorVersion.Name == version:
+	case err == nil && stored.VersionKey() == version:
 		return fmt.Errorf("%w\ninstance %s was written all the same, with operator version %s", failed, instance, version)
 	}
 	return errors.Join(failed, u.deleteCreated(ctx))
@@ -138,7 +137,7 @@ func (s *server) checkContent(ctx context.Context, packages []*pack.Package) err
 		if err != nil {
 			return err
 		}
-		if stored != nil && !equality.Semantic.DeepEqual(stored.Spec, wanted.Spec) {
+		if stored != nil && !api.SameContent(stored.Spec, wanted.Spec) {
 			return fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
 				wanted.Name, s.namespace)
 		}

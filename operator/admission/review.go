@@ -24,9 +24,12 @@ type Review struct {
 	Requester authorship.User
 	// Keys seal and open the records of requesters and authors.
 	Keys *authorship.Keyring
-	// Version returns an OperatorVersion in the namespace of the Instance, nil if
-	// there is none.
-	Version func(name string) (*api.OperatorVersion, error)
+	// Version returns the OperatorVersion with a key, nil if there is none: see
+	// Instance.VersionKey.
+	Version func(key string) (*api.OperatorVersion, error)
+	// MayGet reports whether the requester may get the OperatorVersion with a key. It is
+	// called for an OperatorVersion of another namespace; nil allows all of them.
+	MayGet func(key string) (bool, error)
 	// NewUID returns a UID for a new run of a plan.
 	NewUID func() types.UID
 }
@@ -117,12 +120,15 @@ func (r Review) restoreOwn(instance *api.Instance) {
 // decide returns the decision and the OperatorVersion that it is based on, nil if the
 // OperatorVersion does not exist.
 func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion, parameters.Decision, error) {
-	reference := instance.Spec.OperatorVersion
-	if reference.Namespace != "" && reference.Namespace != instance.Namespace {
-		return nil, refused("operator version %s is in namespace %s: an instance has one of its own namespace",
-			reference.Name, reference.Namespace), nil
+	key := instance.VersionKey()
+	if instance.Spec.OperatorVersion.Name == "" {
+		return nil, refused("operatorVersion.name is required"), nil
 	}
-	to, err := r.Version(reference.Name)
+	if allowed, err := r.mayUse(instance); err != nil || !allowed {
+		return nil, refused("operator version %s is in another namespace: user %q must be allowed to get it there",
+			key, r.Requester.Username), err
+	}
+	to, err := r.Version(key)
 	if err != nil {
 		return nil, parameters.Decision{}, err
 	}
@@ -132,13 +138,13 @@ func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion
 			// finalizers can be removed.
 			return nil, parameters.Decision{}, nil
 		}
-		return nil, refused("operator version %s does not exist", reference.Name), nil
+		return nil, refused("operator version %s does not exist", key), nil
 	}
 	var decision parameters.Decision
 	switch {
 	case r.Old == nil:
 		decision = parameters.Install(to.Definitions(), parameters.Request{Wanted: instance.Spec.Parameters})
-	case r.Old.Spec.OperatorVersion.Name == reference.Name:
+	case r.Old.VersionKey() == key:
 		decision = r.update(instance, to)
 	default:
 		decision, err = r.change(instance, to, past)
@@ -150,10 +156,21 @@ func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion
 	return to, decision, err
 }
 
+// mayUse reports whether the requester may use the OperatorVersion of the Instance. One of
+// another namespace it must be allowed to get. A write that changes nothing and runs nothing
+// does not use it.
+func (r Review) mayUse(instance *api.Instance) (bool, error) {
+	key := instance.VersionKey()
+	if r.MayGet == nil || key == instance.Spec.OperatorVersion.Name || r.Requester.IsSystem() || r.unchanged(instance) {
+		return true, nil
+	}
+	return r.MayGet(key)
+}
+
 // unchanged reports whether the write is an update that keeps the version and the
 // parameters and requests no plan. Such a write needs no OperatorVersion.
 func (r Review) unchanged(instance *api.Instance) bool {
-	return r.Old != nil && r.Old.Spec.OperatorVersion.Name == instance.Spec.OperatorVersion.Name &&
+	return r.Old != nil && r.Old.VersionKey() == instance.VersionKey() &&
 		maps.Equal(r.Old.Spec.Parameters, instance.Spec.Parameters) && r.requestedPlan() == ""
 }
 
@@ -177,28 +194,29 @@ func (r Review) update(instance *api.Instance, version *api.OperatorVersion) par
 // requests it, else an upgrade. An upgrade adds a record of the version that it leaves,
 // a rollback removes the last record.
 func (r Review) change(instance *api.Instance, to *api.OperatorVersion, past *past) (parameters.Decision, error) {
-	from, err := r.Version(r.Old.Spec.OperatorVersion.Name)
+	left, key := r.Old.VersionKey(), instance.VersionKey()
+	from, err := r.Version(left)
 	if err != nil {
 		return parameters.Decision{}, err
 	}
 	if from == nil {
 		return parameters.Decision{Refusals: []parameters.Refusal{{
-			Message: fmt.Sprintf("operator version %s, which is installed, does not exist", r.Old.Spec.OperatorVersion.Name),
+			Message: fmt.Sprintf("operator version %s, which is installed, does not exist", left),
 			Rule:    "the operator version that is installed does not exist",
 		}}}, nil
 	}
 	request := parameters.Request{Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters, Running: r.Old.RunningPlan()}
-	if r.New.Annotations[api.RollbackAnnotation] == to.Name {
-		if restored := past.pop(to.Name); restored != nil {
+	if r.New.Annotations[api.RollbackAnnotation] == key {
+		if restored := past.pop(key); restored != nil {
 			request.Recorded = restored
 		}
 		decision := parameters.Rollback(from.Definitions(), to.Definitions(), request)
 		return decision, api.SetRecords(instance, past.records)
 	}
-	if request.Consented, err = api.ConsentedNames(r.New, to.Name); err != nil {
+	if request.Consented, err = api.ConsentedNames(r.New, key); err != nil {
 		return parameters.Decision{}, err
 	}
-	past.push(api.Record{OperatorVersion: from.Name, Parameters: r.Old.Spec.Parameters})
+	past.push(api.Record{OperatorVersion: left, Parameters: r.Old.Spec.Parameters})
 	return parameters.Upgrade(from.Definitions(), to.Definitions(), request), api.SetRecords(instance, past.records)
 }
 

@@ -226,7 +226,10 @@ func TestReview(t *testing.T) {
 		},
 		"install: another namespace": {
 			new:     `{metadata: {namespace: a}, spec: {operatorVersion: {name: tok-0.1.0, namespace: b}}}`,
-			refused: []string{"operator version tok-0.1.0 is in namespace b: an instance has one of its own namespace"},
+			refused: []string{`operator version b/tok-0.1.0 is in another namespace: user "jane" must be allowed to get it there`},
+		},
+		"install: no version": {
+			new: `{spec: {parameters: {TOKENS: "8"}}}`, refused: []string{"operatorVersion.name is required"},
 		},
 		"update: an immutable value changed": {
 			old: stored, new: `{spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "9"}}}`,
@@ -456,6 +459,7 @@ func TestReview(t *testing.T) {
 			review := admission.Review{
 				Old: instance(t, test.old), New: instance(t, test.new), Requester: users["jane"], Keys: keys,
 				NewUID: func() types.UID { return "new" }, Version: find,
+				MayGet: func(string) (bool, error) { return false, nil },
 			}
 			if test.by != "" {
 				review.Requester = users[test.by]

@@ -12,7 +12,7 @@ import (
 // Consent may stay on the Instance, because it has no effect on an upgrade to any other
 // OperatorVersion.
 type Consent struct {
-	// OperatorVersion is the name of the target of the upgrade.
+	// OperatorVersion is the target of the upgrade: see Instance.VersionKey.
 	OperatorVersion string `json:"operatorVersion"`
 	// Names lists the parameters.
 	Names []string `json:"names"`
@@ -34,7 +34,7 @@ func ConsentedNames(instance metav1.Object, operatorVersion string) ([]string, e
 // Record holds the parameters that an Instance had when it was upgraded from an
 // OperatorVersion to a later one. A rollback restores them.
 type Record struct {
-	// OperatorVersion is the name of the version that the upgrade left.
+	// OperatorVersion is the version that the upgrade left: see Instance.VersionKey.
 	OperatorVersion string `json:"operatorVersion"`
 	// Parameters are the values of spec.parameters at that time.
 	Parameters map[string]string `json:"parameters"`

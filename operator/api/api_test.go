@@ -92,8 +92,8 @@ operator: {name: tok}
 version: 0.1.0
 plans: {update: {}, deploy: {}}
 parameters:
-- {name: A}
-- {name: B, required: false, default: "", immutable: true, type: map, trigger: update, enum: [x]}
+- {name: A, required: true, value-type: integer, type: array}
+- {name: B, default: "", immutable: true, type: map, trigger: update, enum: [x]}
 `), &ov.Spec); err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +102,50 @@ parameters:
 		t.Fatal(err)
 	}
 	want := `{"Name":"tok-1.0-0.1.0","Operator":"tok","Version":"0.1.0","Plans":["deploy","update"],"Definitions":[` +
-		`{"Name":"A","Type":"","Required":true,"Default":null,"Enum":null,"Trigger":"","Immutable":false},` +
+		`{"Name":"A","Type":"integer","Required":true,"Default":null,"Enum":null,"Trigger":"","Immutable":false},` +
 		`{"Name":"B","Type":"map","Required":false,"Default":"","Enum":["x"],"Trigger":"update","Immutable":true}]}`
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("definitions (-want +got):\n%s", diff)
+	}
+}
+
+// TestSameContent compares an OperatorVersion of an earlier release with one of this release.
+// The digest of the earlier one must not change, because Instances are bound to it.
+func TestSameContent(t *testing.T) {
+	var earlier, now api.OperatorVersionSpec
+	for text, spec := range map[string]*api.OperatorVersionSpec{
+		`{operator: {name: a}, parameters: [{name: A, type: array, required: true, immutable: false, enum: [x]}]}`:      &earlier,
+		`{operator: {name: a}, parameters: [{name: A, value-type: array, required: true, default: "null", enum: [x]}]}`: &now,
+	} {
+		if err := yaml.UnmarshalStrict([]byte(text), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !api.SameContent(earlier, now) {
+		t.Error("the content differs")
+	}
+	now.Parameters[0].Required = nil
+	if api.SameContent(earlier, now) {
+		t.Error("a parameter that is not required is the same as one that is")
+	}
+	text, err := json.Marshal(earlier)
+	if want := `{"operator":{"name":"a"},"parameters":[{"name":"A","required":true,"type":"array","immutable":false,"enum":["x"]}]}`; err != nil ||
+		string(text) != want {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestVersionKey(t *testing.T) {
+	for namespace, want := range map[string]string{"": "tok", "own": "tok", "shared": "shared/tok"} {
+		instance := &api.Instance{}
+		instance.Namespace, instance.Spec.OperatorVersion.Namespace, instance.Spec.OperatorVersion.Name = "own", namespace, "tok"
+		if got := instance.VersionKey(); got != want {
+			t.Errorf("%q: got %s", namespace, got)
+		}
+		instance.SetVersionKey(want)
+		if got := instance.VersionKey(); got != want {
+			t.Errorf("%q: set as %s", namespace, got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/parameters"
@@ -21,12 +22,42 @@ func OperatorVersionName(operator, appVersion, version string) string {
 	return fmt.Sprintf("%s-%s-%s", operator, appVersion, version)
 }
 
+// ValueType returns the type of the parameter, from either of the two fields.
+func (p *Parameter) ValueType() string {
+	if p.Type != "" {
+		return p.Type
+	}
+	return p.OldType
+}
+
+// SameContent reports whether two OperatorVersions have the same content. It does not matter
+// which release of Holdfast wrote them: in which field a type is, and whether a default that
+// every release assumes is written down.
+func SameContent(a, b OperatorVersionSpec) bool {
+	return apiequality.Semantic.DeepEqual(a.normal(), b.normal())
+}
+
+// normal returns the spec with every parameter written as this release does.
+func (s *OperatorVersionSpec) normal() *OperatorVersionSpec {
+	normal := s.DeepCopy()
+	for i := range normal.Parameters {
+		p := &normal.Parameters[i]
+		definition := p.Definition()
+		p.Type, p.OldType = p.ValueType(), ""
+		p.Required, p.Immutable = &definition.Required, &definition.Immutable
+		if text, found := definition.DefaultText(); found {
+			p.Default = &text
+		}
+	}
+	return normal
+}
+
 // Definition converts the parameter to the type that package parameters works with.
 func (p *Parameter) Definition() parameters.Definition {
 	return parameters.Definition{
 		Name:      p.Name,
-		Type:      parameters.Type(p.Type),
-		Required:  p.Required == nil || *p.Required,
+		Type:      parameters.Type(p.ValueType()),
+		Required:  p.Required != nil && *p.Required,
 		Default:   p.Default,
 		Enum:      p.Enum,
 		Trigger:   p.Trigger,

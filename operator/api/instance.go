@@ -19,8 +19,8 @@ type Instance struct {
 
 // InstanceSpec is the desired state of an Instance.
 type InstanceSpec struct {
-	// OperatorVersion refers to the OperatorVersion that is installed. It is in the
-	// namespace of the Instance.
+	// OperatorVersion refers to the OperatorVersion that is installed. Without a namespace
+	// it is in that of the Instance.
 	OperatorVersion corev1.ObjectReference `json:"operatorVersion,omitempty"`
 	// Parameters holds the values that differ from the defaults, and the values of
 	// all immutable parameters, by parameter name.

@@ -18,7 +18,8 @@ type OperatorVersion struct {
 
 // OperatorVersionSpec is the content of a package that the controller needs.
 type OperatorVersionSpec struct {
-	// Operator refers to the Operator that this is a version of, in the same namespace.
+	// Operator refers to the Operator that this is a version of, in the same namespace. As
+	// in KUDO it may be absent; the operator then has an empty name.
 	Operator corev1.ObjectReference `json:"operator,omitempty"`
 	// Version is the version of the package. Upgrades compare it.
 	Version string `json:"version,omitempty"`
@@ -41,13 +42,17 @@ type Parameter struct {
 	Name        string `json:"name,omitempty"`
 	DisplayName string `json:"displayName,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Required defaults to true.
-	Required  *bool    `json:"required,omitempty"`
-	Default   *string  `json:"default,omitempty"`
-	Trigger   string   `json:"trigger,omitempty"`
-	Type      string   `json:"type,omitempty"`
+	// Required is false if it is absent, as in KUDO. In params.yaml it defaults to true.
+	Required *bool   `json:"required,omitempty"`
+	Default  *string `json:"default,omitempty"`
+	Trigger  string  `json:"trigger,omitempty"`
+	// OldType is the field in which earlier releases stored the type. It counts if Type is
+	// empty. Binding hashes the fields in this order, so OldType stays in its place.
+	OldType   string   `json:"type,omitempty"`
 	Immutable *bool    `json:"immutable,omitempty"`
 	Enum      []string `json:"enum,omitempty"`
+	// Type is the type of the value, under the name that KUDO has for it.
+	Type string `json:"value-type,omitempty"`
 }
 
 // Strategy decides whether phases or steps run one after the other or at the same time.

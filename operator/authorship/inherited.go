@@ -42,7 +42,7 @@ type encodedInherited struct {
 
 func inheritedBy(instance *api.Instance, writer string) Subject {
 	return Subject{Purpose: "authors of an applied Instance", About: inheritedSubject{
-		Namespace: instance.Namespace, Name: instance.Name, OperatorVersion: instance.Spec.OperatorVersion.Name, Writer: writer,
+		Namespace: instance.Namespace, Name: instance.Name, OperatorVersion: instance.VersionKey(), Writer: writer,
 	}}
 }
 

@@ -34,7 +34,7 @@ func about(instance *api.Instance, name string) Subject {
 	subject := recordSubject{
 		Namespace: instance.Namespace, Name: name,
 		Plan: instance.Spec.PlanExecution.PlanName, Run: instance.Spec.PlanExecution.UID,
-		OperatorVersion: instance.Spec.OperatorVersion.Name,
+		OperatorVersion: instance.VersionKey(),
 		Binding:         instance.Annotations[api.BindingAnnotation],
 		Names:           instance.Annotations[api.RequesterAnnotation],
 	}

@@ -66,7 +66,7 @@ func (e *execution) dependencyTarget(task *api.Task, object *unstructured.Unstru
 // existing Instance has the wanted version, it checks the binding. If the wanted version is
 // the one before, it requests a rollback.
 func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wanted *unstructured.Unstructured, version string) error {
-	if existing.Spec.OperatorVersion.Name == version {
+	if existing.VersionKey() == version {
 		return e.checkDependencyBinding(ctx, existing, version)
 	}
 	records, err := api.Records(existing)

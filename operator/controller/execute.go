@@ -76,13 +76,13 @@ func (e *execution) prepare(ctx context.Context) error {
 	if err := e.openRecord(ctx); err != nil {
 		return err
 	}
-	reference := e.instance.Spec.OperatorVersion
-	version, err := e.controller.version(ctx, e.instance.Namespace, reference.Name)
+	key := e.instance.VersionKey()
+	version, err := e.controller.version(ctx, e.instance.Namespace, key)
 	if err != nil {
 		return err
 	}
 	if version == nil {
-		return fmt.Errorf("operator version %s does not exist", reference.Name)
+		return fmt.Errorf("operator version %s does not exist", key)
 	}
 	if err := checkBinding(e.instance, version); err != nil {
 		return err

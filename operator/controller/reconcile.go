@@ -61,7 +61,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 	if !slices.Contains(instance.Finalizers, api.CleanupFinalizer) {
 		return false, nil
 	}
-	version, err := c.version(ctx, instance.Namespace, instance.Spec.OperatorVersion.Name)
+	version, err := c.version(ctx, instance.Namespace, instance.VersionKey())
 	if err != nil {
 		return false, err
 	}

@@ -63,8 +63,10 @@ func (c *controller) write(ctx context.Context, instance *api.Instance, subresou
 	return typed(stored)
 }
 
-// version reads an OperatorVersion, nil if there is none.
-func (c *controller) version(ctx context.Context, namespace, name string) (*api.OperatorVersion, error) {
+// version reads the OperatorVersion with a key that an Instance in a namespace has, nil if
+// there is none: see api.Instance.VersionKey.
+func (c *controller) version(ctx context.Context, instanceNamespace, key string) (*api.OperatorVersion, error) {
+	namespace, name := api.SplitVersionKey(key, instanceNamespace)
 	found, err := c.server.Dynamic.Resource(versions).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -28,10 +28,17 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 	// for the keys. All other errors of Decide are about the written object and become a
 	// BadRequest.
 	var versionErr error
-	review.Version = func(name string) (*api.OperatorVersion, error) {
-		version, err := j.Versions(ctx, w.namespace, name)
+	review.Version = func(key string) (*api.OperatorVersion, error) {
+		namespace, name := api.SplitVersionKey(key, w.namespace)
+		version, err := j.Versions(ctx, namespace, name)
 		versionErr = err
 		return version, err
+	}
+	review.MayGet = func(key string) (bool, error) {
+		namespace, name := api.SplitVersionKey(key, w.namespace)
+		allowed, err := j.MayGet(ctx, w.requester, types.NamespacedName{Namespace: namespace, Name: name})
+		versionErr = err
+		return allowed, err
 	}
 	var err error
 	if review.New, err = instance(w.newObj); err != nil {
@@ -76,9 +83,9 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 // its sealed record names the user that makes the write, and the last record of parameters
 // has been removed.
 func resumeRollback(ctx context.Context, review admission.Review) error {
-	target := review.New.Spec.OperatorVersion.Name
+	target := review.New.VersionKey()
 	run := review.New.Spec.PlanExecution.UID
-	if _, asked := review.New.Annotations[api.RollbackAnnotation]; asked || target == review.Old.Spec.OperatorVersion.Name ||
+	if _, asked := review.New.Annotations[api.RollbackAnnotation]; asked || target == review.Old.VersionKey() ||
 		run == "" || run == review.Old.Spec.PlanExecution.UID {
 		return nil
 	}

@@ -57,6 +57,8 @@ type Config struct {
 	Keys *authorship.Keyring
 	// Deletions records the users that delete Instances.
 	Deletions *deletion.Store
+	// MayGet reports whether a user may use an OperatorVersion of another namespace.
+	MayGet MayGet
 	// Discloses reports whether a refusal may show what the stored Instance contains.
 	Discloses Discloses
 }
