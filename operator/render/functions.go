@@ -40,14 +40,18 @@ var library = sync.OnceValue(func() map[string]signature {
 	return signatures
 })
 
-// functions returns the metered functions of one rendering.
-func functions(b *budget) template.FuncMap {
+// functions returns the metered functions that a template may call. Most templates call a few
+// of the 200 functions, and making all of them would cost more than the rendering: only those
+// whose name occurs in the source are made.
+func functions(b *budget, source string) template.FuncMap {
 	limits := checks(b)
-	all := template.FuncMap{tickFunction: b.tick, printFunction: b.print}
+	used := template.FuncMap{tickFunction: b.tick, printFunction: b.print}
 	for name, function := range library() {
-		all[name] = b.metered(function, limits[name])
+		if strings.Contains(source, name) {
+			used[name] = b.metered(function, limits[name])
+		}
 	}
-	return all
+	return used
 }
 
 func toYaml(value any) (string, error) {

@@ -77,7 +77,7 @@ func Parse(name, source string) ([]*parse.Tree, error) {
 
 // parseWith parses a template. Its functions spend from the budget.
 func parseWith(name, source string, b *budget) (*template.Template, error) {
-	parsed, err := template.New(name).Option("missingkey=error").Funcs(functions(b)).Parse(source)
+	parsed, err := template.New(name).Option("missingkey=error").Funcs(functions(b, source)).Parse(source)
 	if err != nil {
 		return nil, readable(name, err)
 	}
