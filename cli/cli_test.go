@@ -51,6 +51,24 @@ func TestHelpListsFlags(t *testing.T) {
 	}
 }
 
+// TestLogFlags checks that the commands of kubectl have its flags for logging.
+func TestLogFlags(t *testing.T) {
+	out, err := run(t.Context(), "options")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"-v, --v=", "--vmodule=", "--log-flush-frequency="} {
+		if !strings.Contains(out, flag) {
+			t.Errorf("%s is not in the options", flag)
+		}
+	}
+	for _, args := range [][]string{{"-v", "0", "config", "view"}, {"config", "view", "--v=0", "--vmodule="}} {
+		if out, err := run(t.Context(), args...); err != nil {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+}
+
 func TestWrongCommandLines(t *testing.T) {
 	cases := map[string]struct {
 		args []string

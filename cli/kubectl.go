@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/logs"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
@@ -28,6 +29,9 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
 		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: io,
 	})
+	// The main function of kubectl adds -v, --vmodule and --log-flush-frequency to its root
+	// command; NewKubectlCommand does not.
+	logs.AddFlags(root.PersistentFlags())
 	root.Use = program
 	root.Short, root.Long = summary, description
 	if edit, _, err := root.Find([]string{"edit"}); err == nil {

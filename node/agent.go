@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,9 +83,11 @@ type Agent struct {
 	events   record.EventRecorder
 	metrics  *metrics
 
-	// holdfast is true if the server is a Holdfast server. The agent then has to
-	// finish the deletion of pods itself. It is set before the first pod is synced.
+	// holdfast is true if the server is a Holdfast server. It is set before the first pod
+	// is synced.
 	holdfast bool
+	// ownership says whether the Node belongs to this agent. keepNode sets it.
+	ownership atomic.Int32
 
 	mu      sync.Mutex
 	records map[types.UID]*Record
@@ -171,7 +174,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.startEvents(ctx, &running)
 	a.hookQueue = newHookQueue(ctx, a, &running)
-	running.Go(func() { a.keepLease(ctx) })
 	running.Go(func() { a.keepNode(ctx) })
 	return a.work(ctx, &running)
 }

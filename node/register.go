@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,24 +14,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/component-helpers/apimachinery/lease"
 	"k8s.io/klog/v2"
 )
 
 const (
-	// As in the kubelet: a lease is valid for leaseSeconds and is renewed every
-	// leaseEvery; the status of the Node is updated every statusEvery.
-	leaseSeconds = 40
-	leaseEvery   = 10 * time.Second
-	statusEvery  = 5 * time.Minute
+	// agentLabel is the label of a Node that an agent created. The taint of such a Node
+	// has the same key: the agent runs no containers.
+	agentLabel = "node.holdfast.dev/agent"
+	// versionPrefix begins the version in the status of a Node that an agent wrote.
+	versionPrefix = "holdfast-"
+
+	// As in the kubelet: the Lease is renewed every leaseEvery, and the status of the
+	// Node is updated every statusEvery.
+	leaseEvery  = 10 * time.Second
+	statusEvery = 5 * time.Minute
 )
 
-// keepLease renews the Lease of the node, which tells the server that the agent is
-// alive.
-func (a *Agent) keepLease(ctx context.Context) {
-	rejected := a.newRejectionLog(ctx, "the lease of the node is not renewed; will be tried again")
-	controller := lease.NewController(a.Clock, a.Client, a.Name, leaseSeconds, nil, leaseEvery, a.Name, corev1.NamespaceNodeLease, nil)
-	controller.Run(rejected.context(ctx))
+// nodeOwner says to which process a Node and its Lease belong.
+type nodeOwner int32
+
+const (
+	// ownerUnknown means that the agent has not read the Node yet.
+	ownerUnknown nodeOwner = iota
+	// ownedHere means that the Node belongs to this agent.
+	ownedHere
+	// ownedElsewhere means that the Node belongs to a kubelet. The agent then writes
+	// neither the Node nor its Lease, and deletes no pods.
+	ownedElsewhere
+)
+
+func (a *Agent) nodeOwner() nodeOwner { return nodeOwner(a.ownership.Load()) }
+
+// setOwner records the owner of the Node and logs each change.
+func (a *Agent) setOwner(ctx context.Context, owner nodeOwner) {
+	before := nodeOwner(a.ownership.Swap(int32(owner)))
+	switch {
+	case before == owner:
+	case owner == ownedElsewhere:
+		klog.FromContext(ctx).Info("the node belongs to a kubelet; the agent writes neither the Node nor its Lease, "+
+			"and deletes no pods", "node", a.Name)
+	default:
+		klog.FromContext(ctx).Info("the node belongs to this agent", "node", a.Name)
+	}
 }
 
 // withoutLog returns a context for reflectors, which would log every failed attempt.
@@ -40,14 +65,16 @@ func withoutLog(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
 
-// keepNode registers the node and keeps its status up to date.
+// keepNode registers the Node and keeps its status and its Lease up to date, unless the
+// Node belongs to a kubelet.
 func (a *Agent) keepNode(ctx context.Context) {
-	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: lastRetry}
+	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: leaseEvery}
 	retry := backoff
-	rejected := a.newRejectionLog(ctx, "the node is not registered; will be tried again")
+	registration := &registration{agent: a}
+	rejected := a.newRejectionLog(ctx, "the node or its lease is not up to date; will be tried again")
 	for {
-		delay := wait.Jitter(statusEvery, 0.1)
-		if err := a.register(ctx); err != nil {
+		delay, err := registration.renew(ctx)
+		if err != nil {
 			rejected.add(err)
 			delay = retry.Step()
 		} else {
@@ -61,19 +88,85 @@ func (a *Agent) keepNode(ctx context.Context) {
 	}
 }
 
+// registration keeps the Node and the Lease of an agent.
+type registration struct {
+	agent *Agent
+	// nextStatus is when the Node has to be read and its status written again.
+	nextStatus time.Time
+	lease      nodeLease
+}
+
+// renew writes what is due and returns the time until something is due again.
+func (r *registration) renew(ctx context.Context) (time.Duration, error) {
+	a := r.agent
+	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
+	defer cancel()
+	if !a.Clock.Now().Before(r.nextStatus) {
+		owner, err := a.register(ctx)
+		if err != nil {
+			return 0, err
+		}
+		a.setOwner(ctx, owner)
+		r.nextStatus = a.Clock.Now().Add(wait.Jitter(statusEvery, 0.1))
+	}
+	if a.nodeOwner() != ownedHere {
+		return r.nextStatus.Sub(a.Clock.Now()), nil
+	}
+	err := r.lease.renew(ctx, a)
+	if apierrors.IsConflict(err) {
+		// Another process wrote the Lease. Find out whether the Node is still ours.
+		r.nextStatus = time.Time{}
+	}
+	return wait.Jitter(leaseEvery, 0.04), err
+}
+
 // register creates the Node if it is missing, and sets the condition Ready, the
-// capacity and the version of the agent in its status.
-func (a *Agent) register(ctx context.Context) error {
+// capacity and the version of the agent in its status. It writes nothing if the Node
+// belongs to a kubelet.
+func (a *Agent) register(ctx context.Context) (nodeOwner, error) {
 	nodes := a.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, a.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		node, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Labels: map[string]string{
-			corev1.LabelHostname: a.Name, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
-		}}}, metav1.CreateOptions{})
+		node, err = nodes.Create(ctx, a.newNode(), metav1.CreateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("register node %s: %w", a.Name, err)
+		return ownerUnknown, fmt.Errorf("register node %s: %w", a.Name, err)
 	}
+	if !isAgentNode(node) {
+		return ownedElsewhere, nil
+	}
+	patch, err := a.nodeStatus(node)
+	if err != nil {
+		return ownerUnknown, err
+	}
+	if _, err := nodes.Patch(ctx, a.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		return ownerUnknown, fmt.Errorf("status of node %s: %w", a.Name, err)
+	}
+	return ownedHere, nil
+}
+
+// newNode returns the Node of an agent. Schedulers place no pods on it, because the agent
+// runs no containers. A node can set its taints only in this request.
+func (a *Agent) newNode() *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: a.Name, Labels: map[string]string{
+			corev1.LabelHostname: a.Name, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
+			agentLabel: "true",
+		}},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: agentLabel, Effect: corev1.TaintEffectNoSchedule}}},
+	}
+}
+
+// isAgentNode reports whether an agent may write a Node. The version in its status is that of
+// the process that wrote the status last; a kubelet sets it when it creates the Node. A Node
+// without a version was created by an administrator, who may set labels that a node may not.
+func isAgentNode(node *corev1.Node) bool {
+	version := node.Status.NodeInfo.KubeletVersion
+	return version == "" || strings.HasPrefix(version, versionPrefix)
+}
+
+// nodeStatus returns the patch for the status of the Node.
+func (a *Agent) nodeStatus(node *corev1.Node) ([]byte, error) {
 	now := metav1.NewTime(a.Clock.Now())
 	ready := corev1.NodeCondition{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue,
@@ -85,22 +178,18 @@ func (a *Agent) register(ctx context.Context) error {
 			ready.LastTransitionTime = condition.LastTransitionTime
 		}
 	}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{
-		"conditions":  []corev1.NodeCondition{ready},
-		"capacity":    allocatable(),
-		"allocatable": allocatable(),
-		"nodeInfo": map[string]string{
-			"operatingSystem": runtime.GOOS, "architecture": runtime.GOARCH, "kubeletVersion": "holdfast-" + a.Version,
+	return json.Marshal(map[string]any{
+		// The server refuses the patch if a kubelet has written the Node since it was read.
+		"metadata": map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion},
+		"status": map[string]any{
+			"conditions":  []corev1.NodeCondition{ready},
+			"capacity":    allocatable(),
+			"allocatable": allocatable(),
+			"nodeInfo": map[string]string{
+				"operatingSystem": runtime.GOOS, "architecture": runtime.GOARCH, "kubeletVersion": versionPrefix + a.Version,
+			},
 		},
-	}})
-	if err != nil {
-		return err
-	}
-	_, err = nodes.Patch(ctx, a.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
-		return fmt.Errorf("status of node %s: %w", a.Name, err)
-	}
-	return nil
+	})
 }
 
 // allocatable returns the resources of the host that are available to pods.

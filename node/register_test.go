@@ -1,27 +1,130 @@
 package node_test
 
 import (
-	"strings"
 	"testing"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
 )
+
+const nodeLeases = "kube-node-lease"
 
 // TestRegister checks that an agent creates its Node and its Lease.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1", Version: "test"})
-	servertest.Eventually(t, "the node is ready and has its lease", func() bool {
-		obj, err := c.admin.CoreV1().Nodes().Get(t.Context(), a.name, metav1.GetOptions{})
-		if err != nil || len(obj.Status.Conditions) == 0 {
-			return false
-		}
-		lease, err := c.admin.CoordinationV1().Leases("kube-node-lease").Get(t.Context(), a.name, metav1.GetOptions{})
-		return err == nil && *lease.Spec.HolderIdentity == a.name && *lease.Spec.LeaseDurationSeconds == 40 &&
-			obj.Status.Conditions[0].Status == "True" && strings.HasSuffix(obj.Status.NodeInfo.KubeletVersion, "test")
+	c.waitForLease(t, a.name, "holdfast-node/"+a.name)
+	obj := c.getNode(t, a.name)
+	if len(obj.Status.Conditions) == 0 || obj.Status.Conditions[0].Status != "True" || obj.Status.NodeInfo.KubeletVersion != "holdfast-test" {
+		t.Errorf("status %+v", obj.Status)
+	}
+	if len(obj.Spec.Taints) != 1 || obj.Spec.Taints[0].ToString() != "node.holdfast.dev/agent:NoSchedule" {
+		t.Errorf("taints %v", obj.Spec.Taints)
+	}
+}
+
+func (c *cluster) getNode(t testing.TB, name string) *corev1.Node {
+	t.Helper()
+	obj, err := c.admin.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// waitForLease waits until the Lease of a node has this holder, and returns it.
+func (c *cluster) waitForLease(t testing.TB, name, holder string) *coordinationv1.Lease {
+	t.Helper()
+	var lease *coordinationv1.Lease
+	servertest.Eventually(t, "the lease of "+name+" is held by "+holder, func() bool {
+		var err error
+		lease, err = c.admin.CoordinationV1().Leases(nodeLeases).Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && *lease.Spec.HolderIdentity == holder && *lease.Spec.LeaseDurationSeconds == 40
 	})
+	return lease
+}
+
+// setVersion sets the version in the status of a Node, as its kubelet does.
+func (c *cluster) setVersion(t testing.TB, name, version string) {
+	t.Helper()
+	patch := []byte(`{"status":{"nodeInfo":{"kubeletVersion":"` + version + `"}}}`)
+	_, err := c.admin.CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBesideKubelet checks that an agent writes the volumes of a node that has a kubelet, but
+// neither its Node nor its Lease, and that it leaves the deletion of pods to the kubelet.
+func TestBesideKubelet(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	name := "n1" + c.suffix
+	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), kubelet, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.setVersion(t, name, "v1.36.3")
+	before := c.getNode(t, name)
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
+	servertest.Eventually(t, "the agent has read its node", func() bool { return a.requests.count("GET", "/nodes/"+name) > 0 })
+	c.deletePod(t, "web")
+	// When the agent has handled this later change, it has seen the deletion.
+	c.setData(t, "app", "two")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
+	if after := c.getNode(t, name); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the node of the kubelet was written: %+v", after)
+	}
+	if deleted, leases := a.requests.count("DELETE"), a.requests.count("/leases"); deleted+leases != 0 {
+		t.Errorf("%d deletions, %d requests for leases", deleted, leases)
+	}
+}
+
+// TestKubeletTakesOver checks that an agent stops writing its Node and its Lease when a kubelet
+// begins to write them.
+func TestKubeletTakesOver(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	a := c.startAgent(t, node.Config{Name: "n1", Clock: clock})
+	lease := c.waitForLease(t, a.name, "holdfast-node/"+a.name)
+	c.setVersion(t, a.name, "v1.36.3")
+	lease.Spec.HolderIdentity = ptr.To(a.name)
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: clock.Now().Add(time.Hour)}
+	lease, err := c.admin.CoordinationV1().Leases(nodeLeases).Update(t.Context(), lease, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := c.getNode(t, a.name)
+	reads := a.requests.count("GET", "/nodes/"+a.name)
+	servertest.Eventually(t, "the agent has read its node again", func() bool {
+		clock.Step(time.Second)
+		return a.requests.count("GET", "/nodes/"+a.name) > reads
+	})
+	for range 3 {
+		reads = a.requests.count("GET", "/nodes/"+a.name)
+		servertest.Eventually(t, "the agent has read its node once more", func() bool {
+			clock.Step(time.Minute)
+			return a.requests.count("GET", "/nodes/"+a.name) > reads
+		})
+	}
+	if after := c.getNode(t, a.name); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the node of the kubelet was written: %+v", after)
+	}
+	after, err := c.admin.CoordinationV1().Leases(nodeLeases).Get(t.Context(), a.name, metav1.GetOptions{})
+	if err != nil || after.ResourceVersion != lease.ResourceVersion {
+		t.Errorf("the lease of the kubelet was written: %+v, %v", after, err)
+	}
 }

@@ -43,10 +43,18 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 	case pod == nil:
 		a.setUses(name, nil)
 		return outcome{}, nil
-	case pod.DeletionTimestamp != nil && a.holdfast:
-		return outcome{}, a.finish(ctx, pod)
+	case pod.DeletionTimestamp == nil:
+		return a.refreshPod(ctx, pod)
 	}
-	return a.refreshPod(ctx, pod)
+	switch a.nodeOwner() {
+	case ownedHere:
+		return outcome{}, a.finish(ctx, pod)
+	case ownedElsewhere:
+		return a.refreshPod(ctx, pod) // the kubelet deletes the pod
+	}
+	result, err := a.refreshPod(ctx, pod)
+	result.retry = true
+	return result, err
 }
 
 // recordedUIDs returns the UIDs of all pods of this name that have a record. A pod
@@ -87,7 +95,8 @@ func (a *Agent) removePod(name cache.ObjectName, uid types.UID) error {
 }
 
 // finish removes the files of a pod that is being deleted and deletes the pod with a
-// grace period of 0. No container runs here that would need the grace period.
+// grace period of 0. No container runs here that would need the grace period, and no
+// other process on this node would delete the pod.
 func (a *Agent) finish(ctx context.Context, pod *corev1.Pod) error {
 	name := cache.MetaObjectToName(pod)
 	a.setUses(name, nil)

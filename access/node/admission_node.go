@@ -25,7 +25,8 @@ var ownLabels = []string{
 }
 
 // judgeNodeWrite allows a node to create and update its own Node object, but not to
-// change its protected labels, its taints and its owner references.
+// set protected labels and owner references, and not to change its taints. As in
+// Kubernetes, a node may create its Node with taints.
 func judgeNodeWrite(node string, a admission.Attributes) string {
 	if a.GetSubresource() != "" && a.GetSubresource() != "status" {
 		return fmt.Sprintf("node %q may not use the subresource %s of nodes", node, a.GetSubresource())
@@ -46,7 +47,8 @@ func judgeNodeWrite(node string, a admission.Attributes) string {
 	}
 	// The registry ignores the spec in an update of the status, so do not compare the
 	// taints there: the client may have left them out.
-	if a.GetSubresource() == "" && !apiequality.Semantic.DeepEqual(newNode.Spec.Taints, oldNode.Spec.Taints) {
+	isUpdate := a.GetOperation() == admission.Update && a.GetSubresource() == ""
+	if isUpdate && !apiequality.Semantic.DeepEqual(newNode.Spec.Taints, oldNode.Spec.Taints) {
 		return fmt.Sprintf("node %q is not allowed to modify taints", node)
 	}
 	return judgeOwners(node, newNode.OwnerReferences, oldNode.OwnerReferences)

@@ -184,7 +184,8 @@ func TestAdmission(t *testing.T) {
 			`{metadata: {name: n1, labels: {node-restriction.kubernetes.io/a: b, x.node-restriction.kubernetes.io/a: b, `+
 				`node-role.kubernetes.io/control: ""}}}`,
 			notModify+`labels: node-restriction.kubernetes.io/a, node-role.kubernetes.io/control, x.node-restriction.kubernetes.io/a`),
-		"register with a taint":  createNode(tainted, notModify+`taints`),
+		"register with a taint":  createNode(tainted, ""),
+		"add a taint":            updateNode("", `{metadata: {name: n1}}`, tainted, notModify+`taints`),
 		"register with an owner": createNode(`{metadata: {name: n1, ownerReferences: [{name: o}]}}`, notModify+`owner references`),
 		"update its node":        updateNode("", `{metadata: {name: n1}}`, `{metadata: {name: n1, labels: {my: label}}}`, ""),
 		"update another node":    updateNode("", `{metadata: {name: n2}}`, `{metadata: {name: n2}}`, otherNode),
