@@ -23,8 +23,8 @@ export CGO_ENABLED := 0
 # The race detector needs C and a C compiler. Without a compiler, `go env` reports CGO_ENABLED=0.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 
-# The modules with our Go code: the root, and the end-to-end tests.
-MODULES := . test
+# The modules with our Go code: the root, the end-to-end tests, and the measurements beside kube-apiserver.
+MODULES := . test bench
 SUBMAKE := $(MAKE) --no-print-directory
 
 # Garbage collection is a tenth of the time of the compiler and the linters, and a fifth of the server's in tests. A higher GOGC
@@ -33,6 +33,9 @@ COMPILER_GOGC := GOGC=400
 
 # The packages with benchmarks.
 BENCHMARKED := grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u
+
+# The servers beside which bench/ measures. bench/peer/go.mod has their versions.
+PEER := bin/peer/kube-apiserver bin/peer/etcd
 
 # gotestsum prints one line per package and the output of failed tests.
 GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --
@@ -76,7 +79,7 @@ test: ## everything a change must pass
 	@tools/step.sh lint       $(SUBMAKE) lint
 	@tools/step.sh unit       $(SUBMAKE) test-unit
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
-	@tools/step.sh bench      $(SUBMAKE) bench-once
+	@tools/step.sh bench      $(SUBMAKE) bench-once test-bench
 	@echo "make test: every step passed"
 
 .PHONY: test-tools
@@ -94,6 +97,10 @@ test-without-server: bin/gotestsum ## the root module's tests that start no serv
 .PHONY: test-end-to-end
 test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers, Helm
 	cd test && GOGC=200 $(GOTESTSUM) -vet=off -parallel 4 -timeout 15m ./...
+
+.PHONY: test-bench
+test-bench: bin/gotestsum ## the bench module: each measurement once, on our server alone
+	cd bench && $(GOTESTSUM) -vet=off -timeout 5m ./...
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
@@ -156,6 +163,13 @@ soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
 figures: build ## measure the figures of the README
 	@tools/figures.sh
 
+.PHONY: peer
+peer: $(PEER) ## build kube-apiserver and etcd into bin/peer, to measure against
+
+.PHONY: attack-peer
+attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (the figures of docs/security.md)
+	go -C bench run . attack -peer ../bin/peer
+
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database
 	bin/govulncheck ./...
@@ -179,4 +193,17 @@ bin/.tools: tools/go.mod tools/go.sum
 
 bin/govulncheck: tools/go.mod tools/go.sum
 	go -C tools build -o ../bin/ golang.org/x/vuln/cmd/govulncheck
+	@touch $@
+
+# Components of Kubernetes and etcd, from the module proxy, at the versions of bench/peer/go.mod. `make peer` builds two of them;
+# `make bin/peer/kube-scheduler` builds another. Clients complain about a Kubernetes component without a version.
+KUBERNETES_VERSION = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' bench/peer/go.mod)
+KUBERNETES_LDFLAGS = $(foreach module,component-base client-go/pkg,-X k8s.io/$(module)/version.gitVersion=$(KUBERNETES_VERSION))
+bin/peer/kube-apiserver bin/peer/kube-controller-manager bin/peer/kube-scheduler bin/peer/kubemark: bench/peer/go.mod bench/peer/go.sum
+	$(COMPILER_GOGC) go -C bench/peer build -ldflags '-s -w $(KUBERNETES_LDFLAGS)' -o ../../$@ \
+		k8s.io/kubernetes/cmd/$(@F)
+	@touch $@
+
+bin/peer/etcd: bench/peer/go.mod bench/peer/go.sum
+	$(COMPILER_GOGC) go -C bench/peer build -ldflags '-s -w' -o ../../$@ go.etcd.io/etcd/server/v3
 	@touch $@

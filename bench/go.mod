@@ -1,0 +1,3 @@
+module holdfast.dev/holdfast/bench
+
+go 1.26.0

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast.dev/holdfast/bench/attack"
+	"holdfast.dev/holdfast/bench/side"
+)
+
+// holdfast is the binary that TestMain builds.
+var holdfast string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "bench-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		holdfast = filepath.Join(dir, "holdfast")
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", holdfast, "./cmd/holdfast")
+		build.Dir, build.Stdout, build.Stderr = "..", os.Stderr, os.Stderr
+		if err := build.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "build holdfast:", err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// The attack runs on the server alone, in a short form: every request of the other clients succeeds, and the server refuses the
+// slow bodies that are more than one user may send.
+func TestAttack(t *testing.T) {
+	t.Parallel()
+	result, err := attackOne(t.Context(), side.Holdfast(holdfast), attack.Settings{
+		Bodies: 100, Before: 300 * time.Millisecond, During: 2 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range result.Victims {
+		if len(v.Before.OK) == 0 || v.Before.Refused+v.Before.Failed+v.During.Refused+v.During.Failed > 0 {
+			t.Errorf("%s: before %s; during the attack %s", v.Name, v.Before, v.During)
+		}
+	}
+	if len(result.Ends) != 1 || result.Ends[0].Code != http.StatusTooManyRequests {
+		t.Errorf("slow bodies ended %s, want all that ended to be refused", result.Ends)
+	}
+}

@@ -1,0 +1,105 @@
+package side
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// User is the identity in the certificate of a client.
+type User struct {
+	Name   string
+	Groups []string
+}
+
+// Client sends requests of one user to one server, over connections of its own.
+type Client struct {
+	// URL is the address of the server.
+	URL string
+	// HTTP authenticates as the user.
+	HTTP *http.Client
+}
+
+// Client returns a client with a new certificate.
+func (s *Server) Client(user User) (*Client, error) {
+	template := newTemplate(pkix.Name{CommonName: user.Name, Organization: user.Groups})
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	pair, err := s.authority.issue(template)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", user.Name, err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(s.authority.cert)
+	return &Client{URL: s.url, HTTP: &http.Client{Transport: &http.Transport{
+		TLSClientConfig:    &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}},
+		DisableCompression: true, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64,
+	}}}, nil
+}
+
+// Request is one request.
+type Request struct {
+	Method, Path string
+	// ContentType is the media type of Body. It is empty for JSON.
+	ContentType string
+	Body        []byte
+}
+
+// StatusError is the error of Do for an answer other than 2xx.
+type StatusError struct {
+	Request Request
+	Code    int
+	Text    string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s %s: %d: %.300s", e.Request.Method, e.Request.Path, e.Code, e.Text)
+}
+
+// Do sends a request and returns the body of the answer.
+func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, c.URL+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.ContentType == "" {
+		r.ContentType = "application/json"
+	}
+	if len(r.Body) > 0 {
+		req.Header.Set("Content-Type", r.ContentType)
+	}
+	answer, err := c.HTTP.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode/100 != 2 {
+		return nil, &StatusError{Request: r, Code: answer.StatusCode, Text: string(text)}
+	}
+	return text, nil
+}
+
+// Await sends a request until it succeeds, for at most 30 seconds. A server applies some changes, such as permissions and
+// definitions, a moment after it has stored them.
+func (c *Client) Await(ctx context.Context, r Request) error {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		_, err := c.Do(ctx, r)
+		if err == nil || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// Close closes the connections.
+func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
