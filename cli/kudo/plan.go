@@ -16,7 +16,7 @@ import (
 
 func newPlanCommand() *cobra.Command {
 	return group("plan", "Look at the plans of an instance, and run one",
-		newStatusCommand(), newTriggerCommand(), newHistoryCommand())
+		newStatusCommand(), newTriggerCommand(), newCancelCommand(), newHistoryCommand())
 }
 
 func newStatusCommand() *cobra.Command {
@@ -77,6 +77,35 @@ func newTriggerCommand() *cobra.Command {
 	}
 	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
+	return cmd
+}
+
+func newCancelCommand() *cobra.Command {
+	var conn connection
+	cmd := &cobra.Command{
+		Use:   "cancel INSTANCE",
+		Short: "End the running plan of an instance",
+		Long: `End the running plan of an instance. The plan is then in state FATAL_ERROR, and the
+instance can be updated again. What the plan has done so far stays.`,
+		Example: "  holdfast kudo plan cancel events",
+		Args:    cobra.ExactArgs(1),
+		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
+			var cancelled string
+			cancel := change{name: "cancel", edit: func(instance *api.Instance) error {
+				if cancelled = instance.RunningPlan(); cancelled == "" {
+					return fmt.Errorf("instance %s: no plan is running", instance.Name)
+				}
+				instance.Spec.PlanExecution = api.PlanExecution{UID: instance.Spec.PlanExecution.UID, Status: api.FatalError}
+				return nil
+			}}
+			if _, err := s.write(cmd.Context(), args[0], cancel, nil); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s cancelled\n", cancelled, args[0])
+			return err
+		}),
+	}
+	conn.addFlags(cmd.Flags())
 	return cmd
 }
 

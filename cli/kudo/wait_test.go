@@ -75,6 +75,11 @@ func testWait(t *testing.T, c cluster) {
 	if got := c.names(t, "operatorversions"); got != "hang-0.1.0" {
 		t.Errorf("left behind: %s", got)
 	}
+	if out, err := c.kudo(t.Context(), "plan", "cancel", "hang"); err != nil || out != "plan hang of instance hang cancelled\n" {
+		t.Errorf("cancel: %s, %v", out, err)
+	}
+	c.fails(t, "instance hang: no plan is running", "plan", "cancel", "hang")
+	c.must(t, "update", "hang", "-p", "SIZE=2", "--wait")
 }
 
 // testWaitBegins checks that --wait shows why a run cannot start.

@@ -187,6 +187,9 @@ func (r Review) update(instance *api.Instance, version *api.OperatorVersion) par
 		// The cleanup plan replaces any plan that is running.
 		request.Running = ""
 	}
+	if r.cancels() || request.Plan != "" && r.fails() {
+		request.Running = ""
+	}
 	return parameters.Update(version.Definitions(), request)
 }
 
@@ -206,6 +209,9 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion, past *pa
 		}}}, nil
 	}
 	request := parameters.Request{Stored: r.Old.Spec.Parameters, Wanted: instance.Spec.Parameters, Running: r.Old.RunningPlan()}
+	if r.cancels() {
+		request.Running = ""
+	}
 	if r.New.Annotations[api.RollbackAnnotation] == key {
 		if restored := past.pop(key); restored != nil {
 			request.Recorded = restored
@@ -232,11 +238,16 @@ func (r Review) requestedPlan() string {
 
 // setRun sets the plan execution of the Instance. If the decision requires a plan, it
 // sets a new run and binds it to the content of the OperatorVersion. Otherwise it keeps the
-// stored execution, so a client cannot stop a running plan. Only if no plan is running and
+// stored execution, so a client cannot stop a running plan by leaving it out. If the write
+// cancels the running plan, the execution has no plan name any more. If no plan is running and
 // the client sends no plan name, the sent execution is stored: the controller clears the
 // name of an ended plan this way.
 func (r Review) setRun(instance *api.Instance, version *api.OperatorVersion, decision parameters.Decision) (run, error) {
 	plan := decision.Plan
+	if plan == "" && r.cancels() {
+		instance.Spec.PlanExecution = api.PlanExecution{UID: r.Old.Spec.PlanExecution.UID, Status: api.FatalError}
+		return noRun, nil
+	}
 	if plan == "" {
 		if r.Old.RunningPlan() != "" || instance.Spec.PlanExecution.PlanName != "" {
 			instance.Spec.PlanExecution = r.Old.Spec.PlanExecution

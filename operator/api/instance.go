@@ -37,7 +37,8 @@ type PlanExecution struct {
 	PlanName string `json:"planName,omitempty"`
 	// UID identifies the run. Admission sets it; clients cannot choose it.
 	UID types.UID `json:"uid,omitempty"`
-	// Status is a field of KUDO's API. The server stores it. Nothing reads it.
+	// Status is FatalError after a client has cancelled the run: the client removes PlanName
+	// and sets Status.
 	Status State `json:"status,omitempty"`
 }
 

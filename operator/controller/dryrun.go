@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/operator/plan"
 )
 
 // dryRun renders all tasks of the plan and sends their writes as dry runs, as the requester
@@ -18,10 +20,11 @@ import (
 func (e *execution) dryRun(ctx context.Context) error {
 	var refused []error
 	var applied []target
+	var last place
 	for at, task := range tasks(e.status.Name, e.definition) {
 		actions, err := e.actions(ctx, at, task)
 		if err == nil {
-			err = e.dryRunActions(ctx, actions)
+			err = firstError(e.dryRunKinds(ctx, at, task, actions), e.dryRunActions(ctx, actions))
 		} else if isFatal(err) {
 			err = fmt.Errorf("%s.%s: task %s: %w", at.phase, at.step, task, err)
 		}
@@ -29,16 +32,41 @@ func (e *execution) dryRun(ctx context.Context) error {
 			return err
 		}
 		refused = append(refused, err)
+		e.refuse(at, err)
 		applied = append(applied, known(actions.apply)...)
+		last = at
 	}
 	err := e.dryRunPrune(ctx, applied)
 	if err != nil && !isFatal(err) {
 		return err
 	}
+	// Objects are pruned after the last step.
+	e.refuse(last, err)
 	if err := errors.Join(append(refused, err)...); err != nil {
 		return fatalError{err}
 	}
 	return e.record(ctx, applied)
+}
+
+// refuse notes the error of a step, for the status of the step.
+func (e *execution) refuse(at place, err error) {
+	if err != nil {
+		e.failing = append(e.failing, plan.Result{Step: plan.Step{Phase: at.phase, Name: at.step}, Outcome: plan.Fatal(err)})
+	}
+}
+
+// dryRunKinds returns a fatal error if a task applies an object of a kind that does not exist
+// and that the run does not define.
+func (e *execution) dryRunKinds(ctx context.Context, at place, task string, actions actions) error {
+	for _, object := range actions.apply {
+		if object.unknown == nil {
+			continue
+		}
+		if err := e.unknownKind(ctx, at, task, object); isFatal(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // dryRunActions returns all permanent problems of a task, or the first other error.

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +33,8 @@ type execution struct {
 	references map[string][]string
 	// tried holds the dry runs of this run as authors.
 	tried *rehearsal
+	// failing holds the steps that the dry run of the plan shows to fail.
+	failing []plan.Result
 }
 
 // execute continues the run of an Instance as far as possible now. It returns the stored
@@ -110,7 +111,7 @@ func (e *execution) fail(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	status := *e.status.DeepCopy()
+	status := plan.ReportAll(e.status, e.failing, metav1.Now())
 	status.Status, status.Message = api.Error, cause.Error()
 	if isFatal(cause) {
 		status.Status = api.FatalError
@@ -211,22 +212,41 @@ func (e *execution) stepStatus(step plan.Step) *api.StepStatus {
 // are ready.
 func (e *execution) runTask(ctx context.Context, at place, name string) error {
 	actions, err := e.actions(ctx, at, name)
-	for _, object := range slices.Concat(actions.apply, actions.remove) {
-		err = firstError(err, object.unknown)
-	}
 	if err != nil {
 		return err
 	}
-	for _, object := range actions.remove {
+	var undefined error
+	for _, object := range actions.apply {
+		if object.unknown == nil {
+			continue
+		}
+		if err := e.unknownKind(ctx, at, name, object); isFatal(err) {
+			return err
+		} else if undefined == nil {
+			undefined = err
+		}
+	}
+	// There are no objects of a kind that does not exist, so there is nothing to delete.
+	for _, object := range known(actions.remove) {
 		if err := e.remove(ctx, object); err != nil {
 			return err
 		}
 	}
-	if err := e.record(ctx, actions.apply); err != nil {
+	// The task itself may define the kinds that are not known yet.
+	if err := e.applyAll(ctx, known(actions.apply)); err != nil {
 		return err
 	}
-	applied := make([]*unstructured.Unstructured, len(actions.apply))
-	for i, object := range actions.apply {
+	return firstError(undefined, actions.outcome)
+}
+
+// applyAll applies the objects of a task. It returns a waitingError until they are ready.
+func (e *execution) applyAll(ctx context.Context, objects []target) error {
+	if err := e.record(ctx, objects); err != nil {
+		return err
+	}
+	applied := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		var err error
 		if applied[i], err = e.apply(ctx, object); err != nil {
 			return err
 		}
@@ -236,5 +256,5 @@ func (e *execution) runTask(ctx context.Context, at place, name string) error {
 			return fmt.Errorf("%s: %w", title(object), err)
 		}
 	}
-	return actions.outcome
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"holdfast.dev/holdfast/operator/plan"
@@ -53,8 +54,17 @@ func fatalIfPermanent(err error) error {
 }
 
 // denied reports whether an error means that the user is not allowed to make the request.
-// An exceeded quota is also a Forbidden error, but denied returns false for it, because the
-// quota may have room later.
+// A quota and a namespace that is being deleted are answered with a Forbidden error too, but
+// denied returns false for them: the quota may have room later, and the namespace may be
+// created again.
 func denied(err error) bool {
-	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota")
+	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return false
+	}
+	for _, passing := range []string{"exceeded quota", "status unknown for quota", "failed quota"} {
+		if strings.Contains(err.Error(), passing) {
+			return false
+		}
+	}
+	return true
 }

@@ -90,8 +90,8 @@ func (e *execution) allRendered(ctx context.Context) (map[string]bool, error) {
 	for name, definition := range e.version.Spec.Plans {
 		for at, task := range tasks(name, definition) {
 			actions, err := e.actions(ctx, at, task)
-			for _, object := range actions.apply {
-				err = firstError(err, object.unknown)
+			// Objects of a kind that does not exist do not exist either.
+			for _, object := range known(actions.apply) {
 				all[identity(object.Unstructured)] = true
 			}
 			if err != nil {

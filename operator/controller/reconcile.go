@@ -29,6 +29,9 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 		return c.finalize(ctx, instance)
 	}
 	if instance.Spec.PlanExecution.PlanName == "" {
+		if instance, err = c.endCancelled(ctx, instance); err != nil {
+			return false, err
+		}
 		return false, c.observe(ctx, instance)
 	}
 	instance, progressed, err = c.execute(ctx, instance)
@@ -66,7 +69,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 		return false, err
 	}
 	// If the OperatorVersion is gone, there is no cleanup plan to run.
-	cleanup := version != nil && hasCleanup(version)
+	cleanup := version != nil && hasCleanup(version) && !cleanupCancelled(instance)
 	if cleanup || hasClusterScoped(instance) {
 		if err := c.awaitDeleter(ctx, instance); err != nil {
 			return false, err

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/api"
@@ -76,28 +78,47 @@ func TestTasks(t *testing.T) {
 		"unknown-kind": {
 			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'",
 			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
-			state:     api.Error, message: "no matches for kind", created: true,
+			state:     api.FatalError, message: `Widget a: no matches for kind "Widget" in version "example.com/v1"`,
+		},
+		"delete-unknown": {
+			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'",
+			task:      `{kind: Delete, spec: {resources: [a.yaml]}}`, state: api.Complete, created: true,
+		},
+		"toggle-unknown": {
+			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'",
+			task:      `{kind: Toggle, spec: {parameter: OFF, resources: [a.yaml]}}`, state: api.Complete, created: true,
+		},
+		"defined-later": {
+			templates: `a.yaml: '{apiVersion: late.example.com/v1, kind: Gadget, metadata: {name: a}}', b.yaml: '` + gadgets + `'`,
+			task:      `{kind: Apply, spec: {resources: [a.yaml, b.yaml]}}`, state: api.Complete, created: true,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c.operator(t, name, "0.1.0", `
-parameters: [{name: WHO, default: me}, {name: LIST, type: array, required: true}, {name: TABLE, type: map, required: true}]
+parameters: [{name: WHO, default: me}, {name: OFF, default: "false"}, {name: LIST, type: array, required: true}, {name: TABLE, type: map, required: true}]
 templates: {first.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-first'}}", `+
 				strings.TrimSuffix(test.templates, "\n")+`}
 tasks: [{name: first, kind: Apply, spec: {resources: [first.yaml]}}, {name: task, `+strings.TrimPrefix(test.task, "{")+`]
-plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {name: task, tasks: [task]}]}]}}
+plans:
+  deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {name: task, tasks: [task]}]}]}
+  other: {phases: [{name: main, steps: [{name: first, tasks: [first]}]}]}
 `)
 			c.install(t, name, name+"-0.1.0", nil)
 			servertest.Eventually(t, name+" is "+string(test.state), func() bool {
 				return c.instance(t, name).Status.PlanStatus["deploy"].Status == test.state
 			})
 			c.awaitMessage(t, name, test.message)
+			steps := c.instance(t, name).Status.PlanStatus["deploy"].Phases[0].Steps
+			if failed := steps[1].Status == api.FatalError; failed != (test.state == api.FatalError) || steps[0].Status == api.FatalError {
+				t.Errorf("the steps are %+v", steps)
+			}
 			if created := c.get(t, "configmaps", name+"-first") != nil; created != test.created {
 				t.Errorf("the step before was executed: %t", created)
 			}
 		})
 	}
+	testStuckPlans(t, c)
 	if list := c.get(t, "configmaps", "null").Object["data"].(map[string]any)["list"]; list != "null 0 invalid null" {
 		t.Errorf("an array and a map without a value are %v", list)
 	}
@@ -105,6 +126,46 @@ plans: {deploy: {phases: [{name: main, steps: [{name: first, tasks: [first]}, {n
 		t.Error("an object that does not belong to the Instance was changed")
 	}
 }
+
+// testStuckPlans checks how an Instance becomes free whose plan does not end: a user cancels
+// the plan that waits, and runs another plan instead of the one that is retried.
+func testStuckPlans(t *testing.T, c cluster) {
+	run := func(name string, execution func(uid types.UID) api.PlanExecution) error {
+		return c.change(t, name, func(i *api.Instance) { i.Spec.PlanExecution = execution(i.Spec.PlanExecution.UID) })
+	}
+	other := func(types.UID) api.PlanExecution { return api.PlanExecution{PlanName: "other"} }
+	if err := run("dummy-wait", other); !apierrors.IsConflict(err) {
+		t.Errorf("another plan while one is running: %v", err)
+	}
+	for _, kept := range []api.PlanExecution{{}, {Status: api.FatalError}, {UID: "x", Status: api.FatalError}} {
+		if err := run("dummy-wait", func(types.UID) api.PlanExecution { return kept }); err != nil {
+			t.Fatal(err)
+		}
+		if running := c.instance(t, "dummy-wait").RunningPlan(); running != "deploy" {
+			t.Errorf("plan %q is running after %+v", running, kept)
+		}
+	}
+	cancel := func(uid types.UID) api.PlanExecution { return api.PlanExecution{UID: uid, Status: api.FatalError} }
+	if err := run("dummy-wait", cancel); err != nil {
+		t.Fatal(err)
+	}
+	ready := c.awaitEnd(t, "dummy-wait")
+	status := c.instance(t, "dummy-wait").Status.PlanStatus["deploy"]
+	if ready.Message != "plan deploy: the plan was cancelled" || status.Phases[0].Steps[1].Status != api.FatalError {
+		t.Errorf("%s: %s: %+v", ready.Reason, ready.Message, status)
+	}
+	for _, name := range []string{"dummy-wait", "dummy-error"} {
+		if err := run(name, other); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitComplete(t, name)
+	}
+}
+
+// gadgets defines a kind that only one test has.
+const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.late.example.com},
+	spec: {group: late.example.com, scope: Namespaced, names: {kind: Gadget, plural: gadgets},
+	versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 
 // TestWaitsForDeployment checks that a plan does not wait for a Deployment without a
 // status, and waits for one with a status set by a controller.

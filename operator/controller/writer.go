@@ -55,12 +55,21 @@ func (c *controller) connect(user authorship.User) (*writer, error) {
 }
 
 // mapping returns the REST mapping of a kind. If the kind is unknown it reads the discovery
-// documents again, because the kind may have been defined since.
+// documents again, because the kind may have been defined since. It returns a NoMatch error only
+// if the server says that the kind does not exist.
 func (c *controller) mapping(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	mapping, err := c.kinds.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		c.kinds.Reset()
 		mapping, err = c.kinds.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if meta.IsNoMatchError(err) {
+		// The mapper also lacks the kinds of a group that could not be read, such as that of
+		// an aggregated API server that is not available.
+		_, failed := c.server.Discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		if failed != nil && !apierrors.IsNotFound(failed) {
+			return nil, fmt.Errorf("discover %s: %w", kind.GroupVersion(), failed)
+		}
 	}
 	return mapping, err
 }

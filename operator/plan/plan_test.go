@@ -252,3 +252,30 @@ func inOrder(t *testing.T, d api.Plan, status api.PlanStatus, step plan.Step) {
 		}
 	}
 }
+
+func TestReportAllAndCancel(t *testing.T) {
+	p := definition(t, `{phases: [{name: P, steps: [{name: a}, {name: b}]}, {name: Q, steps: [{name: c}]}]}`)
+	fresh := plan.Resume(p, api.PlanExecution{PlanName: "deploy", UID: "1"}, api.PlanStatus{}, at(1))
+	result := func(phase, step, outcome string) plan.Result {
+		return plan.Result{Step: plan.Step{Phase: phase, Name: step}, Outcome: outcomes[outcome]}
+	}
+	tests := map[string]struct {
+		got  api.PlanStatus
+		want string
+	}{
+		"several steps fail": {
+			plan.ReportAll(fresh, []plan.Result{result("P", "b", "fatal"), result("Q", "c", "fatal")}, at(2)), "X PX(a.bX) QX(cX)",
+		},
+		"none fails":          {plan.ReportAll(fresh, nil, at(2)), ". P.(a.b.) Q.(c.)"},
+		"cancelled at first":  {plan.Cancel(fresh, "no", at(2)), "X PX(aXb.) Q.(c.)"},
+		"cancelled in a step": {plan.Cancel(plan.Report(fresh, result("P", "b", "waiting"), at(2)), "no", at(2)), "X PX(a.bX) Q.(c.)"},
+		"cancelled at last":   {plan.Cancel(plan.Report(fresh, result("Q", "c", "failed"), at(2)), "no", at(2)), "X P.(a.b.) QX(cX)"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := short(test.got); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -40,10 +40,53 @@ const maxMessage = 2048
 // Report returns the status of the run after a step was executed. A result for an
 // unknown step has no effect. Neither has a result after the end of the run.
 func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatus {
+	if status.Status.Ended() {
+		return *status.DeepCopy()
+	}
+	return ReportAll(status, []Result{result}, now)
+}
+
+// ReportAll returns the status of the run after several steps. It is for steps that are known
+// to fail before the run begins, and reports all of them although the first one ends the run.
+func ReportAll(status api.PlanStatus, results []Result, now metav1.Time) api.PlanStatus {
 	status = *status.DeepCopy()
+	for _, result := range results {
+		report(&status, result, now)
+	}
+	if len(results) > 0 {
+		summarize(&status)
+	}
+	return status
+}
+
+// Cancel returns the status of a run that a user cancelled. The steps that have begun are in
+// state FatalError; if none has, the first step that has not ended is.
+func Cancel(status api.PlanStatus, message string, now metav1.Time) api.PlanStatus {
+	var begun, pending []Result
+	for _, phase := range status.Phases {
+		for _, step := range phase.Steps {
+			result := Result{Step{Phase: phase.Name, Name: step.Name}, Outcome{api.FatalError, message}}
+			switch step.Status {
+			case api.InProgress, api.Error:
+				begun = append(begun, result)
+			case api.Pending:
+				pending = append(pending, result)
+			}
+		}
+	}
+	if len(begun) == 0 && len(pending) > 0 {
+		begun = pending[:1]
+	}
+	status = ReportAll(status, begun, now)
+	status.Status, status.Message = api.FatalError, message
+	return status
+}
+
+// report stores the outcome of one step.
+func report(status *api.PlanStatus, result Result, now metav1.Time) {
 	phase := find(status.Phases, result.Step.Phase)
-	if phase == nil || status.Status.Ended() {
-		return status
+	if phase == nil {
+		return
 	}
 	message := result.Outcome.message
 	if len(message) > maxMessage {
@@ -61,8 +104,6 @@ func Report(status api.PlanStatus, result Result, now metav1.Time) api.PlanStatu
 			status.LastUpdatedTimestamp = &now
 		}
 	}
-	summarize(&status)
-	return status
 }
 
 // summarize derives state and message of each phase from its steps, and those of the
