@@ -92,7 +92,7 @@ func ParseAuthority(pair KeyPair) (*Authority, error) {
 		return nil, err
 	}
 	if !cert.IsCA {
-		return nil, errors.New("certificate is no authority")
+		return nil, errors.New("the certificate is not that of a certificate authority")
 	}
 	block, _ := pem.Decode(pair.Key)
 	if block == nil {

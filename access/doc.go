@@ -5,7 +5,7 @@
 //	pki, err := access.OpenPKI(dir, hosts)
 //	err = pki.WriteKubeconfig(path, "https://127.0.0.1:6443")
 //
-// The packages below it authenticate tokens and authorize requests:
+// The packages below it authenticate tokens, authorize requests and limit pods:
 //
 //	rbac            the RBAC authorizer; stops users from granting more than they have
 //	policy          the default ClusterRoles and bindings
@@ -16,6 +16,7 @@
 //	serviceaccount  the admission plugin that sets service accounts of pods
 //	revocation      the list of revoked credentials
 //	certificate     approval and signing of CertificateSigningRequests
+//	podsecurity     the admission plugin that enforces the Pod Security Standards
 //	matrix          tests of what each kind of user may do
 //
 // Keys are ECDSA P-256, because generating one takes microseconds; generating

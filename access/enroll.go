@@ -71,7 +71,7 @@ func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (Ke
 	if e.Approval != "" {
 		request.Status.Conditions = append(request.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 			Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue,
-			Reason: e.Approval, Message: "approved by who asked for it",
+			Reason: e.Approval, Message: "approved by the requester",
 		})
 		if _, err := requests.UpdateApproval(ctx, request.Name, request, metav1.UpdateOptions{}); err != nil {
 			return KeyPair{}, fmt.Errorf("approve %s: %w", request.Name, err)

@@ -72,7 +72,7 @@ func (p *PKI) openAuthority() (*Authority, error) {
 }
 
 // isUnused reports whether the directory has nothing that depends on an authority. A process
-// that died during the first start may have left the key of one, and no certificate.
+// that died during the first start may have left the key of the authority without its certificate.
 func (p *PKI) isUnused() bool {
 	for _, file := range []string{p.CAFile(), p.ServingCertFile(), p.path("admin", "crt")} {
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +128,8 @@ func (p *PKI) renew(name string, subject Subject) error {
 }
 
 // ReplaceAdmin issues a new certificate for the administrator if revoked reports true for the
-// current one. The new certificate does not begin before a time, if it is not zero. It reports
-// whether it did.
+// current one, and reports whether it did. The new certificate is not valid before notBefore; a
+// zero notBefore sets no such limit.
 func (p *PKI) ReplaceAdmin(revoked func(*x509.Certificate) bool, notBefore time.Time) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +164,8 @@ func (p *PKI) read(name string) (KeyPair, error) {
 
 // write stores the key first, then the certificate. If the process dies in between,
 // the certificate is missing or does not belong to the key. The next Renew then issues
-// a new pair for the server or the administrator, and the next start another authority.
+// a new pair for the server or the administrator. For the authority, the next start creates
+// another one.
 func (p *PKI) write(name string, pair KeyPair) error {
 	if err := writeFile(p.path(name, "key"), pair.Key, 0o600); err != nil {
 		return err

@@ -36,7 +36,7 @@ func Approve(
 		Resource: "certificatesigningrequests", Subresource: "selfnodeclient", ResourceRequest: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask whether %s renews its own certificate: %w", csr.Spec.Username, err)
+		return nil, fmt.Errorf("authorize %s to renew its own certificate: %w", csr.Spec.Username, err)
 	}
 	if decision != authorizer.DecisionAllow {
 		return nil, nil

@@ -43,7 +43,7 @@ func (Requester) Validate(_ context.Context, a admission.Attributes, _ admission
 	want := csr.Spec.DeepCopy()
 	setRequester(want, a.GetUserInfo())
 	if !apiequality.Semantic.DeepEqual(*want, csr.Spec) {
-		return admission.NewForbidden(a, errors.New("spec.username, uid, groups and extra are those of the user who creates the request"))
+		return admission.NewForbidden(a, errors.New("spec.username, uid, groups and extra must be those of the user that creates the request"))
 	}
 	return nil
 }

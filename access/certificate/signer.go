@@ -74,7 +74,7 @@ func NewSigner(
 func (s *Signer) Run(ctx context.Context) { s.loop.Run(ctx, s.synced) }
 
 func logRetry(_ context.Context, name string, err error) {
-	klog.ErrorS(err, "will be tried again", "certificateSigningRequest", name)
+	klog.ErrorS(err, "certificate signing request is not handled, will be tried again", "certificateSigningRequest", name)
 }
 
 // reconcile deletes, approves or signs one request, whichever is due.

@@ -85,7 +85,7 @@ func judgeSigningRequest(node string, a admission.Attributes) string {
 	}
 	parsed, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
-		return "spec.request is no certificate request"
+		return "spec.request is not a certificate request"
 	}
 	if node == "" || parsed.Subject.CommonName != UserPrefix+node {
 		return fmt.Sprintf("node %q may only ask for a certificate of its own name", node)

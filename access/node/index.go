@@ -148,7 +148,7 @@ func with(nodes []string, node string) []string {
 	return slices.Concat(nodes[:at], []string{node}, nodes[at:])
 }
 
-// without returns a copy of nodes that does not include node.
+// without returns nodes without node. It never changes the argument.
 func without(nodes []string, node string) []string {
 	at, found := slices.BinarySearch(nodes, node)
 	if !found {

@@ -57,7 +57,7 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 		if err != nil {
 			return nil, fmt.Errorf("oidc: %s: %w", provider.Issuer.URL, err)
 		}
-		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, newGuard(token, provider.Issuer.URL)))
+		tokens = append(tokens, authenticator.WrapAudienceAgnosticToken(server.Audiences, newNameFilter(token, provider.Issuer.URL)))
 	}
 	return tokens, nil
 }

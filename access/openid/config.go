@@ -50,7 +50,7 @@ func (c Config) hasFlags() bool {
 func (c Config) providers() ([]apiserver.JWTAuthenticator, error) {
 	switch {
 	case c.File != "" && c.hasFlags():
-		return nil, errors.New("authentication configuration: the oidc flags cannot be given beside a file")
+		return nil, errors.New("authentication configuration: the oidc flags cannot be combined with a file")
 	case c.File != "":
 		providers, err := load(c.File)
 		if err != nil {
@@ -124,7 +124,7 @@ func load(path string) ([]apiserver.JWTAuthenticator, error) {
 		return nil, fmt.Errorf("kind is %s, want AuthenticationConfiguration", decoded.GetObjectKind().GroupVersionKind().Kind)
 	}
 	if configuration.Anonymous != nil {
-		return nil, errors.New("anonymous: not supported in the file, say it with --anonymous-auth")
+		return nil, errors.New("anonymous: not supported in the file, use --anonymous-auth")
 	}
 	return configuration.JWT, nil
 }

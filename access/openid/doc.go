@@ -8,8 +8,8 @@
 // starts, and other credentials still work.
 //
 // A provider cannot name users and groups of the server itself, whose names begin with
-// "system:", such as system:masters. A token with such a user name is rejected, such
-// a group is dropped from the token.
+// "system:", such as system:masters. A token with such a user name is rejected. A group
+// with such a name is dropped from the token.
 //
 // The authenticators are those of kube-apiserver. For a token of another issuer they
 // return no error, so that the next authenticator is tried. They do not cache

@@ -189,14 +189,14 @@ func TestInvalidConfig(t *testing.T) {
 			"",
 			`jwt[0].claimMappings.groups.prefix: Invalid value: "system:oidc:": must not begin with system:`,
 		},
-		"flags and a file": {flags(nil, ""), head, "the oidc flags cannot be given beside a file"},
+		"flags and a file": {flags(nil, ""), head, "the oidc flags cannot be combined with a file"},
 		"file of another kind": {
 			openid.Config{}, "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\n", "want AuthenticationConfiguration",
 		},
 		"file without kind":       {openid.Config{}, "jwt: []\n", "Object 'Kind' is missing"},
 		"file with unknown field": {openid.Config{}, head + "jtw: []\n", `unknown field "jtw"`},
 		"file with anonymous": {
-			openid.Config{}, head + "anonymous: {enabled: true}\n", "anonymous: not supported in the file, say it with --anonymous-auth",
+			openid.Config{}, head + "anonymous: {enabled: true}\n", "anonymous: not supported in the file, use --anonymous-auth",
 		},
 		"file with the same provider twice": {
 			openid.Config{},

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// writers is how many objects are written in parallel. Each write waits for the
-// disk, and the server becomes ready only after the last one.
+// writers is how many objects are written in parallel. One after the other would be
+// slow: each write waits for the disk, and the server becomes ready only after the last.
 const writers = 8
 
 // Reconcile creates the default roles and bindings that do not exist, and adds

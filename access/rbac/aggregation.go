@@ -76,7 +76,7 @@ func (c *Aggregation) reconcile(ctx context.Context, name string) (reconcile.Res
 }
 
 func logRetry(_ context.Context, name string, err error) {
-	klog.ErrorS(err, "rules are not collected, will be tried again", "clusterRole", name)
+	klog.ErrorS(err, "rules are not aggregated, will be tried again", "clusterRole", name)
 }
 
 // update updates the ClusterRole if its rules differ from the aggregated ones.

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// The functions in this file are a judge of the authorizer: the rules of RBAC, as
-// k8s.io/kubernetes evaluates them, read one by one without an index. Upstream's own functions are in
-// packages that cannot be imported.
+// The functions in this file evaluate RBAC a second time, rule by rule and without an index, as
+// k8s.io/kubernetes does. The tests compare the authorizer with them. Kubernetes' own functions are
+// in packages that cannot be imported.
 
 // judgeRules returns all rules that apply to a user in a namespace.
 func (w *world) judgeRules(u user.Info, namespace string) []rbacv1.PolicyRule {

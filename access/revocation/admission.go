@@ -16,8 +16,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// Verb, Group and Resource are the permission that a writer of the list needs, besides that to
-// write the ConfigMap.
+// A user that writes the list needs Verb on Resource in the API group Group, in addition to the
+// permission to write the ConfigMap.
 const (
 	Verb     = "revoke"
 	Group    = "access.holdfast.dev"
@@ -25,7 +25,7 @@ const (
 )
 
 // Admission is the admission plugin for the ConfigMap with the list. It rejects writers without
-// the permission, and lists that the server could not read.
+// the permission, and lists that the server cannot parse.
 type Admission struct {
 	*admission.Handler
 	authorizer authorizer.UnconditionalAuthorizer
@@ -68,7 +68,8 @@ func nameOf(a admission.Attributes) string {
 	return a.GetName()
 }
 
-// judge rejects a list that the server could not read. It warns a user that revokes itself.
+// judge rejects a list that the server cannot parse. It warns a user whose own credential is on the
+// list.
 func judge(ctx context.Context, a admission.Attributes, stored *corev1.ConfigMap) error {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(stored.Data)) {

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// credentialKey is the key of the *Credential with which Certificate and Token tell Request
-// what authenticated a request.
+// credentialKey is the context key of a *Credential. Request puts it into the context, and
+// Certificate or Token store there the credential that authenticated the request.
 type credentialKey struct{}
 
-// report stores the credential for Request. A TokenReview authenticates a token outside of
-// Request; then there is no place to store it.
+// report stores the credential for Request. It does nothing for a TokenReview, which authenticates
+// a token outside of Request.
 func report(ctx context.Context, c Credential) {
 	if place, ok := ctx.Value(credentialKey{}).(*Credential); ok {
 		*place = c

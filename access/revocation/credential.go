@@ -19,14 +19,14 @@ import (
 type Credential struct {
 	// User is the name of the user.
 	User string
-	// Node is the node that the user is, or that the token or its pod is bound to; empty if
-	// there is none.
+	// Node is the name of a node: the user itself if it is a node, or else the node that the
+	// token or its pod is bound to. It is empty if there is none.
 	Node string
 	// ID is the ID of the credential in audit logs; empty if it has none.
 	ID string
 	// Serial is the serial number of a client certificate, in hexadecimal; empty for a token.
 	Serial string
-	// Issued is when the credential was issued; zero if it does not tell.
+	// Issued is when the credential was issued; zero if that is not known.
 	Issued time.Time
 }
 

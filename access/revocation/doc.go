@@ -11,6 +11,6 @@
 // credential, or all credentials of a user or a node. A session is a long-running request,
 // such as a watch, from its authentication to its end.
 //
-// Until the list was read for the first time, authentication waits. After that, a check is a
-// few map lookups. A Registry is safe for concurrent use.
+// Until the list was read for the first time, authentication waits for it, up to ten seconds, and
+// then rejects the request. After that, a check is a few map lookups. A Registry is safe for concurrent use.
 package revocation

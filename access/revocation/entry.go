@@ -104,8 +104,8 @@ func (e *Entry) complete(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("issuedBefore"), "may only be set for a user or a node"))
 	}
 	if e.User == access.AdminUser && e.IssuedBefore == nil {
-		errs = append(errs, field.Required(path.Child("issuedBefore"), "for user "+access.AdminUser+", the emergency access from the disk of a "+
-			"server: each server then replaces its own certificate of this user"))
+		errs = append(errs, field.Required(path.Child("issuedBefore"), "for user "+access.AdminUser+": the certificate on the disk of "+
+			"each server is the emergency access, and each server replaces a certificate issued before this time"))
 	}
 	return errs
 }

@@ -46,8 +46,8 @@ func addWidest(index map[string]Entry, name string, entry Entry) {
 	index[name] = entry
 }
 
-// read decodes a stored list. Entries that it cannot read are left out, and the error names
-// them. If it can read no list at all, it returns nil and an error.
+// read decodes a stored list. It leaves out invalid entries, and the error names them. If the text
+// is no list at all, it returns nil and an error.
 func read(text string) (*List, error) {
 	var entries []Entry
 	if err := yaml.Unmarshal([]byte(text), &entries); err != nil {
@@ -88,8 +88,9 @@ func (e Entry) covers(issued time.Time) bool {
 	return e.IssuedBefore == nil || issued.IsZero() || issued.Before(e.IssuedBefore.Time)
 }
 
-// validFrom returns the time before which a credential of the user must not have been issued,
-// or zero.
+// validFrom returns the time before which the list revokes all credentials of the user: the latest
+// issuedBefore in an entry for the user, or for the node that the user is. It is zero if there is
+// none.
 func (l *List) validFrom(user string) time.Time {
 	var from time.Time
 	for _, entry := range []Entry{l.users[user], l.nodes[nodeOf(user)]} {

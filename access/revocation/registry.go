@@ -102,9 +102,10 @@ type session struct {
 
 type sessionKey struct{}
 
-// WithSessions goes around the handlers of all requests. It ends a long-running request, such as
-// a watch, when its credential is revoked: the context of the request ends. Other requests
-// that have begun are answered, among them the one that revokes the credential of its own sender.
+// WithSessions wraps the handler of all requests. When a credential is revoked, it cancels the
+// contexts of the long-running requests, such as watches, that were authenticated with it. Other
+// requests that have begun still get their response. One of them may be the request with which a
+// client revokes its own credential.
 func (r *Registry) WithSessions(next http.Handler, isLongRunning request.LongRunningRequestCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -115,8 +116,8 @@ func (r *Registry) WithSessions(next http.Handler, isLongRunning request.LongRun
 	})
 }
 
-// begin adds a session to those that Set ends. It returns an error if the list that is in
-// force then revokes the credential.
+// begin adds a session to those that Set ends. It returns an error if the current list revokes the
+// credential.
 func (r *Registry) begin(s *session, c Credential) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

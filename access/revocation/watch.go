@@ -11,9 +11,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Watch follows the list of the server until ctx ends. It returns when the list was read for
-// the first time. It calls changed when it has read a list, for the first time or after a
-// change; changed must not block for long.
+// Watch watches the list of the server until ctx ends. It returns when it has read the list for
+// the first time. It calls changed each time the stored list was read or deleted; changed must not
+// block for long.
 func (r *Registry) Watch(ctx context.Context, client coreclient.CoreV1Interface, changed func()) error {
 	source := cache.NewListWatchFromClient(client.RESTClient(), "configmaps", Namespace, fields.OneTermEqualSelector("metadata.name", Name))
 	informer := cache.NewSharedInformer(source, &corev1.ConfigMap{}, 0)
@@ -39,8 +39,8 @@ func (r *Registry) Watch(ctx context.Context, client coreclient.CoreV1Interface,
 	return nil
 }
 
-// apply makes a ConfigMap the list, or the empty list if there is none. If the list cannot be
-// read, the list before stays in force.
+// apply sets the list from a ConfigMap. If obj is nil, it sets the empty list. If the text of the
+// ConfigMap cannot be parsed, the previous list stays in force.
 func (r *Registry) apply(obj any) {
 	text := ""
 	if stored, ok := obj.(*corev1.ConfigMap); ok {
@@ -56,8 +56,8 @@ func (r *Registry) apply(obj any) {
 	}
 }
 
-// setIfNone sets the empty list if there is none: the server has no ConfigMap, or none that can
-// be read.
+// setIfNone sets the empty list if apply has set none: the ConfigMap does not exist, or its text
+// cannot be parsed.
 func (r *Registry) setIfNone() {
 	select {
 	case <-r.loaded:

@@ -23,7 +23,8 @@ const (
 	rememberedGroups = 1024
 )
 
-// checkPrefixes rejects prefixes with which every name of a provider would be a reserved one.
+// checkPrefixes rejects a prefix that begins with "system:". With it, every user or group of the
+// provider would have a reserved name.
 func checkPrefixes(providers []apiserver.JWTAuthenticator) field.ErrorList {
 	var errs field.ErrorList
 	for i, provider := range providers {
@@ -41,28 +42,30 @@ func checkPrefixes(providers []apiserver.JWTAuthenticator) field.ErrorList {
 	return errs
 }
 
-// guard keeps a provider from naming users and groups of the server itself. The wrapped
-// authenticator of the library accepts every name, also an empty one.
+// nameFilter wraps the authenticator of a provider and rejects the reserved names of the server's
+// own users and groups. The wrapped authenticator of the library accepts every name, even an empty
+// one.
 //
-// A token with a reserved user name is rejected, because there is no other name to give. A
-// reserved group is dropped, and the rest of the token stays valid: with many providers users can
-// create groups and add other users to them, and could otherwise lock these out.
-type guard struct {
+// A token with a reserved user name is rejected, because the user has no other name. A reserved
+// group is dropped, and the rest of the token stays valid. Many providers let users create groups
+// and add other users to them. If such a group made the token invalid, one user could lock out
+// another.
+type nameFilter struct {
 	authenticator.Token
 	issuer string
 	// logged holds the dropped groups that are in the log.
 	logged *lru.Cache
 }
 
-func newGuard(token authenticator.Token, issuer string) authenticator.Token {
-	return guard{Token: token, issuer: issuer, logged: lru.New(rememberedGroups)}
+func newNameFilter(token authenticator.Token, issuer string) authenticator.Token {
+	return nameFilter{Token: token, issuer: issuer, logged: lru.New(rememberedGroups)}
 }
 
 var errNoUser = errors.New("oidc: the claim of the user's name is empty")
 
 // AuthenticateToken implements authenticator.Token.
-func (g guard) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	response, ok, err := g.Token.AuthenticateToken(ctx, token)
+func (f nameFilter) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	response, ok, err := f.Token.AuthenticateToken(ctx, token)
 	if err != nil || !ok {
 		return response, ok, err
 	}
@@ -73,21 +76,21 @@ func (g guard) AuthenticateToken(ctx context.Context, token string) (*authentica
 		return nil, false, fmt.Errorf("oidc: user name %q begins with %s, the prefix of the server's own users: configure a prefix",
 			name, reserved)
 	}
-	return g.dropReserved(response), true, nil
+	return f.dropReserved(response), true, nil
 }
 
 // dropReserved returns the response without groups that begin with the reserved prefix.
-func (g guard) dropReserved(response *authenticator.Response) *authenticator.Response {
+func (f nameFilter) dropReserved(response *authenticator.Response) *authenticator.Response {
 	isReserved := func(group string) bool { return strings.HasPrefix(group, reserved) }
 	groups := response.User.GetGroups()
 	if !slices.ContainsFunc(groups, isReserved) {
 		return response
 	}
 	for _, group := range groups {
-		if _, known := g.logged.Get(group); isReserved(group) && !known {
-			g.logged.Add(group, nil)
+		if _, known := f.logged.Get(group); isReserved(group) && !known {
+			f.logged.Add(group, nil)
 			klog.InfoS("The group is dropped from the tokens of an OpenID provider: its prefix is that of the server's own groups. "+
-				"Configure a prefix for groups.", "issuer", g.issuer, "group", group)
+				"Configure a prefix for groups.", "issuer", f.issuer, "group", group)
 		}
 	}
 	info := &user.DefaultInfo{
