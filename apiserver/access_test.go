@@ -27,7 +27,7 @@ func TestRolesDecide(t *testing.T) {
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role},
 			RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
-			Subjects:   []rbacv1.Subject{{Kind: "User", Name: role + "er"}},
+			Subjects:   []rbacv1.Subject{{Kind: "User", Name: role + "-user"}},
 		}
 		if _, err := admin.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -60,16 +60,16 @@ func TestRolesDecide(t *testing.T) {
 		},
 	}
 	want := map[string]map[string]bool{
-		"nobody": {"discover": true},
-		"viewer": {"discover": true, "list pods": true},
-		"editer": {"discover": true, "list pods": true, "list secrets": true, "create a config map": true},
-		"adminer": {
+		"unbound-user": {"discover": true},
+		"view-user":    {"discover": true, "list pods": true},
+		"edit-user":    {"discover": true, "list pods": true, "list secrets": true, "create a config map": true},
+		"admin-user": {
 			"discover": true, "list pods": true, "list secrets": true, "create a config map": true, "bind view": true,
 		},
 	}
 	// As in Kubernetes, the authorizer reads roles and bindings from a watch. A binding
 	// takes effect a moment after it is stored, in the order of creation.
-	servertest.Eventually(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "adminer")) == nil })
+	servertest.Eventually(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "admin-user")) == nil })
 	for user, may := range want {
 		client := as(t, server, user)
 		for name, verb := range verbs {
@@ -92,7 +92,7 @@ func bind(t *testing.T, client kubernetes.Interface, role string) error {
 }
 
 // Anonymous clients may read health and nothing else.
-func TestOnlyTheAdministratorGetsIn(t *testing.T) {
+func TestAnonymousReadsOnlyHealth(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
 	config := server.Config(t)

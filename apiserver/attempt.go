@@ -28,15 +28,15 @@ type attempt struct {
 // startTimeout is over. It logs the errors, and tries the failed parts again until they
 // succeed or ctx ends. It reports whether all parts succeeded on the first try.
 func attemptAll(ctx context.Context, parts ...attempt) bool {
-	tried, cancel := context.WithTimeout(ctx, startTimeout)
+	limited, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	var failed []attempt
 	for _, part := range parts {
-		err := part.do(tried)
+		err := part.do(limited)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		klog.ErrorS(err, "will be tried again while the server serves", "start", part.name)
+		klog.ErrorS(err, "a part of the start failed, will be tried again while the server serves", "start", part.name)
 		failed = append(failed, part)
 	}
 	if len(failed) == 0 {
@@ -63,10 +63,10 @@ func retryAll(ctx context.Context, parts []attempt) {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				klog.ErrorS(err, "will be tried again", "start", part.name)
+				klog.ErrorS(err, "a part of the start failed again, will be tried again", "start", part.name)
 				failed = append(failed, part)
 			default:
-				klog.InfoS("done after it was tried again", "start", part.name)
+				klog.InfoS("succeeded after a retry", "start", part.name)
 			}
 		}
 		parts = failed

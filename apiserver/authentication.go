@@ -16,13 +16,13 @@ import (
 // a token names none. Kubernetes installers use the same issuer.
 const issuerName = "https://kubernetes.default.svc.cluster.local"
 
-// tokens are the bearer tokens that clients may authenticate with.
+// tokens issues and authenticates the bearer tokens of clients.
 type tokens struct {
 	// requests issues tokens of service accounts.
 	requests *token.Requests
-	// known are the authenticators, in the order in which the server tries them: the static
-	// file, service accounts, OpenID providers. The order is that of Kubernetes.
-	known []authenticator.Token
+	// authenticators are in the order in which the server tries them: the static file, service
+	// accounts, OpenID providers. The order is that of Kubernetes.
+	authenticators []authenticator.Token
 }
 
 // newTokens opens the key that signs service-account tokens, the static token file
@@ -32,20 +32,20 @@ func newTokens(b base, clients *clients) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := []authenticator.Token{token.NewAuthenticator(requests.Issuer, requests.Objects, requests.Audiences)}
+	authenticators := []authenticator.Token{token.NewAuthenticator(requests.Issuer, requests.Objects, requests.Audiences)}
 	if b.config.TokenFile != "" {
 		static, err := token.NewStatic(b.config.TokenFile, requests.Audiences)
 		if err != nil {
 			return nil, fmt.Errorf("token file: %w", err)
 		}
-		known = append([]authenticator.Token{static}, known...)
+		authenticators = append([]authenticator.Token{static}, authenticators...)
 	}
 	server := openid.Server{Audiences: requests.Audiences, Issuer: issuerName, ID: b.generic.APIServerID}
-	people, err := openid.New(b.running, b.config.OpenID, server)
+	providers, err := openid.New(b.running, b.config.OpenID, server)
 	if err != nil {
 		return nil, err
 	}
-	return &tokens{requests: requests, known: append(known, people...)}, nil
+	return &tokens{requests: requests, authenticators: append(authenticators, providers...)}, nil
 }
 
 func newTokenRequests(b base, clients *clients) (*token.Requests, error) {

@@ -116,8 +116,8 @@ func publish(ctx context.Context, publisher *advertise.Publisher) error {
 	return retry.OnError(retry.DefaultBackoff, raced, func() error { return publisher.Publish(ctx) })
 }
 
-// createNamespaces creates the namespaces that clients expect and that do not exist. Two
-// servers on one etcd may do it at the same time.
+// createNamespaces creates the missing ones of the namespaces that clients expect. Two servers
+// on one etcd may do it at the same time.
 func createNamespaces(ctx context.Context, client kubernetes.Interface) error {
 	var failed []error
 	for _, name := range systemNamespaces {

@@ -20,8 +20,9 @@ import (
 // list of versions, a version, and the object with the schema.
 const schemaLevels = 5
 
-// levels returns the number of levels of an object, as far as its Go type does not bound
-// them.
+// levels returns how deep an object is nested. It counts only the parts that can have any depth:
+// all of a custom resource, the schemas of a definition, the data of a ControllerRevision, and
+// managed fields. The Go type limits the depth of all other parts.
 func levels(obj runtime.Object) int {
 	most := 0
 	switch obj := obj.(type) {
@@ -48,9 +49,9 @@ func levels(obj runtime.Object) int {
 	return most
 }
 
-// nestingAdmission bounds the levels of objects whose depth the bound on request bodies does
-// not see: the result of a JSON patch, and the changes of plugins and webhooks. An object that
-// was stored with more levels can be changed, but gets no further levels.
+// nestingAdmission rejects objects with too many levels that the check of request bodies cannot
+// find: the result of a JSON patch, and objects that plugins or webhooks changed. An object that
+// was stored with too many levels can be updated, but not with more levels than it has.
 type nestingAdmission struct{ admission.Interface }
 
 var (

@@ -103,8 +103,8 @@ func buildGroupDocument(service *restful.WebService, config *common.OpenAPIV3Con
 }
 
 // keepKindsOf removes from the model of a type that every group has, such as
-// DeleteOptions, the kinds of all groups but the given one and the core group. Kubernetes
-// publishes these models so.
+// DeleteOptions, the kinds of all groups but the given one and the core group, as Kubernetes
+// does.
 func keepKindsOf(model *spec.Schema, group, version string) {
 	const key = "x-kubernetes-group-version-kind"
 	kinds, _ := model.Extensions[key].([]any)

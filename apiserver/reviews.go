@@ -14,7 +14,7 @@ import (
 // installReviews serves the reviews of access and identity, which kubectl auth can-i
 // and kubectl auth whoami create.
 func (i installer) installReviews(who identityStage) error {
-	tokens := access.Authentication{Tokens: who.tokens.known, Revocations: who.revocations}.Token()
+	tokens := access.Authentication{Tokens: who.tokens.authenticators, Revocations: who.revocations}.Token()
 	all, rules := i.generic.Authorization.Authorizer, i.generic.RuleResolver
 	authorization := i.newGroup(authorizationv1.GroupName)
 	addTo(authorization, authorizationv1.SchemeGroupVersion, builtin.Resources{

@@ -23,7 +23,8 @@ func applySessions(config *genericapiserver.Config, revocations *revocation.Regi
 }
 
 // followRevocations watches the list of revoked credentials. The server is ready only after it
-// has read the list. Its own parts use the loopback credential, which is not checked.
+// has read the list. The server's own clients do not wait for the list: the loopback credential is
+// never checked against it.
 func followRevocations(b base, who identityStage, h *hooks, url string) error {
 	return h.onStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
 		err := who.revocations.Watch(hook, who.clients.kube.CoreV1(), func() {
@@ -39,7 +40,7 @@ func followRevocations(b base, who identityStage, h *hooks, url string) error {
 }
 
 // replaceAdmin replaces the certificate of the administrator and writes the kubeconfig, if the
-// certificate is revoked. A reader of the data directory thereby always has access.
+// certificate is revoked. A user that can read the data directory therefore always has access.
 func replaceAdmin(ctx context.Context, b base, revocations *revocation.Registry, url string) error {
 	revoked := func(cert *x509.Certificate) bool {
 		return revocations.Check(ctx, revocation.OfCertificate(&user.DefaultInfo{Name: access.AdminUser}, cert)) != nil

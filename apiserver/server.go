@@ -19,8 +19,8 @@ import (
 const (
 	// renewEvery is how often the server checks its certificates and renews them.
 	renewEvery = time.Hour
-	// settleTime is the time after the start when the memory that only the start needs
-	// is returned to the system.
+	// settleTime is how long after the start the server returns memory to the operating
+	// system. The start needs more memory than serving.
 	settleTime = 5 * time.Second
 	// diagnoseAfter is the time after which a server that is not ready looks for stored
 	// objects that it cannot read.
@@ -31,7 +31,7 @@ const (
 	drainTimeout = 4 * time.Second
 )
 
-// Server is an API server that has everything it needs to run.
+// Server is an API server with its port, certificates and etcd open. Run serves requests.
 type Server struct {
 	config    Config
 	opened    *opened

@@ -80,7 +80,8 @@ func (l *closableListener) forceClose() {
 	_ = l.Close()
 }
 
-// newServing reads the certificates from their files, again whenever they are renewed.
+// newServing returns the settings of the listener, and the CA that verifies client certificates.
+// Both read their files again when the certificates are renewed.
 func newServing(
 	listener net.Listener, pki *access.PKI,
 ) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {

@@ -36,7 +36,7 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	revocations := revocation.NewRegistry()
 	applySessions(b.generic, revocations)
 	in := access.Authentication{
-		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.known, Revocations: revocations, Anonymous: b.config.Anonymous,
+		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.authenticators, Revocations: revocations, Anonymous: b.config.Anonymous,
 	}
 	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
 		return identityStage{}, err

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// webhookAuthentication gives calls of admission and conversion webhooks no credential of
-// this server. Upstream sends the server's own credential to the Service
+// webhookAuthentication adds no credential of this server to calls of admission and conversion
+// webhooks, so it returns its argument. Upstream sends the server's own credential to the Service
 // kubernetes.default.svc, under whatever address that name resolves to, so the author of a
 // webhook could read it.
 func webhookAuthentication(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {

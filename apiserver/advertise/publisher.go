@@ -115,7 +115,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		}
 		// A conflict means that another server wrote first.
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			klog.ErrorS(err, "will be tried again", "service", name)
+			klog.ErrorS(err, "the addresses of the servers are not published, will be tried again", "service", name)
 		}
 		select {
 		case <-ctx.Done():

@@ -18,8 +18,8 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// sealing is the error for a change of a field in an immutable ConfigMap or Secret.
-const sealing = "Forbidden: field is immutable when `immutable` is set"
+// isImmutable is the error for a change of a field in an immutable ConfigMap or Secret.
+const isImmutable = "Forbidden: field is immutable when `immutable` is set"
 
 // content sends requests for one ConfigMap or Secret.
 type content struct {
@@ -83,18 +83,18 @@ func named(t testing.TB, name, document string) []byte {
 	return data
 }
 
-// TestSealed sends each kind of write to ConfigMaps and Secrets with immutable: true.
-func TestSealed(t *testing.T) {
+// TestImmutableContent sends each kind of write to ConfigMaps and Secrets with immutable: true.
+func TestImmutableContent(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	const (
-		configMap       = "{kind: ConfigMap, immutable: true, data: {a: '1'}, binaryData: {b: AAEC}}"
-		emptyConfigMap  = "{kind: ConfigMap, immutable: true}"
-		openConfigMap   = "{kind: ConfigMap, immutable: false, data: {a: '1'}}"
-		secret          = "{kind: Secret, immutable: true, data: {a: MQ==, b: Mg==}}"
-		openSecret      = "{kind: Secret, data: {a: MQ==}}"
-		configMapAnswer = `ConfigMap "NAME" is invalid: `
-		secretAnswer    = `Secret "NAME" is invalid: `
+		configMap        = "{kind: ConfigMap, immutable: true, data: {a: '1'}, binaryData: {b: AAEC}}"
+		emptyConfigMap   = "{kind: ConfigMap, immutable: true}"
+		mutableConfigMap = "{kind: ConfigMap, immutable: false, data: {a: '1'}}"
+		secret           = "{kind: Secret, immutable: true, data: {a: MQ==, b: Mg==}}"
+		mutableSecret    = "{kind: Secret, data: {a: MQ==}}"
+		configMapAnswer  = `ConfigMap "NAME" is invalid: `
+		secretAnswer     = `Secret "NAME" is invalid: `
 	)
 	half := strings.Repeat("x", 1<<19)
 	tests := map[string]struct {
@@ -102,55 +102,56 @@ func TestSealed(t *testing.T) {
 		old, how, document string
 		want               string
 	}{
-		"data of a config map": {configMap, "merge", "{data: {a: '2'}}", configMapAnswer + "data: " + sealing},
-		"a key more":           {configMap, "merge", "{data: {c: '2'}}", configMapAnswer + "data: " + sealing},
-		"a key less":           {configMap, "merge", "{data: {a: null}}", configMapAnswer + "data: " + sealing},
-		"binary data":          {configMap, "merge", "{binaryData: {b: AAEE}}", configMapAnswer + "binaryData: " + sealing},
-		"immutable false":      {configMap, "merge", "{immutable: false}", configMapAnswer + "immutable: " + sealing},
-		"immutable null":       {configMap, "merge", "{immutable: null}", configMapAnswer + "immutable: " + sealing},
+		"data of a config map": {configMap, "merge", "{data: {a: '2'}}", configMapAnswer + "data: " + isImmutable},
+		"a key more":           {configMap, "merge", "{data: {c: '2'}}", configMapAnswer + "data: " + isImmutable},
+		"a key less":           {configMap, "merge", "{data: {a: null}}", configMapAnswer + "data: " + isImmutable},
+		"binary data":          {configMap, "merge", "{binaryData: {b: AAEE}}", configMapAnswer + "binaryData: " + isImmutable},
+		"immutable false":      {configMap, "merge", "{immutable: false}", configMapAnswer + "immutable: " + isImmutable},
+		"immutable null":       {configMap, "merge", "{immutable: null}", configMapAnswer + "immutable: " + isImmutable},
 		"immutable absent": {
 			configMap, "put", "{kind: ConfigMap, data: {a: '1'}, binaryData: {b: AAEC}}",
-			configMapAnswer + "immutable: " + sealing,
+			configMapAnswer + "immutable: " + isImmutable,
 		},
-		"by apply": {configMap, "apply", "{kind: ConfigMap, data: {a: '2'}}", configMapAnswer + "data: " + sealing},
+		"by apply": {configMap, "apply", "{kind: ConfigMap, data: {a: '2'}}", configMapAnswer + "data: " + isImmutable},
 		"everything at once": {
 			configMap, "put", "{kind: ConfigMap}",
-			configMapAnswer + "[immutable: " + sealing + ", data: " + sealing + ", binaryData: " + sealing + "]",
+			configMapAnswer + "[immutable: " + isImmutable + ", data: " + isImmutable + ", binaryData: " + isImmutable + "]",
 		},
-		"the same again":              {configMap, "put", configMap, ""},
-		"the same by apply":           {configMap, "apply", configMap, ""},
-		"labels and annotations":      {configMap, "merge", "{metadata: {labels: {a: b}, annotations: {a: b}}}", ""},
-		"finalizers":                  {configMap, "merge", "{metadata: {finalizers: [a.example.com/b]}}", ""},
-		"owners":                      {configMap, "merge", "{metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]}}", ""},
-		"nothing for empty":           {emptyConfigMap, "put", "{kind: ConfigMap, immutable: true, data: {}, binaryData: {}}", ""},
-		"something for nothing":       {emptyConfigMap, "merge", "{data: {a: '1'}}", configMapAnswer + "data: " + sealing},
-		"open, data":                  {openConfigMap, "merge", "{data: {a: '2'}}", ""},
-		"open, sealed with new data":  {openConfigMap, "merge", "{immutable: true, data: {a: '2'}}", ""},
-		"open, immutable absent":      {openConfigMap, "put", "{kind: ConfigMap}", ""},
-		"data of a secret":            {secret, "merge", "{data: {a: Mg==}}", secretAnswer + "data: " + sealing},
-		"string data":                 {secret, "merge", "{stringData: {a: '2'}}", secretAnswer + "data: " + sealing},
-		"string data, a key more":     {secret, "merge", "{stringData: {c: '1'}}", secretAnswer + "data: " + sealing},
-		"string data that repeats":    {secret, "merge", "{stringData: {a: '1'}}", ""},
-		"string data instead of data": {secret, "put", "{kind: Secret, immutable: true, stringData: {a: '1', b: '2'}}", ""},
-		"secret, immutable absent":    {secret, "put", "{kind: Secret, data: {a: MQ==, b: Mg==}}", secretAnswer + "immutable: " + sealing},
+		"the same again":               {configMap, "put", configMap, ""},
+		"the same by apply":            {configMap, "apply", configMap, ""},
+		"labels and annotations":       {configMap, "merge", "{metadata: {labels: {a: b}, annotations: {a: b}}}", ""},
+		"finalizers":                   {configMap, "merge", "{metadata: {finalizers: [a.example.com/b]}}", ""},
+		"owners":                       {configMap, "merge", "{metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]}}", ""},
+		"empty maps for absent ones":   {emptyConfigMap, "put", "{kind: ConfigMap, immutable: true, data: {}, binaryData: {}}", ""},
+		"data for absent data":         {emptyConfigMap, "merge", "{data: {a: '1'}}", configMapAnswer + "data: " + isImmutable},
+		"mutable, data":                {mutableConfigMap, "merge", "{data: {a: '2'}}", ""},
+		"made immutable with new data": {mutableConfigMap, "merge", "{immutable: true, data: {a: '2'}}", ""},
+		"mutable, immutable absent":    {mutableConfigMap, "put", "{kind: ConfigMap}", ""},
+		"data of a secret":             {secret, "merge", "{data: {a: Mg==}}", secretAnswer + "data: " + isImmutable},
+		"string data":                  {secret, "merge", "{stringData: {a: '2'}}", secretAnswer + "data: " + isImmutable},
+		"string data, a key more":      {secret, "merge", "{stringData: {c: '1'}}", secretAnswer + "data: " + isImmutable},
+		"string data that repeats":     {secret, "merge", "{stringData: {a: '1'}}", ""},
+		"string data instead of data":  {secret, "put", "{kind: Secret, immutable: true, stringData: {a: '1', b: '2'}}", ""},
+		"secret, immutable absent":     {secret, "put", "{kind: Secret, data: {a: MQ==, b: Mg==}}", secretAnswer + "immutable: " + isImmutable},
 		"secret, all at once": {
 			secret, "put", "{kind: Secret, type: example.com/other}",
-			secretAnswer + `[type: Invalid value: "example.com/other": field is immutable, immutable: ` + sealing + ", data: " + sealing + "]",
+			secretAnswer + `[type: Invalid value: "example.com/other": field is immutable, immutable: ` +
+				isImmutable + ", data: " + isImmutable + "]",
 		},
 		"secret, metadata":       {secret, "merge", "{metadata: {labels: {a: b}}}", ""},
 		"secret, the same again": {secret, "put", secret, ""},
-		"type of an open secret": {
-			openSecret, "merge", "{type: example.com/other}",
+		"type of a mutable secret": {
+			mutableSecret, "merge", "{type: example.com/other}",
 			secretAnswer + `type: Invalid value: "example.com/other": field is immutable`,
 		},
-		"open secret sealed": {openSecret, "merge", "{immutable: true, stringData: {a: '2'}}", ""},
+		"secret made immutable": {mutableSecret, "merge", "{immutable: true, stringData: {a: '2'}}", ""},
 		"more than a megabyte": {
-			openConfigMap, "merge", "{data: {a: " + half + ", b: " + half + ", c: x}}",
+			mutableConfigMap, "merge", "{data: {a: " + half + ", b: " + half + ", c: x}}",
 			configMapAnswer + "[]: Too long: may not be more than 1048576 bytes",
 		},
-		"a secret of a megabyte": {openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + "}}", ""},
+		"a secret of a megabyte": {mutableSecret, "merge", "{stringData: {a: " + half + ", b: " + half + "}}", ""},
 		"a secret of more than one": {
-			openSecret, "merge", "{stringData: {a: " + half + ", b: " + half + ", c: x}}",
+			mutableSecret, "merge", "{stringData: {a: " + half + ", b: " + half + ", c: x}}",
 			secretAnswer + "data: Too long: may not be more than 1048576 bytes",
 		},
 	}
@@ -188,14 +189,14 @@ func TestSealed(t *testing.T) {
 
 // Without the feature gate, the field immutable is dropped from objects that do not have it
 // yet. Objects that are immutable stay immutable.
-func TestSealingOff(t *testing.T) {
+func TestImmutableGateOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server := servertest.Start(t, apiserver.Config{DataDir: dir})
 	kinds := map[string]string{"configmaps": "kind: ConfigMap, data: {a: MQ==}", "secrets": "kind: Secret, data: {a: MQ==}"}
 	for resource, document := range kinds {
 		c := content{client: server.Client(t), resource: resource}
-		for name, immutable := range map[string]string{"sealed": ", immutable: true", "open": ", immutable: false", "plain": ""} {
+		for name, immutable := range map[string]string{"immutable": ", immutable: true", "mutable": ", immutable: false", "plain": ""} {
 			if err := c.create(t, name, "{"+document+immutable+"}"); err != nil {
 				t.Fatal(err)
 			}
@@ -218,14 +219,14 @@ func TestSealingOff(t *testing.T) {
 				name string
 				want string
 			}{
-				{"created sealed", func() error { return c.create(t, "new", "{"+document+", immutable: true}") }, "new", "<nil>"},
-				{"sealed later", func() error { return c.merge(t, "plain", "{immutable: true}") }, "plain", "<nil>"},
-				{"sealed by apply", func() error { return c.apply(t, "plain", "{"+document+", immutable: true}") }, "plain", "<nil>"},
-				{"changed, so not sealed", func() error { return c.merge(t, "plain", "{data: {a: Mg==}}") }, "plain", "<nil>"},
-				{"had the field", func() error { return c.merge(t, "open", "{immutable: true}") }, "open", "true"},
-				{"relabelled", func() error { return c.merge(t, "sealed", "{metadata: {labels: {a: b}}}") }, "sealed", "true"},
-				{"data of what is sealed", func() error { return invalid(c.merge(t, "sealed", "{data: {a: Mg==}}")) }, "sealed", "true"},
-				{"unsealed", func() error { return invalid(c.merge(t, "sealed", "{immutable: null}")) }, "sealed", "true"},
+				{"created immutable", func() error { return c.create(t, "new", "{"+document+", immutable: true}") }, "new", "<nil>"},
+				{"made immutable later", func() error { return c.merge(t, "plain", "{immutable: true}") }, "plain", "<nil>"},
+				{"made immutable by apply", func() error { return c.apply(t, "plain", "{"+document+", immutable: true}") }, "plain", "<nil>"},
+				{"changed, so not immutable", func() error { return c.merge(t, "plain", "{data: {a: Mg==}}") }, "plain", "<nil>"},
+				{"had the field", func() error { return c.merge(t, "mutable", "{immutable: true}") }, "mutable", "true"},
+				{"relabelled", func() error { return c.merge(t, "immutable", "{metadata: {labels: {a: b}}}") }, "immutable", "true"},
+				{"data of an immutable object", func() error { return invalid(c.merge(t, "immutable", "{data: {a: Mg==}}")) }, "immutable", "true"},
+				{"made mutable again", func() error { return invalid(c.merge(t, "immutable", "{immutable: null}")) }, "immutable", "true"},
 			}
 			for _, step := range steps {
 				if err := step.do(); err != nil {
@@ -245,18 +246,18 @@ func TestSealingOff(t *testing.T) {
 	server = servertest.Start(t, apiserver.Config{DataDir: dir})
 	for resource := range kinds {
 		c := content{client: server.Client(t), resource: resource}
-		for name, want := range map[string]string{"sealed": "true", "open": "true", "plain": "<nil>", "new": "<nil>"} {
+		for name, want := range map[string]string{"immutable": "true", "mutable": "true", "plain": "<nil>", "new": "<nil>"} {
 			if got := immutableOf(t, c, name); got != want {
 				t.Errorf("on again: immutable of %s %s is %s, want %s", resource, name, got, want)
 			}
 		}
-		for _, name := range []string{"sealed", "open"} {
+		for _, name := range []string{"immutable", "mutable"} {
 			if err := invalid(c.merge(t, name, "{data: {a: Mw==}}")); err != nil {
 				t.Errorf("on again: data of %s %s: %v", resource, name, err)
 			}
 		}
 		if err := c.merge(t, "plain", "{immutable: true}"); err != nil || immutableOf(t, c, "plain") != "true" {
-			t.Errorf("on again: %s are not sealed: %v", resource, err)
+			t.Errorf("on again: %s are not made immutable: %v", resource, err)
 		}
 	}
 }

@@ -59,12 +59,12 @@ func TestNodeCredential(t *testing.T) {
 		// want is a part of the error; empty means that the request is allowed.
 		want string
 	}{
-		"get what is used": {do: getConfigMap("shop", "used")},
-		"get what is not": {
+		"get a used one": {do: getConfigMap("shop", "used")},
+		"get an unused one": {
 			do:   getConfigMap("shop", "unused"),
 			want: "no relationship found between node 'shop-n1' and this object",
 		},
-		"get the name elsewhere": {do: getConfigMap("default", "used"), want: "no relationship found"},
+		"get the same name in another namespace": {do: getConfigMap("default", "used"), want: "no relationship found"},
 		"list all": {
 			do:   listConfigMaps("", metav1.ListOptions{}),
 			want: "with the field selector holdfast.dev/used-by-node=shop-n1",
@@ -140,7 +140,7 @@ func TestNodeCredential(t *testing.T) {
 			do:   patchNode(mine, `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}`),
 			want: "not allowed to modify taints",
 		},
-		"its node owned": {
+		"its node with an owner": {
 			do:   patchNode(mine, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"b"}]}}`),
 			want: "not allowed to modify owner references",
 		},

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/lifecycle/scheduling"
 )
 
-// priorityClassREST does not delete the PriorityClasses of the system, because pods of the
-// system name them.
+// priorityClassREST refuses to delete the PriorityClasses of the system, because system pods
+// refer to them.
 type priorityClassREST struct{ *kindREST }
 
 var (

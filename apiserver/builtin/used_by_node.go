@@ -90,7 +90,7 @@ func (r *usedByNodeREST) List(ctx context.Context, options *internalversion.List
 	}
 	if options.Continue != "" || options.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf(
-			"a list by %s is whole and as it is now: continue and resourceVersionMatch=Exact are not supported", node.UsedByNode))
+			"a list by %s returns all objects in their current state: continue and resourceVersionMatch=Exact are not supported", node.UsedByNode))
 	}
 	objects, version, err := r.selection.List(ctx, r.kind.Resource, request)
 	if err != nil {

@@ -145,7 +145,8 @@ func usedRefusals(u usage) {
 	u.configMap("a", "1")
 	const combined = "the field selector holdfast.dev/used-by-node cannot be combined with other selectors"
 	const equal = "the field selector holdfast.dev/used-by-node must equal the name of a node"
-	const whole = "a list by holdfast.dev/used-by-node is whole and as it is now: continue and resourceVersionMatch=Exact are not supported"
+	const whole = "a list by holdfast.dev/used-by-node returns all objects in their current state: " +
+		"continue and resourceVersionMatch=Exact are not supported"
 	tests := map[string]struct {
 		options metav1.ListOptions
 		want    string

@@ -66,7 +66,7 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 	if len(inLists) > 0 {
 		// managedFields identifies the items of a list by their keys or values. If an
 		// item were left out, the field manager would lose its owners.
-		return nil, apierrors.NewBadRequest("nothing can be applied before what is stored is corrected by an update or a patch: " +
+		return nil, apierrors.NewBadRequest("stored values have the wrong type; before you apply, correct them with an update or a patch: " +
 			strings.Join(inLists, "; "))
 	}
 	fitting := sk.Fitting(old.Object)

@@ -37,7 +37,7 @@ func (c *controller) reconcile(ctx context.Context, name string) (reconcile.Resu
 }
 
 func logRetry(_ context.Context, name string, err error) {
-	klog.ErrorS(err, "definition is not looked after", "definition", name)
+	klog.ErrorS(err, "the status of the definition is not up to date, will be tried again", "definition", name)
 }
 
 // updateStatus writes the status of a definition if it changed. A definition that

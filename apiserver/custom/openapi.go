@@ -32,9 +32,9 @@ type documents struct {
 	changes   atomic.Uint64
 }
 
-// Publish sets the services that OpenAPI documents are added to. The v2 document is
-// merged with the result of static, the document of the built-in kinds. The v3 documents are one for each
-// version of a group. Publish must be called before Start.
+// Publish sets the services that serve the OpenAPI documents. The v2 document is merged
+// with the result of static, the document of the built-in kinds. There is one v3 document
+// for each version of a group. Publish must be called before Start.
 func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static func() (*spec.Swagger, error)) {
 	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
 }

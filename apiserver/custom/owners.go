@@ -102,7 +102,7 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 // object was stored by an earlier release, or admission will refuse it. The field manager
 // would need time that grows with the square of the levels. After the error it keeps the
 // stored managed fields and lets the update go on.
-var errTooDeep = apierrors.NewBadRequest("nothing can be applied before an update or a patch removes levels from the stored object: " +
+var errTooDeep = apierrors.NewBadRequest("the stored object is too deep; before you apply, remove levels with an update or a patch: " +
 	nesting.Error{What: "the object"}.Error())
 
 // errWrongShape replaces an error that could contain values of the object.

@@ -24,7 +24,7 @@ func newScopes(v *version) (scopes, error) {
 		Namer:               handlers.ContextBasedNaming{Namer: meta.NewAccessor(), ClusterScoped: !v.resource.namespaced()},
 		Serializer:          serializer,
 		ParameterCodec:      runtime.NewParameterCodec(options),
-		StandardSerializers: serializer.infos[:2],
+		StandardSerializers: serializer.infos[:2], // JSON and YAML, but not protobuf
 
 		Creater:                  creater{},
 		Convertor:                v.resource.convertor,

@@ -15,7 +15,7 @@ const (
 
 // texts caches the JSON text of stored objects, so that a GET or LIST of an object that
 // was read before does not encode it again. UID and resourceVersion identify the content
-// of a stored object. They do not identify the result of a dry run, and neither the object
+// of a stored object. They do not identify the result of a dry run, nor the object
 // of a DELETED event that a watch sends when an object no longer matches its selector.
 // Therefore only GET and LIST use the cache.
 //

@@ -47,7 +47,7 @@ func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 		apiextensionsv1beta1.CustomResourceDefinitionVersion{}.OpenAPIModelName(),
 	} {
 		declare(all, name, "prune", *spec.BooleanProperty().WithDescription(
-			"prune says whether objects lose the fields that the schema does not specify."))
+			"prune says whether the server removes fields that the schema does not specify."))
 	}
 	for _, name := range []string{
 		apiextensionsv1.CustomResourceDefinitionStatus{}.OpenAPIModelName(),
@@ -68,16 +68,16 @@ func OpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 // JSONSchemaProps.
 func declareKeywords(all map[string]common.OpenAPIDefinition, name string) {
 	for keyword, description := range map[string]string{
-		schema.ImmutableKeyword:     "x-kubernetes-immutable, set to true, keeps the whole subtree of an object as it is once the object exists.",
-		schema.ImmutableKeysKeyword: "x-kubernetes-immutable-keys, set to true, keeps the set of keys of a map, or of a list of type map.",
-		schema.AdditionOnlyKeyword:  "x-kubernetes-addition-only, set to true, lets keys or items come and never go.",
-		schema.DeletionOnlyKeyword:  "x-kubernetes-deletion-only, set to true, lets keys or items go and never come.",
-		schema.NoPruneKeyword:       "x-kubernetes-no-prune, set to true, keeps the value as it is, unknown fields included.",
+		schema.ImmutableKeyword:     "x-kubernetes-immutable, set to true, forbids every change of the field and the fields below it.",
+		schema.ImmutableKeysKeyword: "x-kubernetes-immutable-keys, set to true, forbids adding and removing keys or items.",
+		schema.AdditionOnlyKeyword:  "x-kubernetes-addition-only, set to true, allows adding keys or items, and forbids removing them.",
+		schema.DeletionOnlyKeyword:  "x-kubernetes-deletion-only, set to true, allows removing keys or items, and forbids adding them.",
+		schema.NoPruneKeyword:       "x-kubernetes-no-prune, set to true, turns pruning off for the value and everything in it.",
 	} {
 		declare(all, name, keyword, *spec.BooleanProperty().WithDescription(description))
 	}
 	declare(all, name, schema.NormalizeKeyword, *spec.StringProperty().WithDescription(
-		"x-kubernetes-normalize, set to undefined, takes null and empty values away."))
+		"x-kubernetes-normalize, set to undefined, removes null and empty values."))
 	entry := all[name]
 	entry.Schema.VendorExtensible.AddExtension("x-kubernetes-preserve-unknown-fields", true)
 	all[name] = entry

@@ -29,14 +29,14 @@ func newProtobufDecoder() (runtime.Decoder, error) {
 
 // toJSON translates a definition from protobuf to JSON.
 func toJSON(protobuf runtime.Decoder, data []byte) ([]byte, error) {
-	// The decoder calls itself for every level of a schema, without a bound. A goroutine that
-	// needs too much stack ends the whole process.
+	// The decoder calls itself for every level of a schema, without a limit. If the stack of a
+	// goroutine becomes too large, the whole process ends.
 	if nestedDeeper(bytes.TrimPrefix(data, []byte("k8s\x00")), maxMessageLevels) {
 		return nil, apierrors.NewBadRequest(nesting.Error{What: "the definition"}.Error())
 	}
 	obj, gvk, err := protobuf.Decode(data, nil, nil)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is no protobuf of a definition: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is not a definition in protobuf: %v", err))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(*gvk)
 	if data, err = json.Marshal(obj); err != nil {

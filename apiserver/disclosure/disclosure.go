@@ -7,14 +7,14 @@
 //   - A client that may get the written object, or the written subresource, reads the values.
 //   - Every other client reads the path of the field and the name of the rule.
 //
-// Without the right, new values are hidden too: after a patch, the new value of a field is
-// made of stored values. A package that is about to write a value into a message asks first.
+// A client without the right does not read new values either: after a patch, the new value of a
+// field may contain stored values. A package calls Allowed before it writes a value into a message.
 //
 //	if disclosure.Allowed(ctx) { ... }
 //	return disclosure.Errors(ctx, errs)
 //
-// The first call of Allowed in a request asks the authorizer, and the request remembers the
-// answer. A write without such a message does not ask. Everything here is safe for
+// The first call of Allowed in a request asks the authorizer. Later calls in the same request
+// return the same answer. A write without such a message does not ask. Everything here is safe for
 // concurrent use.
 package disclosure
 

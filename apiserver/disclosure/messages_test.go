@@ -99,7 +99,7 @@ func messages() map[string]message {
 			},
 			hidden: `422 Job.batch "once" is invalid: spec.template: Invalid value: field is immutable`,
 		},
-		"sealed": {
+		"immutable ConfigMap": {
 			call:   call{"MERGE", configMaps + "sealed", "", `{data: {a: new}}`},
 			shown:  "422 ConfigMap \"sealed\" is invalid: data: Forbidden: field is immutable when `immutable` is set",
 			hidden: "422 ConfigMap \"sealed\" is invalid: data: Forbidden: field is immutable when `immutable` is set",

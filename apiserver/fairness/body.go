@@ -63,7 +63,7 @@ type body struct {
 	err error
 }
 
-// receive reads the body into memory. An error is returned by Read, to the handler.
+// receive reads the body into memory. If that fails, Read returns the error to the handler.
 func (b *body) receive() {
 	// A connection may not support deadlines, as in tests. Then only the timeout of the
 	// request applies.

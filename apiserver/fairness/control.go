@@ -50,8 +50,8 @@ func (c *control) Handle(
 	c.Interface.Handle(ctx, digest, note, estimate, queueNote, execute)
 }
 
-// receive receives a body, unless maxArriving bodies of the user arrive already; it
-// reports whether it did. The limit does not apply to the group system:masters, which is
+// receive receives a body and returns true. If maxArriving bodies of the user are arriving
+// already, it returns false. The limit does not apply to the group system:masters, which is
 // exempt from every other limit too.
 func (c *control) receive(b *body, from user.Info) bool {
 	if !slices.Contains(from.GetGroups(), user.SystemPrivilegedGroup) {

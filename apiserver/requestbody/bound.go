@@ -12,10 +12,10 @@ import (
 	"holdfast.dev/holdfast/nesting"
 )
 
-// Bound puts a bound on the nesting of request bodies, see package nesting. The handler gets
-// the error 400 when it reads the body, before it decodes anything. Bodies longer than limit
-// bytes pass, because the handlers refuse them. Protobuf passes too: its messages have a
-// fixed depth, and registries check the JSON inside of them.
+// Bound limits the nesting of request bodies, see package nesting. The handler gets the error 400
+// when it reads the body, before it decodes anything. Bodies longer than limit bytes pass, because
+// the handlers refuse them. Protobuf passes too: its messages have a fixed depth, and the codecs of
+// the server check the JSON inside of them.
 func Bound(next http.Handler, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 {

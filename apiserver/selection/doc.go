@@ -19,7 +19,7 @@
 // numbers: the revision of the change that caused it, and a mark, the highest revision that
 // either stream had reached by then.
 //
-// A list returns the lowest revision that both streams have reached. Every later entry has a
+// A list returns the highest revision that both streams have reached. Every later entry has a
 // higher mark, so a watch that starts from the list misses nothing. It may get events twice
 // that came from the stream that was ahead. A watch from a revision before the history is
 // answered with "resource expired", as in Kubernetes.

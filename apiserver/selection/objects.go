@@ -120,7 +120,7 @@ func (s *Selection) setObject(k *selected, name cache.ObjectName, c change) {
 	default:
 		return
 	}
-	s.entry(k, e)
+	s.addEntry(k, e)
 }
 
 // withVersion returns a copy of an object with another resourceVersion.

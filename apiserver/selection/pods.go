@@ -94,5 +94,5 @@ func (s *Selection) setUse(c node.Change, version uint64) {
 	if c.Used {
 		event = watch.Added
 	}
-	s.entry(k, entry{version: version, event: event, object: obj, nodes: []string{c.Node}})
+	s.addEntry(k, entry{version: version, event: event, object: obj, nodes: []string{c.Node}})
 }

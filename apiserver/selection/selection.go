@@ -65,9 +65,9 @@ func New(index *node.Index, kinds ...Kind) *Selection {
 	return s
 }
 
-// entry adds an event to the history of a kind and sends it to the watches of its nodes. The
+// addEntry adds an event to the history of a kind and sends it to the watches of its nodes. The
 // caller holds the lock, and has advanced the stream that caused the event.
-func (s *Selection) entry(k *selected, e entry) {
+func (s *Selection) addEntry(k *selected, e entry) {
 	if len(e.nodes) == 0 {
 		return
 	}

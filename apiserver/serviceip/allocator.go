@@ -192,7 +192,7 @@ func (a *Allocator) release(owner networkingv1.ParentReference, v values) {
 
 func logLeftover(err error) {
 	if err != nil {
-		klog.V(1).InfoS("left for the next repair", "err", err)
+		klog.V(1).InfoS("claim not released; the next repair releases it", "err", err)
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 // Metadata reads the metadata of the stored objects of a resource from etcd, in one namespace
 // or, with an empty namespace, in all. It needs no conversion of custom resources, so it works
 // while the API cannot list them. A conversion does not change names, UIDs, owner references
-// or finalizers. For built-in kinds it can only say that no object is stored.
+// or finalizers. Built-in kinds are stored as protobuf, which Metadata cannot decode. For them it
+// returns no objects if none is stored, and otherwise an error.
 func (r Readable) Metadata(ctx context.Context, resource schema.GroupResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

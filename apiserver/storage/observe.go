@@ -114,7 +114,7 @@ func (s *observedStorage) Watch(ctx context.Context, key string, options storage
 	w := &observedWatch{
 		Interface: inner, storage: s,
 		result: make(chan watch.Event), stopped: make(chan struct{}),
-		// The watch sends all existing objects first; they are no changes.
+		// The watch sends all existing objects first. These events are not changes.
 		listing: options.SendInitialEvents != nil && *options.SendInitialEvents,
 	}
 	w.stop = sync.OnceFunc(func() {
