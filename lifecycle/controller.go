@@ -68,7 +68,7 @@ func newLoop(c controller) *reconcile.Loop[cache.ObjectName] {
 			return reconcile.Result{After: after}, nil
 		},
 		Log: func(_ context.Context, name cache.ObjectName, err error) {
-			klog.ErrorS(err, "will be tried again", "controller", c.name(), "object", name)
+			klog.ErrorS(err, "object is not handled, will be tried again", "controller", c.name(), "object", name)
 		},
 	})
 }

@@ -81,5 +81,5 @@ func (r *rootCAs) reconcile(ctx context.Context, namespace cache.ObjectName) (ti
 	corrected := found.DeepCopy()
 	corrected.Data, corrected.BinaryData = r.data, nil
 	_, err = configMaps.Update(ctx, corrected, metav1.UpdateOptions{})
-	return 0, ignoreExpected("put root CA right", err)
+	return 0, ignoreExpected("update root CA", err)
 }

@@ -52,7 +52,7 @@ func whileCovered(ctx context.Context, client kubernetes.Interface, run func(con
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc:    check,
 			UpdateFunc: func(_, obj any) { check(obj) },
-			DeleteFunc: func(any) { publish(errors.New("it is not there")) },
+			DeleteFunc: func(any) { publish(errors.New("the configuration does not exist")) },
 		},
 	})
 	var watch sync.WaitGroup

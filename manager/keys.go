@@ -142,7 +142,7 @@ func (k *secretKeys) renew(ctx context.Context, found *corev1.Secret) error {
 		return err
 	}
 	if !bytes.Equal(data[AuthorityCertKey], found.Data[AuthorityCertKey]) {
-		return errors.New("its authority is near its end: run \"holdfast kudo init\" again")
+		return errors.New("its authority expires soon: run \"holdfast kudo init\" again")
 	}
 	renewed := found.DeepCopy()
 	renewed.Data = data

@@ -61,7 +61,7 @@ type Config struct {
 
 // Run serves the webhook. It also runs plans, while this process is the leader and the API
 // server sends every write of Instances to the webhook. It blocks until ctx ends. It returns
-// an error if the config cannot work or a listener fails.
+// an error if the config is not valid or a listener fails.
 func Run(ctx context.Context, config Config) error {
 	defer closeAll(config.Webhook, config.Health)
 	if config.Client == nil || config.Webhook == nil {

@@ -107,7 +107,7 @@ func (w Writer) link(dir string, names map[string]bool) error {
 		switch {
 		case current.links[name]:
 		case current.others[name]:
-			return fmt.Errorf("%s is in the way: it is no link of this volume", filepath.Join(dir, name))
+			return fmt.Errorf("%s is in the way: it is not a link of this volume", filepath.Join(dir, name))
 		default:
 			if err := w.fs().Symlink(filepath.Join(dataLink, name), filepath.Join(dir, name)); err != nil {
 				return err

@@ -125,12 +125,12 @@ func TestFailedWriteKeepsOldFiles(t *testing.T) {
 		"a file in the way": {
 			payload: map[string]string{"x": "b", "y": "c"},
 			prepare: func(dir string) error { return os.WriteFile(filepath.Join(dir, "y"), nil, 0o600) },
-			want:    "y is in the way: it is no link of this volume",
+			want:    "y is in the way: it is not a link of this volume",
 		},
 		"a link in the way": {
 			payload: map[string]string{"x": "b", "y": "c"},
 			prepare: func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "y")) },
-			want:    "y is in the way: it is no link of this volume",
+			want:    "y is in the way: it is not a link of this volume",
 		},
 	}
 	for name, test := range tests {

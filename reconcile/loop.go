@@ -74,7 +74,7 @@ type Loop[K comparable] struct {
 func New[K comparable](config Config[K]) *Loop[K] {
 	if config.Log == nil {
 		config.Log = func(ctx context.Context, key K, err error) {
-			klog.FromContext(ctx).Error(err, "will be tried again", "key", key)
+			klog.FromContext(ctx).Error(err, "reconcile failed, will be tried again", "key", key)
 		}
 	}
 	if config.Workers == 0 {

@@ -147,8 +147,8 @@ func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// hasDependents reports whether an object has dependents. If it may have some of a kind that
-// cannot be read, they count.
+// hasDependents reports whether an object has dependents. It also returns true if the object may
+// have dependents of a kind that cannot be read.
 func (c *collector) hasDependents(ctx context.Context, o *object) bool {
 	if len(c.graph.dependents(o.uid, anyDependent)) > 0 {
 		return true

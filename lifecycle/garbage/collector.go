@@ -96,5 +96,5 @@ func (c *collector) reconcile(ctx context.Context, uid types.UID) (reconcile.Res
 }
 
 func logRetry(_ context.Context, uid types.UID, err error) {
-	klog.ErrorS(err, "will be tried again", "controller", "garbage", "uid", uid)
+	klog.ErrorS(err, "object is not handled, will be tried again", "controller", "garbage", "uid", uid)
 }

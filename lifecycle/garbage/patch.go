@@ -66,7 +66,7 @@ func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer stri
 		patch.Metadata.Finalizers = &finalizers
 		return c.patch(ctx, newObject(o.kind, now), patch)
 	})
-	return ignoreNotFound(fmt.Sprintf("take finalizer from %s %s", o.kind.kind, o.name), err)
+	return ignoreNotFound(fmt.Sprintf("remove finalizer from %s %s", o.kind.kind, o.name), err)
 }
 
 // read reads an object from the server. It returns a NotFound error if the object of this

@@ -90,7 +90,7 @@ func (l *Ledger) changeAccounts(resource schema.GroupResource, obj Object, chang
 			continue
 		}
 		if err := change(a); err != nil {
-			klog.ErrorS(err, "an object is not measured", "controller", "quotas", "object", klog.KObj(obj))
+			klog.ErrorS(err, "the usage of an object is not recorded", "controller", "quotas", "object", klog.KObj(obj))
 			continue
 		}
 		l.enqueue(cache.NewObjectName(obj.GetNamespace(), name))

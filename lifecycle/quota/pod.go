@@ -57,7 +57,7 @@ func newPodEvaluator() *evaluator {
 func as[T runtime.Object](obj runtime.Object) (T, error) {
 	typed, ok := obj.(T)
 	if !ok {
-		return typed, fmt.Errorf("a %T where a %T is measured", obj, typed)
+		return typed, fmt.Errorf("unexpected object %T, want %T", obj, typed)
 	}
 	return typed, nil
 }

@@ -12,28 +12,28 @@ import (
 	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1"
 )
 
-// systemClass is the lowest priority that only classes of Kubernetes may have.
-const systemClass = 2_000_000_000
+// systemPriority is the lowest priority that only classes of Kubernetes may have.
+const systemPriority = 2_000_000_000
 
 // systemClasses returns the PriorityClasses that every cluster has.
 func systemClasses() []*schedulingv1.PriorityClass {
 	return []*schedulingv1.PriorityClass{
 		{
 			ObjectMeta:  metav1.ObjectMeta{Name: "system-node-critical"},
-			Value:       systemClass + 1000,
+			Value:       systemPriority + 1000,
 			Description: "Used for system critical pods that must not be moved from their current node.",
 		},
 		{
 			ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"},
-			Value:      systemClass,
+			Value:      systemPriority,
 			Description: "Used for system critical pods that must run in the cluster, but can be moved to another node " +
 				"if necessary.",
 		},
 	}
 }
 
-// CreateSystemClasses creates the PriorityClasses that every cluster has and that do not
-// exist. Two servers on one etcd may call it at the same time.
+// CreateSystemClasses creates the missing ones of the PriorityClasses that every cluster has. Two
+// servers on one etcd may call it at the same time.
 func CreateSystemClasses(ctx context.Context, client schedulingclient.PriorityClassesGetter) error {
 	var failed []error
 	for _, class := range systemClasses() {

@@ -50,7 +50,7 @@ func (i *Installer) probe(ctx context.Context) error {
 		Create(ctx, instance, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case err == nil:
-		return errors.New("the server does not ask it")
+		return errors.New("the server does not call it")
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "operator version "+probe+" does not exist"):
 		return nil
 	}
