@@ -25,7 +25,7 @@ func (a alignment) marker(i int) Marker {
 	return MarkerOf(a.nodes[i])
 }
 
-// align visits every path of the schemas, also if only one of them has it. It leaves
+// align visits every path of the schemas, even if only one of them has it. It leaves
 // out paths inside of allOf, anyOf, oneOf and not. Parents come first, children in
 // the order of schema.Children.
 func align(nodes []*schema.Schema, visit func(alignment)) {

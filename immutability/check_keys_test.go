@@ -154,7 +154,7 @@ func TestCheckMapLists(t *testing.T) {
 			`{ports: [{port: 2.0, target: 2}, {port: 1, protocol: A, target: 1}]}`,
 			[]string{`ports[port=2].target: immutable: changed from 1 to 2`},
 		},
-		"n-th with n-th": {
+		"duplicate keys pair in order": {
 			twoKeys, `{ports: [{port: 1, target: 1}, {port: 2, target: 0}, {port: 1, target: 2}]}`, `{ports: [{port: 2, ` +
 				`target: 0}, {port: 1, target: 1}, {port: 1, target: 3}]}`,
 			[]string{`ports[port=1,#2].target: immutable: changed from 2 to 3`},

@@ -97,7 +97,7 @@ func (r Rule) validate() error {
 	case r.Canonical != nil && r.Marker != Immutable:
 		return errors.New("only an immutable value is compared, so only it can have a canonical form")
 	case r.Exception != nil && r.Marker == Free:
-		return errors.New("what is free needs no exception")
+		return errors.New("a rule with the marker Free cannot have an exception")
 	case r.Exception != nil && (r.Exception.Name == "" || r.Exception.Allows == nil):
 		return errors.New("an exception needs a name and a function")
 	}
@@ -175,23 +175,23 @@ func (n *node) children(yield func(*node) bool) {
 
 // ineffective returns an error for each rule without an effect: a Free rule that
 // is not below an immutable one, and a rule inside of an item of a set, because such
-// an item is compared as a whole. holder is the marker of the nearest rule above n.
+// an item is compared as a whole. above is the marker of the nearest rule above n.
 // inSet is the path of the set that n is in, empty if there is none.
-func ineffective(n *node, holder Marker, inSet string) (wrong []error) {
+func ineffective(n *node, above Marker, inSet string) (wrong []error) {
 	if n.hasOwnRule && inSet != "" {
 		wrong = append(wrong, fmt.Errorf("rule %q: lies inside of the set %s", n.declared, inSet))
 	}
-	if n.hasOwnRule && n.marker == Free && holder != Immutable {
-		wrong = append(wrong, fmt.Errorf("rule %q: frees what no rule around it holds", n.declared))
+	if n.hasOwnRule && n.marker == Free && above != Immutable {
+		wrong = append(wrong, fmt.Errorf("rule %q: has no effect, no rule above it is immutable", n.declared))
 	}
 	if n.hasOwnRule {
-		holder = n.marker
+		above = n.marker
 	}
 	if n.list == setList {
 		inSet = n.declared.String()
 	}
 	for below := range n.children {
-		wrong = append(wrong, ineffective(below, holder, inSet)...)
+		wrong = append(wrong, ineffective(below, above, inSet)...)
 	}
 	return wrong
 }

@@ -136,8 +136,8 @@ func TestDeclare(t *testing.T) {
 			pod, `{spec: {volumes: [], nodeSelector: {}, securityContext: {}, hostAliases: null}}`,
 			`{spec: {securityContext: {seLinuxOptions: {}}}}`, nil,
 		},
-		"pod: nothing is nothing": {pod, `{spec: {}}`, `{spec: {securityContext: {seLinuxOptions: {}}}}`, nil},
-		"pod: spec added":         {pod, `{}`, `{spec: {nodeName: a}}`, []string{`spec.nodeName: immutable: added "a"`}},
+		"pod: empty objects added": {pod, `{spec: {}}`, `{spec: {securityContext: {seLinuxOptions: {}}}}`, nil},
+		"pod: spec added":          {pod, `{}`, `{spec: {nodeName: a}}`, []string{`spec.nodeName: immutable: added "a"`}},
 		"pod: empty string, false and zero are set": {
 			pod, `{spec: {a: "", b: false, c: 0}}`, `{spec: {}}`,
 			[]string{`spec.a: immutable: removed ""`, `spec.b: immutable: removed false`, `spec.c: immutable: removed 0`},
@@ -235,10 +235,10 @@ func TestDeclareRefuses(t *testing.T) {
 			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable}, {Path: "a", Marker: immutability.AdditionOnly}},
 			`rule "a": there is another rule for this path`,
 		},
-		"free": {[]immutability.Rule{{Path: "a"}}, `rule "a": frees what no rule around it holds`},
+		"free": {[]immutability.Rule{{Path: "a"}}, `rule "a": has no effect, no rule above it is immutable`},
 		"free in a free one": {
 			[]immutability.Rule{{Path: "a", Marker: immutability.AdditionOnly}, {Path: "a.b"}},
-			`rule "a.b": frees what no rule around it holds`,
+			`rule "a.b": has no effect, no rule above it is immutable`,
 		},
 		"no such marker": {[]immutability.Rule{{Path: "a", Marker: 9}}, `rule "a": no such marker`},
 		"set and map": {
@@ -258,7 +258,7 @@ func TestDeclareRefuses(t *testing.T) {
 				{Path: "a", Marker: immutability.Immutable},
 				{Path: "a.b", Exception: &immutability.Exception{Name: "x", Allows: allow}},
 			},
-			`rule "a.b": what is free needs no exception`,
+			`rule "a.b": a rule with the marker Free cannot have an exception`,
 		},
 		"nameless exception": {
 			[]immutability.Rule{{Path: "a", Marker: immutability.Immutable, Exception: &immutability.Exception{Allows: allow}}},
@@ -266,7 +266,8 @@ func TestDeclareRefuses(t *testing.T) {
 		},
 		"all of them": {
 			[]immutability.Rule{{Path: "b"}, {Path: "a"}, {Path: ""}},
-			"rule \"\": the path is empty\nrule \"a\": frees what no rule around it holds\nrule \"b\": frees what no rule around it holds",
+			"rule \"\": the path is empty\nrule \"a\": has no effect, no rule above it is immutable\n" +
+				"rule \"b\": has no effect, no rule above it is immutable",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -86,17 +86,17 @@ func TestEscapesOfMarkers(t *testing.T) {
 				x-kubernetes-immutable: true}}}}`,
 			[]string{`m.*, immutable: key of m, close: immutable`},
 		},
-		"values below kept keys": {
+		"values below addition-only keys": {
 			`{properties: {m: {type: object, x-kubernetes-addition-only: true, additionalProperties: {type: string,
 				x-kubernetes-immutable: true}}}}`,
 			nil,
 		},
-		"values below going keys": {
+		"values below deletion-only keys": {
 			`{properties: {m: {type: object, x-kubernetes-deletion-only: true, additionalProperties: {type: string,
 				x-kubernetes-immutable: true}}}}`,
 			nil,
 		},
-		"kept keys in an open one": {
+		"addition-only keys below an optional field": {
 			`{properties: {foo: {type: object, properties: {m: {type: object, x-kubernetes-addition-only: true,
 				additionalProperties: {type: string, x-kubernetes-immutable: true}}}}}}`,
 			[]string{`foo.m, addition only: optional foo, close: immutable`, `foo.m.*, immutable: optional foo, close: immutable`},

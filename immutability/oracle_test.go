@@ -58,8 +58,8 @@ func refusesValue(s *schema.Schema, oldValue, newValue any) bool {
 		return !same(s, oldValue, newValue)
 	}
 	if marker != immutability.Free {
-		gone, come := oneSided(s, oldValue, newValue)
-		if gone && marker != immutability.DeletionOnly || come && marker != immutability.AdditionOnly {
+		removed, added := oneSided(s, oldValue, newValue)
+		if removed && marker != immutability.DeletionOnly || added && marker != immutability.AdditionOnly {
 			return true
 		}
 	}
@@ -71,27 +71,27 @@ func isTypedList(s *schema.Schema) bool {
 }
 
 // oneSided reports whether there are keys only in old, and keys only in new.
-func oneSided(s *schema.Schema, oldValue, newValue any) (gone, come bool) {
+func oneSided(s *schema.Schema, oldValue, newValue any) (removed, added bool) {
 	oldMap, _ := oldValue.(map[string]any)
 	newMap, _ := newValue.(map[string]any)
 	if s.IsMap() {
 		for key := range oldMap {
 			_, stays := newMap[key]
-			gone = gone || !stays
+			removed = removed || !stays
 		}
 		for key := range newMap {
 			_, known := oldMap[key]
-			come = come || !known
+			added = added || !known
 		}
 	}
 	oldList, _ := oldValue.([]any)
 	newList, _ := newValue.([]any)
 	if isTypedList(s) {
 		pairs := pairUp(s, oldList, newList)
-		gone = gone || len(pairs) < len(oldList)
-		come = come || len(pairs) < len(newList)
+		removed = removed || len(pairs) < len(oldList)
+		added = added || len(pairs) < len(newList)
 	}
-	return gone, come
+	return removed, added
 }
 
 // pairUp matches the items of a list of type map or set.

@@ -56,8 +56,8 @@ func (v Violation) String() string { return v.Path.String() + ": " + v.Message()
 // Rule says what the update did, without values: immutable: changed.
 func (v Violation) Rule() string { return v.Marker.String() + ": " + v.Operation.String() }
 
-// Message is Rule with the values, of which long ones are cut: immutable: changed from
-// 80 to 81.
+// Message is Rule with the values: immutable: changed from 80 to 81. Long values are
+// cut.
 func (v Violation) Message() string {
 	switch v.Operation {
 	case Added:

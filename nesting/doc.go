@@ -1,4 +1,4 @@
-// Package nesting bounds how deep values are nested. Many algorithms that walk an object take
+// Package nesting limits how deep values are nested. Many algorithms that walk an object take
 // time and memory that grow with the square of its depth, so a small body with thousands of
 // levels could occupy a server.
 //

@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 				"p.x2: must be of type string, not integer",
 			},
 		},
-		"additionalItems that say nothing before folding bind nothing": {
+		"additionalItems without a list of items beside them do not bind": {
 			schema: `{properties: {a: {additionalItems: {type: string}, allOf: [{items: [{}]}]}, b: {items: [{type: string}],
 				additionalItems: {type: string}}}}`,
 			obj:  `{a: [1, 2], b: [1, 2]}`,

@@ -104,20 +104,20 @@ func patternProperties(s *schema.Schema) map[string]*schema.Schema { return s.Pa
 func (b *builder) named(parts []part, n *node, of func(*schema.Schema) map[string]*schema.Schema) map[string]*node {
 	// Usually one part has nearly all names, mostly the one outside of logic. Only
 	// the names of the other parts are collected in a map.
-	most, speakers := 0, 0
+	most, withNames := 0, 0
 	for i, p := range parts {
 		if names := len(of(p.s)); names > 0 {
-			speakers++
+			withNames++
 			if names > len(of(parts[most].s)) {
 				most = i
 			}
 		}
 	}
-	if speakers == 0 {
+	if withNames == 0 {
 		return nil
 	}
 	var others map[string][]part
-	if speakers > 1 {
+	if withNames > 1 {
 		others = map[string][]part{}
 		for i, p := range parts {
 			if i == most {

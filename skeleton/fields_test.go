@@ -12,7 +12,7 @@ func TestPruneFields(t *testing.T) {
 			schema: `{properties: {spec: {properties: {a: {}}}}}`,
 			in:     `{"f:spec": {".": {}, "f:a": {}}, "f:metadata": {"f:x": {}}}`,
 		},
-		"a field that left, and what held only that": {
+		"unspecified fields, and parents that have no other fields": {
 			schema: `{properties: {spec: {properties: {a: {properties: {b: {}}}}}}}`,
 			in:     `{"f:spec": {"f:a": {"f:b": {}, "f:c": {}}, "f:d": {"f:e": {}}}, "f:status": {"f:x": {}}}`,
 			want:   `{"f:spec": {"f:a": {"f:b": {}}}}`,
@@ -32,7 +32,7 @@ func TestPruneFields(t *testing.T) {
 			in:     `{"f:l": {'k:{"k":"x"}': {".": {}, "f:k": {}, "f:b": {}}, 'k:{"k":"yy"}': {"f:b": {}}}, "f:s": {'v:"x"': {}}}`,
 			want:   `{"f:l": {'k:{"k":"x"}': {".": {}, "f:k": {}}}, "f:s": {'v:"x"': {}}}`,
 		},
-		"maps, patterns and what is left alone": {
+		"maps, patterns and unpruned values": {
 			schema: `{properties: {m: {additionalProperties: {properties: {a: {}}}},
 				p: {patternProperties: {^x: {properties: {a: {}}}, x$: {properties: {b: {}}}}},
 			  free: {x-kubernetes-no-prune: true}, u: {x-kubernetes-preserve-unknown-fields: true,
@@ -42,7 +42,7 @@ func TestPruneFields(t *testing.T) {
 			want: `{"f:m": {"f:k": {"f:a": {}}}, "f:p": {"f:x": {"f:a": {}, "f:b": {}}}, "f:free": {"f:z": {}},
 				"f:u": {"f:z": {"f:z": {}}, "f:a": {"f:b": {}}}}`,
 		},
-		"a root that is left alone": {
+		"an unpruned root": {
 			schema: `{x-kubernetes-no-prune: true}`,
 			in:     `{"f:spec": {"f:b": {}}}`,
 		},

@@ -13,7 +13,7 @@ func TestFitting(t *testing.T) {
 			in:     `{a: x, l: [1, 2], unknown: {b: 1}, kind: X}`,
 			want:   `{a: x, l: [1, 2], unknown: {b: 1}, kind: X}`,
 		},
-		"what does not is left out": {
+		"values of a wrong type are left out": {
 			schema: `{properties: {a: {type: string}, b: {type: object, properties: {c: {type: integer}, d: {type: string}}}}}`,
 			in:     `{a: 1, b: {c: x, d: x}}`,
 			want:   `{b: {d: x}}`,

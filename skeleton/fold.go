@@ -39,7 +39,8 @@ type choice struct {
 	round int
 }
 
-// never returns a branch in which nothing binds: not all its siblings can be met.
+// never returns a branch in which no type binds. It is the branch of a choice with so many
+// branches that meet can never count all of them.
 func never() *branch { return &branch{of: &choice{size: math.MaxInt}} }
 
 // fold appends p and all parts that are in its logic.

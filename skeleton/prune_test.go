@@ -19,7 +19,7 @@ func TestPrune(t *testing.T) {
 			want:    `{a: {b: [{c: 1}, 5, [{}]]}}`,
 			dropped: []string{"a.b[0].d", "a.b[2][0].c", "a.x", "yy"},
 		},
-		"a node that says nothing": {
+		"a node without properties": {
 			schema:  `{properties: {a: {}, b: {type: object}, c: {type: string}}}`,
 			in:      `{a: {x: 1}, b: [{x: 1}, [{x: 1}], 1, null], c: 5}`,
 			want:    `{a: {}, b: [{}, [{}], 1, null], c: 5}`,

@@ -69,7 +69,7 @@ func TestRulesRefuse(t *testing.T) {
 				"oneOf[0].x-kubernetes-map-type",
 			},
 		},
-		"Restriction 1": {
+		"properties beside additionalProperties": {
 			schema: `{properties: {a: {properties: {x: {}}, additionalProperties: {}}, b: {properties: {x: {}},
 				patternProperties: {yy: {}}, additionalProperties: true},
 			  c: {items: {anyOf: [{properties: {x: {}}}, {not: {additionalProperties: {}}}]}}}}`,
@@ -78,7 +78,7 @@ func TestRulesRefuse(t *testing.T) {
 				"properties[c].items.additionalProperties",
 			},
 		},
-		"Restriction 1 everywhere below": {
+		"properties beside additionalProperties, below maps, patterns and items": {
 			schema: `{properties: {a: {additionalProperties: {properties: {x: {}}, additionalProperties: true}},
 				b: {patternProperties: {p: {properties: {x: {}}, additionalProperties: true}}},
 			  c: {items: [{properties: {x: {}}, additionalProperties: true}], additionalItems: {properties: {x: {}},

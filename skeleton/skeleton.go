@@ -6,7 +6,7 @@ import "holdfast.dev/holdfast/schema"
 type Skeleton struct{ root *node }
 
 // Build derives the skeleton of s. It shares only default values with s. It accepts
-// every schema, also one that Rules refuses. If such a schema is not clear, the
+// every schema, even one that Rules refuses. If such a schema is ambiguous, the
 // skeleton keeps data: a pattern that is no regular expression matches every key,
 // and a list with both forms of items is not pruned. The skeleton of a nil schema is
 // that of the empty schema.
