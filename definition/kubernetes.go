@@ -10,9 +10,9 @@ import (
 )
 
 // KubernetesErrors returns the errors with which Kubernetes refuses to create the
-// definition in apiextensions.k8s.io/v1, also those for which this server does not:
-// Kubernetes accepts only structural schemas. It does not compile CEL rules, because
-// Validate does.
+// definition in apiextensions.k8s.io/v1. Some of them are no errors for this server,
+// because only Kubernetes requires structural schemas. KubernetesErrors does not compile
+// CEL rules, because Validate does.
 func KubernetesErrors(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
 	versions := decodeVersions(crd)
 	for i := range versions {

@@ -73,12 +73,12 @@ func inPatternProperties(at string, root *field.Path, s *schema.Schema) string {
 
 // inV1beta1 translates errors with v1 paths to v1beta1.
 func inV1beta1(crd *CustomResourceDefinition, errs field.ErrorList) field.ErrorList {
-	inV1beta1 := v1beta1Paths(crd)
+	translate := v1beta1Paths(crd)
 	var out field.ErrorList
 	seen := map[string]bool{}
 	for _, err := range errs {
 		copied := *err
-		copied.Field = inV1beta1(copied.Field)
+		copied.Field = translate(copied.Field)
 		if text := copied.Error(); !seen[text] {
 			seen[text] = true
 			out = append(out, &copied)

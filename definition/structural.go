@@ -139,7 +139,7 @@ func (b structuralBuilder) values(out, s, shape *schema.Schema) {
 		out.AdditionalProperties = &schema.SchemaOrBool{Allows: true}
 	}
 	if len(values) > 0 {
-		out.AdditionalProperties = &schema.SchemaOrBool{Schema: b.oneOf(values), Allows: true}
+		out.AdditionalProperties = &schema.SchemaOrBool{Schema: b.anyOf(values), Allows: true}
 	}
 }
 
@@ -170,15 +170,15 @@ func (b structuralBuilder) items(out, s, shape *schema.Schema) {
 	}
 	if len(items) > 0 {
 		// Items after those with a position may hold any value.
-		out.Items = b.oneOf(append(items, anything()))
+		out.Items = b.anyOf(append(items, anything()))
 	} else if out.Type == "array" || shape.AdditionalItems != nil {
 		out.Items = anything()
 	}
 }
 
-// oneOf returns a schema that accepts what any of the schemas accepts. Only a
+// anyOf returns a schema that accepts what any of the schemas accepts. Only a
 // published schema can list them; otherwise it accepts any value.
-func (b structuralBuilder) oneOf(nodes []*schema.Schema) *schema.Schema {
+func (b structuralBuilder) anyOf(nodes []*schema.Schema) *schema.Schema {
 	switch {
 	case len(nodes) == 1:
 		return nodes[0]

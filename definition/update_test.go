@@ -324,7 +324,7 @@ func TestMarkersThroughV1beta1(t *testing.T) {
 			old: withMarker, spec: moved,
 			want: []string{"spec.validation.openAPIV3Schema.properties[spec].properties[b].x-kubernetes-immutable: " + refusal},
 		},
-		"a marker goes": {
+		"a marker is removed": {
 			old: withMarker, spec: plain,
 			warnings: []string{"spec.a: x-kubernetes-immutable is gone, so it may change from now on"},
 		},

@@ -43,7 +43,7 @@ properties:
 				`additionalProperties: false}`,
 		},
 		"missing types": {schema: `{properties: {metadata: {}, kind: {}, spec: {properties: {a: {}, b: {items: {}}}}}}`},
-		"logic without a structural twin": {schema: `
+		"fields only inside anyOf and allOf": {schema: `
 type: object
 properties:
   spec:
@@ -125,7 +125,7 @@ properties:
 				".properties[spec].allOf[0].properties[a].x-kubernetes-validations: Forbidden: must not be used inside allOf, anyOf, oneOf or not",
 			},
 		},
-		"markers where they may not stand": {
+		"markers in places where they are forbidden": {
 			schema: `
 type: object
 x-kubernetes-immutable: true

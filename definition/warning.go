@@ -35,20 +35,21 @@ type Warning struct {
 	line string // the text of a Warning header
 }
 
-// Inspect returns the warnings for the schemas of a definition, also those that the
-// server does not send to clients: as in upstream, CEL rules get no warnings, and a
-// map or list without a marker gets none because its author wants clients to add and
-// remove keys and items there.
+// Inspect returns the warnings for the schemas of a definition. It includes warnings of
+// two topics that the server does not send to clients. It does not send a RuleEscape,
+// because upstream sends no warnings about CEL rules either. It does not send an
+// ItemEscape, because the author of a map or list without a marker usually wants clients
+// to add and remove keys or items.
 func (w Write) Inspect(crd *CustomResourceDefinition) []Warning {
 	found := schemaWarnings(crd, decodeVersions(crd))
 	if w.APIVersion != V1beta1 {
 		return found
 	}
-	inV1beta1 := v1beta1Paths(crd)
+	translate := v1beta1Paths(crd)
 	var out []Warning
 	seen := map[Warning]bool{}
 	for _, warning := range found {
-		warning.Path = inV1beta1(warning.Path)
+		warning.Path = translate(warning.Path)
 		// Several versions may have one schema in common there.
 		if !seen[warning] {
 			seen[warning] = true

@@ -79,7 +79,7 @@ properties: {status: {type: object, properties: {a: {type: string, x-kubernetes-
 		},
 		"an escape":                {new: widgets(escaping), want: []string{escape}},
 		"an escape that was there": {old: widgets(escaping), new: widgets(escaping)},
-		"an escape that comes":     {old: widgets(marked), new: widgets(escaping), want: []string{escape}},
+		"an escape that is new":    {old: widgets(marked), new: widgets(escaping), want: []string{escape}},
 		"versions that differ": {new: twoVersions, want: []string{
 			"spec.a: immutable in v1, free in v2; the strictest holds in every version",
 			"version v1: spec.a: immutable, but spec is optional: it can be removed and then set again with another value; " +

@@ -2,9 +2,9 @@
 // that break clients or stored objects.
 //
 // A change is breaking (finding.Error) if a request that was accepted is refused from now
-// on, if clients can no longer find what they read, or if stored objects lose data. It is a
-// warning if the same request has another effect, and a note if nothing that worked stops
-// working. A hit is an object that a change affects.
+// on, if clients can no longer find a resource or field that they use, or if stored objects
+// lose data. It is a warning if the same request has another effect, and a note if nothing
+// that worked stops working. A hit is an object that a change affects.
 //
 //	changes := change.Compare(ctx, oldCRD, newCRD)
 //	hits := change.Kind{Old: oldVersions, New: newVersions}.Hits(ctx, changes, objects)

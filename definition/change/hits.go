@@ -75,7 +75,7 @@ func complete(version *definition.Compiled, object map[string]any) map[string]an
 	return out
 }
 
-// refused returns the paths of an object that a create would be refused for.
+// refused returns the paths for which the server would refuse to create the object.
 func refused(ctx context.Context, version *definition.Compiled, object map[string]any) []string {
 	var paths []string
 	wrong := version.Skeleton.Check(object)

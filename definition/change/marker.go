@@ -17,7 +17,7 @@ func (s *schemaComparison) markers(old, updated *schema.Schema) {
 			Reason: "clients that rely on the field not changing may break", hit: withField,
 		})
 	}
-	// What the old schema has less of than the new one is tightened.
+	// A marker that is weaker in the old schema than in the new one was tightened.
 	for _, w := range immutability.Weakened(updated, old) {
 		s.report(w.Path, "", Change{
 			Rule: tightenedRule, Severity: finding.Error, Message: fmt.Sprintf("changed from %s to %s", w.New, w.Old),

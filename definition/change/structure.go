@@ -154,13 +154,13 @@ func (s *schemaComparison) listTypes(old, updated *schema.Schema, path *value.Pa
 	case isList && before != after:
 		s.report(path, schema.ListTypeKeyword, Change{
 			Rule: listTypeRule, Severity: finding.Error, Message: fmt.Sprintf("changed from %s to %s", before, after),
-			Reason: "the server refuses lists in which an item is there twice", hit: withError,
+			Reason: "the server refuses lists with duplicate items", hit: withError,
 		})
 	case isList && !slices.Equal(old.ListMapKeys, updated.ListMapKeys):
 		s.report(path, schema.ListMapKeysKeyword, Change{
 			Rule: listTypeRule, Severity: finding.Error,
 			Message: fmt.Sprintf("changed from %v to %v", old.ListMapKeys, updated.ListMapKeys),
-			Reason:  "other items are the same item from now on, for server-side apply and for markers", hit: withError,
+			Reason:  "server-side apply and markers identify items by other keys from now on", hit: withError,
 		})
 	}
 	if old.MapType != updated.MapType && old.Type == "object" && updated.Type == "object" {

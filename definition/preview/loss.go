@@ -95,14 +95,13 @@ func (l *Loss) addChild(old, other map[string]any) {
 	l.Children = append(l.Children, Child{Kind: childKind, Name: childName})
 }
 
-// onlyIn returns the paths of fields that old has and updated does not. It leaves out the
-// status, which is a loss of its own, and the metadata that a new object gets or loses in any
-// case.
+// onlyIn returns the paths of fields that old has and updated does not, without those that
+// isOmitted leaves out.
 func onlyIn(old, updated map[string]any, path *value.Path) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		at := path.Child(name)
-		if isOwnLoss(at) {
+		if isOmitted(at) {
 			continue
 		}
 		other, ok := updated[name]
@@ -119,8 +118,9 @@ func onlyIn(old, updated map[string]any, path *value.Path) []string {
 	return found
 }
 
-// isOwnLoss reports whether a field is not among Loss.Fields.
-func isOwnLoss(path *value.Path) bool {
+// isOmitted reports whether Loss.Fields leaves out a field: the status, the finalizers and the
+// owner references are other fields of Loss, and the last-applied annotation is not lost.
+func isOmitted(path *value.Path) bool {
 	switch path.Last().Name {
 	case "status":
 		return path.Len() == 1

@@ -6,8 +6,8 @@
 //	}
 //
 // The result is the definition as the server would store it on create: with defaults, in
-// one form for both API versions, and without keys that are no fields. It shares no
-// memory with the file.
+// one form for both API versions, and without unknown keys. It shares no memory with the
+// file.
 package source
 
 import (
@@ -30,7 +30,7 @@ type Definition struct {
 	Object manifest.Object
 	// Write is the request that would create it.
 	Write definition.Write
-	// Unknown are the paths of keys that are no fields, and no keywords of a schema.
+	// Unknown are the paths of keys that are neither fields nor schema keywords.
 	Unknown []string
 }
 

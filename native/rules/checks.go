@@ -139,8 +139,8 @@ func absolute(r *report, s string) {
 	}
 }
 
-// selectorMatches reports whether a selector matches the labels. It is also true for an invalid selector, for which
-// another check adds an error.
+// selectorMatches reports whether a selector matches the labels. It is also true for an empty selector and for an invalid
+// one, for which another check adds an error.
 func selectorMatches(selector *metav1.LabelSelector, set map[string]string) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err != nil || s.Empty() || s.Matches(labels.Set(set))

@@ -10,9 +10,10 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// differingMetadata returns the metadata of two objects. It leaves out labels and annotations
-// that are equal in both, but always includes name, namespace, UID and the annotations about ownership.
-// If finalizers or owner references differ, it returns all metadata that clients set.
+// differingMetadata returns the metadata of two objects. It leaves out the labels if both objects
+// have the same, and likewise the annotations. It always includes name, namespace, UID and the
+// annotations about ownership. If finalizers or owner references differ, it returns all metadata
+// that clients set.
 func differingMetadata(live, updated metav1.Object) (liveMeta, updatedMeta map[string]any, err error) {
 	liveMeta, updatedMeta = identity(live), identity(updated)
 	if !reflect.DeepEqual(live.GetFinalizers(), updated.GetFinalizers()) ||
