@@ -56,6 +56,10 @@ type Kind struct {
 
 	// Status is true if the kind has a status subresource.
 	Status bool
+	// StatusKeeps lists the fields of metadata that a write to the status cannot change,
+	// such as "labels". For most kinds it is empty: such a write may change everything in
+	// metadata that a write to the main resource may change.
+	StatusKeeps []string
 	// Generation is true if metadata.generation counts the changes of all fields but
 	// metadata and status.
 	Generation bool
@@ -78,6 +82,8 @@ type Kind struct {
 	// the object is validated. They may be nil.
 	PrepareCreate func(obj runtime.Object)
 	PrepareUpdate func(newObj, oldObj runtime.Object)
+	// PrepareStatus is PrepareUpdate for a write to the status.
+	PrepareStatus func(newObj, oldObj runtime.Object)
 	// Dependents is what a deletion does to dependents if the request does not say.
 	Dependents Dependents
 	// GracePeriod returns the grace period of a deletion in seconds, if the request has

@@ -27,6 +27,10 @@ var (
 	apiExtensions = []string{"api-extensions"}
 )
 
+// AllMetadata is the value of StatusKeeps for kinds whose metadata no write to the status
+// changes. It must not be changed.
+var AllMetadata = []string{"deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"}
+
 // Kinds returns the built-in kinds. Discovery shows their groups in this order.
 func Kinds() []Kind {
 	kinds := coreKinds()
@@ -56,7 +60,8 @@ func coreKinds() []Kind {
 			GroupVersion: gv, Resource: "pods", ShortNames: []string{"po"}, Categories: all,
 			Object: &corev1.Pod{}, List: &corev1.PodList{},
 			Status: true, Generation: true, Selectable: podFields, Indexed: "spec.nodeName",
-			PrepareCreate: preparePod, PrepareUpdate: keepPodQOS,
+			PrepareCreate: preparePod, PrepareUpdate: keepPodQOS, PrepareStatus: keepPodStatus,
+			StatusKeeps: []string{"deletionTimestamp", "ownerReferences"},
 			GracePeriod: podGracePeriod, ReturnDeleted: true,
 		},
 		{
@@ -76,7 +81,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "persistentvolumes", ShortNames: []string{"pv"}, Scope: Cluster,
 			Object: &corev1.PersistentVolume{}, List: &corev1.PersistentVolumeList{},
-			Status: true, PrepareCreate: prepareVolume, ReturnDeleted: true,
+			Status: true, PrepareCreate: prepareVolume, PrepareStatus: setPhaseTime, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Resource: "nodes", ShortNames: []string{"no"}, Scope: Cluster,
@@ -120,7 +125,7 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "deployments", ShortNames: []string{"deploy"}, Categories: all,
 			Object: &appsv1.Deployment{}, List: &appsv1.DeploymentList{},
-			Status: true, Generation: true, Scale: deploymentScale,
+			Status: true, StatusKeeps: []string{"labels"}, Generation: true, Scale: deploymentScale,
 		},
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "statefulsets", ShortNames: []string{"sts"}, Categories: all,
@@ -215,12 +220,12 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,
 			Object: &flowcontrolv1.FlowSchema{}, List: &flowcontrolv1.FlowSchemaList{},
-			Status: true, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "prioritylevelconfigurations", Scope: Cluster,
 			Object: &flowcontrolv1.PriorityLevelConfiguration{}, List: &flowcontrolv1.PriorityLevelConfigurationList{},
-			Status: true, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,
@@ -248,7 +253,7 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicies", Categories: apiExtensions, Scope: Cluster,
 			Object: &admissionv1.ValidatingAdmissionPolicy{}, List: &admissionv1.ValidatingAdmissionPolicyList{},
-			Status: true, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicybindings", Categories: apiExtensions, Scope: Cluster,

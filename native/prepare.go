@@ -51,6 +51,48 @@ func keepPodQOS(newObj, oldObj runtime.Object) {
 	newObj.(*corev1.Pod).Status.QOSClass = oldObj.(*corev1.Pod).Status.QOSClass
 }
 
+// keepPodStatus keeps what a client of an older version does not know and would remove: the
+// QoS class, and the observed generations.
+func keepPodStatus(newObj, oldObj runtime.Object) {
+	updated, old := &newObj.(*corev1.Pod).Status, &oldObj.(*corev1.Pod).Status
+	if updated.QOSClass == "" {
+		updated.QOSClass = old.QOSClass
+	}
+	if updated.ObservedGeneration == 0 {
+		updated.ObservedGeneration = old.ObservedGeneration
+	}
+	// Conditions of the same type are allowed. The first new one gets the generation of the
+	// first old one, and so on.
+	generations := map[corev1.PodConditionType][]int64{}
+	for _, condition := range old.Conditions {
+		generations[condition.Type] = append(generations[condition.Type], condition.ObservedGeneration)
+	}
+	for i := range updated.Conditions {
+		condition := &updated.Conditions[i]
+		left := generations[condition.Type]
+		if len(left) == 0 {
+			continue
+		}
+		if condition.ObservedGeneration == 0 {
+			condition.ObservedGeneration = left[0]
+		}
+		generations[condition.Type] = left[1:]
+	}
+}
+
+// setPhaseTime sets the time at which the phase of a volume changed, unless the client set it.
+func setPhaseTime(newObj, oldObj runtime.Object) {
+	updated, old := &newObj.(*corev1.PersistentVolume).Status, &oldObj.(*corev1.PersistentVolume).Status
+	switch {
+	case updated.Phase == old.Phase && updated.LastPhaseTransitionTime == nil:
+		updated.LastPhaseTransitionTime = old.LastPhaseTransitionTime
+	case updated.Phase != old.Phase && (updated.LastPhaseTransitionTime == nil ||
+		updated.LastPhaseTransitionTime.Equal(old.LastPhaseTransitionTime)):
+		now := metav1.Now()
+		updated.LastPhaseTransitionTime = &now
+	}
+}
+
 // podGracePeriod returns terminationGracePeriodSeconds of a pod. It returns 0 for a pod that
 // is bound to no node or has ended, because no kubelet has to stop it.
 func podGracePeriod(obj runtime.Object) int64 {

@@ -44,8 +44,8 @@ func NewAdmission(pods corelisters.PodLister, client coreclient.PodsGetter, apiA
 }
 
 // Admit implements admission.MutationInterface. It changes nothing; it runs Validate
-// early for updates of a status. The registry later drops changes to metadata from
-// such an update. Validate would then not see these changes, and the node would get no
+// early for updates of a status. The registry later drops changes of the owner references
+// of a pod from such an update. Validate would then not see them, and the node would get no
 // error for them. Admit ignores an update with an outdated resourceVersion: the
 // registry answers it with a conflict.
 func (p *Admission) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {

@@ -290,8 +290,8 @@ func csr(t *testing.T, name, signer string) string {
 }
 
 // TestAdmitRefusesMetadataInStatus checks that Admit, not only Validate, refuses an
-// update of the status that changes metadata. The registry drops that change before
-// it calls Validate.
+// update of the status that changes metadata. The registry drops some of these changes
+// before it calls Validate.
 func TestAdmitRefusesMetadataInStatus(t *testing.T) {
 	plugin := newAdmission(t)
 	labelled := write{

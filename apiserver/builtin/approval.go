@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -37,6 +38,29 @@ func (s approvalStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj r
 	newStatus, oldStatus := requestStatus(newObj), requestStatus(oldObj)
 	newStatus.Conditions = conditions(newStatus.Conditions, oldStatus.Conditions)
 	newStatus.Certificate = oldStatus.Certificate
+	setTimes(newStatus.Conditions, oldStatus.Conditions)
+}
+
+// setTimes sets the times of conditions that the client left out. A condition that was there
+// before keeps the time of its transition.
+func setTimes(updated, old []certificatesv1.CertificateSigningRequestCondition) {
+	now := metav1.Now()
+	for i := range updated {
+		condition := &updated[i]
+		if condition.LastUpdateTime.IsZero() {
+			condition.LastUpdateTime = now
+		}
+		if !condition.LastTransitionTime.IsZero() {
+			continue
+		}
+		condition.LastTransitionTime = now
+		same := slices.IndexFunc(old, func(before certificatesv1.CertificateSigningRequestCondition) bool {
+			return before.Type == condition.Type && before.Status == condition.Status && !before.LastTransitionTime.IsZero()
+		})
+		if same >= 0 {
+			condition.LastTransitionTime = old[same].LastTransitionTime
+		}
+	}
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy.
@@ -52,7 +76,9 @@ type signingStrategy struct{ statusStrategy }
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s signingStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	s.statusStrategy.PrepareForUpdate(ctx, newObj, oldObj)
-	requestStatus(newObj).Conditions = conditions(requestStatus(oldObj).Conditions, requestStatus(newObj).Conditions)
+	newStatus, oldStatus := requestStatus(newObj), requestStatus(oldObj)
+	newStatus.Conditions = conditions(oldStatus.Conditions, newStatus.Conditions)
+	setTimes(newStatus.Conditions, oldStatus.Conditions)
 }
 
 func requestStatus(obj runtime.Object) *certificatesv1.CertificateSigningRequestStatus {

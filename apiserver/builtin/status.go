@@ -2,8 +2,10 @@ package builtin
 
 import (
 	"context"
+	"maps"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -14,7 +16,8 @@ import (
 	"holdfast.dev/holdfast/native/rules"
 )
 
-// statusStrategy lets a write change status and nothing else.
+// statusStrategy lets a write change the status, and the metadata that Kubernetes lets it
+// change: controllers add annotations and finalizers together with a status.
 type statusStrategy struct{ strategy }
 
 // AllowCreateOnUpdate implements rest.RESTUpdateStrategy.
@@ -22,19 +25,51 @@ func (statusStrategy) AllowCreateOnUpdate(context.Context) bool { return false }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) PrepareForUpdate(_ context.Context, newObj, oldObj runtime.Object) {
-	status := reflect.New(statusOf(newObj).Type()).Elem()
-	status.Set(statusOf(newObj))
-	managers, version := objectMeta(newObj).GetManagedFields(), objectMeta(newObj).GetResourceVersion()
+	newValue, oldValue := reflect.ValueOf(newObj).Elem(), reflect.ValueOf(oldObj).Elem()
+	for i := range newValue.NumField() {
+		if isContent(newValue.Type().Field(i).Name) {
+			newValue.Field(i).Set(oldValue.Field(i))
+		}
+	}
+	for _, name := range s.kind.StatusKeeps {
+		keepMetadata(name, objectMeta(newObj), objectMeta(oldObj))
+	}
+	if s.kind.PrepareStatus != nil {
+		s.kind.PrepareStatus(newObj, oldObj)
+	}
+}
 
-	reflect.ValueOf(newObj).Elem().Set(reflect.ValueOf(oldObj.DeepCopyObject()).Elem())
-	statusOf(newObj).Set(status)
-	objectMeta(newObj).SetManagedFields(managers)
-	objectMeta(newObj).SetResourceVersion(version)
+// keepMetadata sets one field of metadata to its old value.
+func keepMetadata(name string, newMeta, oldMeta metav1.Object) {
+	switch name {
+	case "deletionTimestamp":
+		newMeta.SetDeletionTimestamp(oldMeta.GetDeletionTimestamp())
+	case "labels":
+		newMeta.SetLabels(oldMeta.GetLabels())
+	case "annotations":
+		newMeta.SetAnnotations(oldMeta.GetAnnotations())
+	case "finalizers":
+		newMeta.SetFinalizers(oldMeta.GetFinalizers())
+	case "ownerReferences":
+		newMeta.SetOwnerReferences(oldMeta.GetOwnerReferences())
+	}
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
-func (statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return update.Judge(ctx, newObj, oldObj, validateStatus)
+func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, validateStatus, s.checkMetadata)
+}
+
+// checkMetadata judges who owns the labels and annotations that a write to the status changes.
+// Nobody owns the status itself.
+func (s statusStrategy) checkMetadata(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	newMeta, oldMeta := objectMeta(newObj), objectMeta(oldObj)
+	if maps.Equal(newMeta.GetLabels(), oldMeta.GetLabels()) && maps.Equal(newMeta.GetAnnotations(), oldMeta.GetAnnotations()) {
+		return nil
+	}
+	withoutStatus := newObj.DeepCopyObject()
+	statusOf(withoutStatus).Set(statusOf(oldObj))
+	return s.checkOwnership(ctx, withoutStatus, oldObj)
 }
 
 func validateStatus(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
@@ -43,13 +78,24 @@ func validateStatus(_ context.Context, newObj, oldObj runtime.Object) field.Erro
 
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return subresource.ResetFields(subresource.TopLevel("spec", "metadata"), s.kind.GroupVersion)
+	fields := subresource.TopLevel("spec")
+	for _, name := range s.kind.StatusKeeps {
+		fields.Insert(fieldpath.MakePathOrDie("metadata", name))
+	}
+	return subresource.ResetFields(fields, s.kind.GroupVersion)
 }
 
 // newStatus serves a subresource that writes the status of a kind.
 func newStatus(store *genericregistry.Store, s subresource.StatusStrategy) *subresource.Status {
 	main := *store
-	// A write to a status allocates and releases nothing; the main resource does.
-	main.BeginUpdate, main.AfterDelete = nil, nil
+	// A write to a status allocates nothing. It may remove the last finalizer and so delete
+	// the object: the function of the main resource, which may be set after this, then
+	// releases what the object had.
+	main.BeginUpdate = nil
+	main.AfterDelete = func(obj runtime.Object, options *metav1.DeleteOptions) {
+		if store.AfterDelete != nil {
+			store.AfterDelete(obj, options)
+		}
+	}
 	return subresource.NewStatus(&main, s)
 }

@@ -190,13 +190,15 @@ func statusOf(obj runtime.Object) reflect.Value {
 func sameContent(newObj, oldObj runtime.Object) bool {
 	newValue, oldValue := reflect.ValueOf(newObj).Elem(), reflect.ValueOf(oldObj).Elem()
 	for i := range newValue.NumField() {
-		switch newValue.Type().Field(i).Name {
-		case "TypeMeta", "ObjectMeta", "Status":
-			continue
-		}
-		if !apiequality.Semantic.DeepEqual(newValue.Field(i).Interface(), oldValue.Field(i).Interface()) {
+		if isContent(newValue.Type().Field(i).Name) &&
+			!apiequality.Semantic.DeepEqual(newValue.Field(i).Interface(), oldValue.Field(i).Interface()) {
 			return false
 		}
 	}
 	return true
+}
+
+// isContent reports whether a field of an object is neither metadata nor status.
+func isContent(name string) bool {
+	return name != "TypeMeta" && name != "ObjectMeta" && name != "Status"
 }

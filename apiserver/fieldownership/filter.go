@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,6 +29,10 @@ const (
 	CommandHeader = "Kubectl-Command"
 )
 
+// writable are the endpoints of an object that can change a field with an owner: the object
+// itself, and two of its subresources. A write to the status can change labels and annotations.
+var writable = []string{"", "scale", "status"}
+
 // Filter wraps the handlers of resources. It runs after authorization. Bodies are read
 // up to maxBody bytes; zero means no limit.
 func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
@@ -42,7 +47,7 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 		case info.Verb == "get" && info.Subresource == "" && req.URL.Query().Get(commandsQuery) == commandsValue:
 			c.serveCommands(next, w, req)
 			return
-		case (info.Verb == "update" || info.Verb == "patch") && (info.Subresource == "" || info.Subresource == "scale"):
+		case (info.Verb == "update" || info.Verb == "patch") && slices.Contains(writable, info.Subresource):
 			r, judged := newRequest(req, info)
 			if r.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
 				r.body = readBody(judged, maxBody)

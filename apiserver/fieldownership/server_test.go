@@ -262,6 +262,32 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 			t.Errorf("apply is told %q", said)
 		}
 	})
+	t.Run("labels in a write to the status", func(t *testing.T) {
+		quotas := admin.CoreV1().ResourceQuotas("default")
+		configuration := strings.NewReplacer("ConfigMap", "ResourceQuota", `,"data":{"a":"1"}`, "").Replace(settings)
+		if _, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{
+			Name: "settings", Labels: map[string]string{"team": "red"},
+			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": configuration},
+		}}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
+			t.Fatal(err)
+		}
+		write := func(c *commander, manager, patch string) error {
+			_, err := c.CoreV1().ResourceQuotas("default").Patch(t.Context(), "settings", types.MergePatchType, []byte(patch),
+				metav1.PatchOptions{FieldManager: manager}, "status")
+			return err
+		}
+		if err := write(patch, "kubectl-patch", `{"status":{"hard":{"pods":"1"}}}`); err != nil || patch.heard() != nil {
+			t.Errorf("a status alone: %v, or a warning", err)
+		}
+		err := write(patch, "kubectl-patch", `{"metadata":{"labels":{"team":"blue"}},"status":{"hard":{"pods":"2"}}}`)
+		if said := patch.heard(); err != nil || len(said) != 1 || !strings.Contains(said[0], `.metadata.labels.team value from "red" to "blue"`) {
+			t.Errorf("told %q, %v", said, err)
+		}
+		edit := running(t, config, "kubectl edit")
+		if err := write(edit, "kubectl-edit", `{"metadata":{"labels":{"team":"green"}}}`); !apierrors.IsInvalid(err) {
+			t.Errorf("an edit of an owned label: %v", err)
+		}
+	})
 	t.Run("an object of a megabyte", func(t *testing.T) {
 		big := fmt.Sprintf(`{"data":{"big":%q,"a":"z"}}`, strings.Repeat("x", 1<<20-100))
 		if err := patchConfig(t.Context(), patch, "settings", big, "kubectl-patch"); err != nil {
