@@ -15,7 +15,7 @@ import (
 )
 
 // newKubectl returns the root command of kubectl under the name holdfast, with the commands
-// owners and transfer added, and the flag --force for edit. It needs the arguments because
+// owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs the arguments because
 // the preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
 	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
@@ -38,6 +38,9 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 		edit.Flags().BoolVar(&checker.Force, "force", false, "Change fields that kubectl apply owns.")
 	}
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	if diff, _, err := root.Find([]string{"diff"}); err == nil {
+		addPlan(diff, factory)
+	}
 	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))
 	return root
 }

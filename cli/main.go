@@ -44,7 +44,10 @@ func Main() int {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "holdfast: %v\n", err)
+	// A command that has printed its result may end with an exit code and no message.
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(os.Stderr, "holdfast: %s\n", text)
+	}
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
 		return coded.ExitCode()

@@ -60,6 +60,22 @@ func each[T any](cmd *cobra.Command, inputs []manifest.Input, judge judge[T]) ([
 	return results, err
 }
 
+// onlyStdin returns an error if arguments name stdin more than once. It can be read only once.
+func onlyStdin(lists ...[]string) error {
+	count := 0
+	for _, args := range lists {
+		for _, arg := range args {
+			if arg == manifest.Stdin {
+				count++
+			}
+		}
+	}
+	if count > 1 {
+		return unable(errors.New("stdin can be read only once: name - once, and files otherwise"))
+	}
+	return nil
+}
+
 // read reads a file or stdin.
 func read(cmd *cobra.Command, name string) ([]byte, error) {
 	if name != manifest.Stdin {

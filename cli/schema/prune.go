@@ -13,6 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/plan"
 	"holdfast.dev/holdfast/finding"
 	"holdfast.dev/holdfast/manifest"
 )
@@ -32,9 +33,6 @@ const pruneExamples = `  # A file
 
   # The dropped fields with their lines, for all objects below a directory
   holdfast schema prune --crd examples/widgets.yaml -o text examples`
-
-// droppedRule is the rule of the findings about dropped fields.
-const droppedRule = "dropped-field"
 
 // pruning is one run of the command prune.
 type pruning struct {
@@ -63,6 +61,9 @@ func (p *pruning) run(cmd *cobra.Command, args []string) error {
 		if _, err := finding.Parse(p.output); err != nil {
 			return unable(fmt.Errorf("output %q: must be diff, yaml, text, json, sarif or github", p.output))
 		}
+	}
+	if err := onlyStdin(p.catalog.args, args); err != nil {
+		return err
 	}
 	if err := p.catalog.load(cmd); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (p *pruning) print(cmd *cobra.Command, results []pruned) error {
 		return nil
 	}
 	report := finding.Report{
-		Rules:   []finding.Rule{{ID: droppedRule, Summary: "The schema does not specify the field, so the server drops it."}},
+		Rules:   []finding.Rule{{ID: plan.DroppedRule, Summary: "The schema does not specify the field, so the server drops it."}},
 		Version: p.version, Noun: "object", Objects: len(results),
 	}
 	files := map[string]bool{}
@@ -191,17 +192,9 @@ func (r pruned) findings() []finding.Finding {
 	var found []finding.Finding
 	for _, path := range r.dropped {
 		found = append(found, finding.Finding{
-			Rule: droppedRule, Severity: finding.Warning, File: r.object.File, Position: r.object.Locate(path),
-			Object: objectName(r.after), Path: path, Message: "the schema does not specify this field: the server drops it",
+			Rule: plan.DroppedRule, Severity: finding.Warning, File: r.object.File, Position: r.object.Locate(path),
+			Object: plan.NameOf(r.after), Path: path, Message: "the schema does not specify this field: the server drops it",
 		})
 	}
 	return found
-}
-
-// objectName returns kind and name of an object.
-func objectName(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	kind, _ := object["kind"].(string)
-	return kind + "/" + name
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"holdfast.dev/holdfast/cli/plan"
 	"holdfast.dev/holdfast/definition/preview"
 	"holdfast.dev/holdfast/finding"
-	"holdfast.dev/holdfast/manifest"
 )
 
 const updateHelp = `Decide whether a server would accept an update of custom resources.
@@ -63,6 +63,9 @@ func (u *updating) run(cmd *cobra.Command, args []string) error {
 	format, err := finding.Parse(u.output)
 	if err != nil {
 		return unable(err)
+	}
+	if err := onlyStdin(u.catalog.args, u.objects, args); err != nil {
+		return err
 	}
 	if err := u.catalog.load(cmd); err != nil {
 		return err
@@ -157,20 +160,13 @@ func (p pairs) find(updated decoded) map[string]any {
 	return nil
 }
 
-// planned is the judgement about one object.
-type planned struct {
-	preview.Judgement
-	object manifest.Object
-	loss   preview.Loss
-}
-
 // judge decides about each new object that has a definition.
-func (u *updating) judge(ctx context.Context, p pairs) ([]planned, error) {
+func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 	others := make([]map[string]any, 0, len(p.others))
 	for _, o := range p.others {
 		others = append(others, o.value)
 	}
-	var plans []planned
+	var plans []plan.Plan
 	for _, updated := range p.updated {
 		def, version, err := u.catalog.find(updated.Object)
 		switch {
@@ -179,14 +175,15 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]planned, error) {
 		case err != nil:
 			return nil, unable(err)
 		}
-		plan := planned{object: updated.Object, Judgement: preview.Update{
+		judgement := preview.Update{
 			Definition: def.CustomResourceDefinition, Versions: def.versions, Version: version.Kind.Version,
 			Old: p.find(updated), New: updated.value,
-		}.Judge(ctx)}
-		if plan.Outcome == preview.Replace {
-			plan.loss = plan.Loss(others)
+		}.Judge(ctx)
+		one := plan.FromJudgement(judgement, updated.Object)
+		if one.Outcome == preview.Replace {
+			one.Loss = judgement.Loss(others)
 		}
-		plans = append(plans, plan)
+		plans = append(plans, one)
 	}
 	if len(plans) == 0 {
 		return nil, unable(errors.New("NEW has no object of the kinds that --crd defines"))

@@ -3,6 +3,7 @@ package preview
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +13,7 @@ import (
 
 // Loss is what is lost when an object is deleted and created again.
 type Loss struct {
-	// Status are the fields of the old status.
+	// Status are the fields of the old status, without those that are zero or empty.
 	Status []string `json:"status,omitempty"`
 	// Finalizers of the old object run before the new one can be created.
 	Finalizers []string `json:"finalizers,omitempty"`
@@ -28,14 +29,28 @@ type Loss struct {
 type Child struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Namespace is empty if it is that of the replaced object.
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// String returns kind and name, and the namespace if there is one.
+func (c Child) String() string {
+	if c.Namespace == "" {
+		return c.Kind + "/" + c.Name
+	}
+	return c.Kind + "/" + c.Name + " in namespace " + c.Namespace
 }
 
 // Loss returns what replacing the object loses. others are the objects among which it looks
 // for children.
-func (j *Judgement) Loss(others []map[string]any) Loss {
+func (j Judgement) Loss(others []map[string]any) Loss {
 	var loss Loss
 	status, _ := j.Old["status"].(map[string]any)
-	loss.Status = slices.Sorted(maps.Keys(status))
+	for _, name := range slices.Sorted(maps.Keys(status)) {
+		if !isZero(status[name]) {
+			loss.Status = append(loss.Status, name)
+		}
+	}
 	metadata, _ := j.Old["metadata"].(map[string]any)
 	finalizers, _ := metadata["finalizers"].([]any)
 	for _, finalizer := range finalizers {
@@ -49,10 +64,19 @@ func (j *Judgement) Loss(others []map[string]any) Loss {
 		}
 	}
 	loss.Fields = onlyIn(j.Old, j.New, nil)
-	for _, other := range others {
-		loss.addChild(j.Old, other)
-	}
+	loss.Children = collected(j.Old, others)
 	return loss
+}
+
+// isZero reports whether a value says nothing, such as a counter that is 0.
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
 // owner is an owner reference.
@@ -71,28 +95,58 @@ func ownersOf(metadata map[string]any) []owner {
 	return owners
 }
 
-// addChild adds an object to the children if it is owned by the old object. If one of the two
-// has no UID, as in a file that was never on a server, kind and name decide. An object with
-// another owner stays.
-func (l *Loss) addChild(old, other map[string]any) {
-	metadata, _ := other["metadata"].(map[string]any)
-	owners := ownersOf(metadata)
-	oldMetadata, _ := old["metadata"].(map[string]any)
-	uid, _ := oldMetadata["uid"].(string)
-	kind, _ := old["kind"].(string)
-	name, _ := oldMetadata["name"].(string)
-	isOwner := func(o owner) bool {
-		if uid != "" && o.uid != "" {
-			return o.uid == uid
+// identity is what owner references name.
+type identity struct{ kind, name, uid, namespace string }
+
+func identityOf(object map[string]any) identity {
+	metadata, _ := object["metadata"].(map[string]any)
+	var id identity
+	id.kind, _ = object["kind"].(string)
+	id.name, _ = metadata["name"].(string)
+	id.uid, _ = metadata["uid"].(string)
+	id.namespace, _ = metadata["namespace"].(string)
+	return id
+}
+
+// isNamedBy reports whether an owner reference names the object. If one of the two has no UID,
+// as in a file that was never on a server, kind and name decide.
+func (id identity) isNamedBy(o owner) bool {
+	if id.uid != "" && o.uid != "" {
+		return o.uid == id.uid
+	}
+	return o.kind == id.kind && o.name == id.name
+}
+
+// collected returns the objects that the server deletes with old: those whose owners are all
+// deleted, and their own children in turn. An object with another owner stays.
+func collected(old map[string]any, others []map[string]any) []Child {
+	root := identityOf(old)
+	deleted := []identity{root}
+	isDeleted := func(o owner) bool {
+		return slices.ContainsFunc(deleted, func(id identity) bool { return id.isNamedBy(o) })
+	}
+	var children []Child
+	done := make([]bool, len(others))
+	for found := true; found; {
+		found = false
+		for i, other := range others {
+			metadata, _ := other["metadata"].(map[string]any)
+			owners := ownersOf(metadata)
+			isOther := func(o owner) bool { return !isDeleted(o) }
+			if done[i] || len(owners) == 0 || slices.ContainsFunc(owners, isOther) {
+				continue
+			}
+			done[i], found = true, true
+			id := identityOf(other)
+			deleted = append(deleted, id)
+			child := Child{Kind: id.kind, Name: id.name}
+			if id.namespace != root.namespace && root.namespace == "" {
+				child.Namespace = id.namespace
+			}
+			children = append(children, child)
 		}
-		return o.kind == kind && o.name == name
 	}
-	if len(owners) != 1 || !isOwner(owners[0]) {
-		return
-	}
-	childKind, _ := other["kind"].(string)
-	childName, _ := metadata["name"].(string)
-	l.Children = append(l.Children, Child{Kind: childKind, Name: childName})
+	return children
 }
 
 // onlyIn returns the paths of fields that old has and updated does not, without those that
@@ -104,31 +158,35 @@ func onlyIn(old, updated map[string]any, path *value.Path) []string {
 		if isOmitted(at) {
 			continue
 		}
-		other, ok := updated[name]
-		if !ok {
-			found = append(found, at.String())
-			continue
-		}
 		oldObject, isObject := old[name].(map[string]any)
-		newObject, both := other.(map[string]any)
-		if isObject && both {
+		newObject, both := updated[name].(map[string]any)
+		_, kept := updated[name]
+		switch {
+		case isObject && both:
 			found = append(found, onlyIn(oldObject, newObject, at)...)
+		case isObject && !kept && len(oldObject) > 0 && len(onlyIn(oldObject, nil, at)) == 0:
+			// It has nothing but fields that are left out, such as one annotation.
+		case !kept:
+			found = append(found, at.String())
 		}
 	}
 	return found
 }
 
 // isOmitted reports whether Loss.Fields leaves out a field: the status, the finalizers and the
-// owner references are other fields of Loss, and the last-applied annotation is not lost.
+// owner references are other fields of Loss, the server writes some metadata itself, and the
+// last-applied annotation is not lost.
 func isOmitted(path *value.Path) bool {
-	switch path.Last().Name {
-	case "status":
-		return path.Len() == 1
-	case "finalizers", "ownerReferences":
-		return path.Len() == 2
-	case corev1.LastAppliedConfigAnnotation:
-		// The next kubectl apply writes it again.
-		return true
+	steps := path.Steps()
+	switch {
+	case len(steps) == 1:
+		return steps[0].Name == "status"
+	case steps[0].Name != "metadata":
+		return false
+	case len(steps) == 2:
+		name := steps[1].Name
+		return name == "finalizers" || name == "ownerReferences" || slices.Contains(serverMetadata, name)
 	}
-	return false
+	// The next kubectl apply writes it again.
+	return len(steps) == 3 && steps[2].Name == corev1.LastAppliedConfigAnnotation
 }

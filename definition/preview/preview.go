@@ -173,6 +173,12 @@ func keep(object, from map[string]any, name string) {
 	}
 }
 
+// serverMetadata are the fields of metadata that only the server writes.
+var serverMetadata = []string{
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+	"selfLink", "managedFields",
+}
+
 // keepMetadata gives an object the metadata that only the server writes.
 func keepMetadata(object, from map[string]any) {
 	metadata, ok := object["metadata"].(map[string]any)
@@ -180,10 +186,7 @@ func keepMetadata(object, from map[string]any) {
 		return
 	}
 	old, _ := from["metadata"].(map[string]any)
-	for _, name := range []string{
-		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-		"selfLink", "managedFields",
-	} {
+	for _, name := range serverMetadata {
 		keep(metadata, old, name)
 	}
 	// A client that leaves the namespace out means the default one of its kubeconfig.
