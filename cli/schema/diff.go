@@ -68,6 +68,9 @@ func (d *diffing) run(cmd *cobra.Command, args []string) error {
 	if err := d.validate(); err != nil {
 		return unable(err)
 	}
+	if err := onlyStdin(args); err != nil {
+		return err
+	}
 	old, updated, err := readSides(cmd, args)
 	if err != nil {
 		return err

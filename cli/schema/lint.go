@@ -95,6 +95,9 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	return l.finish(cmd, report)
 }
 
+// maxRounds is how often --fix lints a file again after its edits.
+const maxRounds = 4
+
 // linted is the result for one file.
 type linted struct {
 	findings    []finding.Finding
@@ -108,13 +111,21 @@ func (l *linting) file(ctx context.Context, input manifest.Input, data []byte) (
 	if !l.fix {
 		return result, nil
 	}
-	mended, changes := mend(input.Name, data, result.findings)
-	if changes > 0 {
+	mended, fixed := data, 0
+	// A fix may make another one possible: a marker that is left alone on a list needs keys.
+	for range maxRounds {
+		next, changes := mend(input.Name, mended, result.findings)
+		if changes == 0 {
+			break
+		}
+		mended, fixed = next, fixed+changes
+		result = l.lint(ctx, input, mended)
+	}
+	if fixed > 0 {
 		if err := overwrite(input.Name, mended); err != nil {
 			return result, err
 		}
-		result = l.lint(ctx, input, mended)
-		result.fixed = changes
+		result.fixed = fixed
 	}
 	for i := range result.findings {
 		// What is left cannot be fixed this way.

@@ -34,7 +34,9 @@ func (l *linting) lint(ctx context.Context, input manifest.Input, data []byte) l
 			continue
 		}
 		definitions := slices.DeleteFunc(objects, func(o manifest.Object) bool { return !source.IsDefinition(o) })
-		if len(definitions) > 0 {
+		// A key twice may hide a definition: of two files without a separator between them, the
+		// second wins.
+		if len(definitions) > 0 || bytes.Contains(document.Text, []byte(definition.Kind.Kind)) {
 			result.findings = append(result.findings, lint.Duplicates(document)...)
 		}
 		for _, o := range definitions {

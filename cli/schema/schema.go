@@ -29,7 +29,7 @@ func New(version string) *cobra.Command {
 		Use:   "schema",
 		Short: "Judge definitions and custom resources in files, without a server",
 		Long:  help,
-		Args:  cobra.NoArgs,
+		Args:  arguments(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(

@@ -57,8 +57,17 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOLDFAST", program)
 			return err
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"action": runAction, "examples": runExamples, "exits": exits, "holdfast": runHoldfast, "hook": runHook,
+		},
 	})
+}
+
+// runHoldfast is the script command that runs the program.
+func runHoldfast(ts *testscript.TestScript, neg bool, args []string) {
+	if err := ts.Exec("holdfast", args...); (err != nil) != neg {
+		ts.Fatalf("holdfast %s: %v", strings.Join(args, " "), err)
+	}
 }
 
 // exits is the script command that runs a program and checks its exit code.
