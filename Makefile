@@ -166,6 +166,10 @@ figures: build ## measure the figures of the README
 .PHONY: peer
 peer: $(PEER) ## build kube-apiserver and etcd into bin/peer, to measure against
 
+.PHONY: bench-peer
+bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write docs/benchmarks.md (ARGS="-rounds 3" adds flags)
+	go -C bench run . compare -peer ../bin/peer -out ../docs/benchmarks.md $(ARGS)
+
 .PHONY: attack-peer
 attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (the figures of docs/security.md)
 	go -C bench run . attack -peer ../bin/peer

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"holdfast.dev/holdfast/bench/attack"
@@ -25,11 +23,11 @@ func runAttack(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for number := range strings.SplitSeq(*bodies, ",") {
-		var err error
-		if settings.Bodies, err = strconv.Atoi(number); err != nil {
-			return fmt.Errorf("-bodies: %w", err)
-		}
+	counts, err := numbers(*bodies)
+	if err != nil {
+		return fmt.Errorf("-bodies: %w", err)
+	}
+	for _, settings.Bodies = range counts {
 		var results []*attack.Result
 		for _, s := range chosen.list() {
 			fmt.Fprintf(os.Stderr, "%d slow bodies to %s\n", settings.Bodies, s.Name)

@@ -1,6 +1,7 @@
 // Command bench runs the same work on holdfast serve and on kube-apiserver with etcd, and prints what each of them does with it.
 //
-//	bench attack    slow bodies of one user, while other clients go on (package attack)
+//	bench attack     slow bodies of one user, while other clients go on (package attack)
+//	bench compare    the cost of requests, watches, definitions and starts (package compare)
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make peer" builds. Without it, the command runs on Holdfast
 // alone.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 
 	"holdfast.dev/holdfast/bench/side"
 )
@@ -22,9 +24,9 @@ func main() {
 
 // run runs the command that the first argument names.
 func run(ctx context.Context, args []string) error {
-	commands := map[string]func(context.Context, []string) error{"attack": runAttack}
+	commands := map[string]func(context.Context, []string) error{"attack": runAttack, "compare": runCompare}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("usage: bench attack [flags]; bench attack -help lists the flags")
+		return fmt.Errorf("usage: bench attack|compare [flags]; bench compare -help lists the flags")
 	}
 	return commands[args[0]](ctx, args[1:])
 }
@@ -43,4 +45,17 @@ func (s *sides) list() []side.Side {
 		all = append(all, side.Peer(s.peer))
 	}
 	return all
+}
+
+// numbers reads numbers with commas between them.
+func numbers(text string) ([]int, error) {
+	var all []int
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"holdfast.dev/holdfast/bench/attack"
+	"holdfast.dev/holdfast/bench/compare"
 	"holdfast.dev/holdfast/bench/side"
 )
 
@@ -52,5 +54,28 @@ func TestAttack(t *testing.T) {
 	}
 	if len(result.Ends) != 1 || result.Ends[0].Code != http.StatusTooManyRequests {
 		t.Errorf("slow bodies ended %s, want all that ended to be refused", result.Ends)
+	}
+}
+
+// Every row is measured once, on the server alone, and the report has a line for each.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	rows := 0
+	result, err := compare.Run(t.Context(), []side.Side{side.Holdfast(holdfast)}, t.TempDir(), compare.Short(), func(string) { rows++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := result.Markdown(nil)
+	for _, want := range []string{
+		"\n## 1 client\n", "\n## 16 clients\n", "\n| merge patch | ", "\n| ConfigMap apply | ", "\n| list of 5 | ",
+		"\n| create, 10 fields | ", "\n| change that goes to 20 watches | ", "\n| CPU time to create a definition | ", "\n| at rest | ",
+		"\n| memory after a list of 20 objects | ",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report has no %q", strings.TrimSpace(want))
+		}
+	}
+	if rows < 30 {
+		t.Errorf("%d rows were measured, want all:\n%s", rows, report)
 	}
 }

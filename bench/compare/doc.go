@@ -1,0 +1,15 @@
+// Package compare measures what requests, watches, definitions and starts cost on one or two servers.
+//
+// Its words:
+//
+//   - A row is one kind of work, such as the update of a custom resource by 16 clients. All sides get the same number of the same
+//     requests.
+//   - A sample is one measurement of one row on one side. The sides take turns, so that each round measures all of them under the
+//     same conditions. A cell of the report is the median of the samples, with the lowest and the highest.
+//   - A sample is disturbed if processes that are no part of the measurement used more than a given part of the CPU time of the
+//     machine. A disturbed sample is measured again, at most Settings.Repeats times; the attempt with the least foreign CPU time
+//     counts. The report says how many samples were measured again, and how many stayed disturbed.
+//
+// CPU time does not depend much on other work on the machine, but the time that a client waits does. The report therefore leaves the
+// times out if more than a tenth of the samples stayed disturbed.
+package compare

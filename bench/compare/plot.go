@@ -1,0 +1,80 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The layout of a plot, in pixels.
+const (
+	plotWidth  = 860
+	labelWidth = 260
+	barWidth   = 440
+	barHeight  = 14
+	rowHeight  = 44
+	topMargin  = 40
+)
+
+// Plot returns the rows of a section as an SVG picture, or "" if there are not two sides. Each row is drawn on a scale of its own:
+// the longer of its two bars has the full width. A mark shows the goal.
+func (r *Result) Plot(section string) string {
+	if len(r.sides) != 2 {
+		return ""
+	}
+	var rows strings.Builder
+	y := topMargin
+	for _, l := range r.lines {
+		if l.Section != section || l.Unit == waitUnit && !r.quiet() {
+			continue
+		}
+		rows.WriteString(l.bars(y))
+		y += rowHeight
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
+		plotWidth, y+10)
+	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
+	for i, name := range r.sides {
+		x := labelWidth + 160*i
+		fmt.Fprintf(&b, `<rect x="%d" y="12" width="14" height="14" fill="%s"/><text x="%d" y="24">%s</text>`+"\n",
+			x, colour(i), x+20, escape(name))
+	}
+	fmt.Fprintf(&b, `<rect x="%d" y="10" width="2" height="18" fill="#c62828"/><text x="%d" y="24">goal</text>`+"\n",
+		labelWidth+320, labelWidth+328)
+	b.WriteString(rows.String())
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// bars draws one row.
+func (l *line) bars(y int) string {
+	var b strings.Builder
+	medians := l.medians()
+	longest := max(medians[0], medians[1], 1e-9)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", labelWidth-10, y+barHeight+5, escape(shorten(l.Name)))
+	for i, value := range medians {
+		width, top := max(1, int(barWidth*value/longest)), y+i*(barHeight+2)
+		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, labelWidth, top, width, barHeight, colour(i))
+		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="12">%s</text>`+"\n", labelWidth+width+6, top+barHeight-2, format(l.Row, value))
+	}
+	if l.Goal > 0 {
+		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="2" height="%d" fill="#c62828"/>`+"\n",
+			labelWidth+int(barWidth*l.Goal*medians[1]/longest), y-2, 2*barHeight+6)
+	}
+	return b.String()
+}
+
+// shorten cuts a label that is longer than its place.
+func shorten(label string) string {
+	const longest = 38
+	if len(label) <= longest {
+		return label
+	}
+	return label[:longest-1] + "…"
+}
+
+func colour(sideIndex int) string { return []string{"#1565c0", "#9e9e9e"}[sideIndex] }
+
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}

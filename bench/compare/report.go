@@ -1,0 +1,187 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// quiet reports whether so few samples were disturbed that times of waiting mean something.
+func (r *Result) quiet() bool { return r.disturbed*10 <= r.taken }
+
+// Markdown returns the report. plots are the links to the plots, by section.
+func (r *Result) Markdown(plots map[string]string) string {
+	var b strings.Builder
+	b.WriteString(r.introduction())
+	for _, section := range r.Sections() {
+		fmt.Fprintf(&b, "\n## %s\n\n", heading(section))
+		if plot := plots[section]; plot != "" {
+			fmt.Fprintf(&b, "![%s](%s)\n\n", heading(section), plot)
+		}
+		b.WriteString(r.table(section))
+	}
+	return b.String()
+}
+
+func heading(section string) string { return strings.ToUpper(section[:1]) + section[1:] }
+
+// Sections lists the sections in the order of their first rows.
+func (r *Result) Sections() []string {
+	var found []string
+	for _, l := range r.lines {
+		if !slices.Contains(found, l.Section) {
+			found = append(found, l.Section)
+		}
+	}
+	return found
+}
+
+func (r *Result) introduction() string {
+	var b strings.Builder
+	command := "make bench-peer"
+	if r.settings.Flags != "" {
+		command += " ARGS='" + r.settings.Flags + "'"
+	}
+	fmt.Fprintf(&b, "# Benchmarks\n\n`%s` wrote this page. The same client sends the same requests to", command)
+	for i, name := range r.sides {
+		if i > 0 {
+			b.WriteString(" and to")
+		}
+		fmt.Fprintf(&b, " %s (%s)", name, r.versions[i])
+	}
+	fmt.Fprintf(&b, ", in turns, on a machine\nwith %s. The servers write to disk with fsync, serve TLS, authenticate "+
+		"clients by\ncertificates, and write no audit log.\n", plural(runtime.NumCPU(), "CPU"))
+	var counts []int
+	for _, l := range r.lines {
+		for _, samples := range l.samples {
+			counts = append(counts, len(samples))
+		}
+	}
+	fmt.Fprintf(&b, `
+- CPU time and memory are those of all processes of a side: kube-apiserver includes its etcd, Holdfast has etcd in its process.
+- The value of a request is the CPU time that it takes. A value is the median of %d to %d samples, with the lowest and the highest in
+  brackets.
+- Peak is the highest resident memory during the row. A server keeps running from row to row.
+- The ratio is Holdfast's value divided by kube-apiserver's. The goal is the highest ratio that we accept in the long run.
+- The custom resource has %d fields with validation rules. An object is sent with %.1f KB. A ConfigMap has %.1f KB.
+- A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. A disturbed sample is taken again, at
+  most %s, and the least disturbed attempt counts. In this run %d samples about requests were taken, %d were taken again, and
+  %d stayed disturbed.
+`, slices.Min(counts), slices.Max(counts), r.settings.Fields,
+		kilobytes(resource{group: "bench.example.com", name: "fleet", fields: r.settings.Fields}.instance("client-00", 1)),
+		kilobytes(configMap("client-00", 1)), 100*r.settings.Others, times(r.settings.Repeats), r.taken, r.repeated, r.disturbed)
+	if !r.quiet() {
+		b.WriteString(`
+**Other work ran on the machine during this run.** The CPU time of a request is then somewhat higher on both sides, and the ratio still
+means something. The time that a client waits does not, so this page leaves it out.
+`)
+	}
+	return b.String()
+}
+
+func kilobytes(obj object) float64 { return float64(len(encode(obj))) / 1000 }
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// table returns the table of a section.
+func (r *Result) table(section string) string {
+	waitColumn, columns := "", 2
+	if r.quiet() && r.hasWaits(section) {
+		waitColumn, columns = "wait | ", 3
+	}
+	var b strings.Builder
+	b.WriteString("| |")
+	for _, name := range r.sides {
+		fmt.Fprintf(&b, " %s | %speak |", name, waitColumn)
+	}
+	fmt.Fprintf(&b, " ratio | goal |\n|---|%s---|---|\n", strings.Repeat(strings.Repeat("---|", columns), len(r.sides)))
+	for _, l := range r.lines {
+		if l.Section != section || l.Unit == waitUnit && !r.quiet() {
+			continue
+		}
+		b.WriteString(l.markdown(columns) + "\n")
+	}
+	return b.String()
+}
+
+// hasWaits reports whether the rows of a section measure how long a client waits.
+func (r *Result) hasWaits(section string) bool {
+	return slices.ContainsFunc(r.lines, func(l *line) bool { return l.Section == section && l.samples[0][0].wait > 0 })
+}
+
+// markdown returns the line as a row of a table, with 2 or 3 columns for each side: the value, how long a client waits, the peak of the
+// memory.
+func (l *line) markdown(columns int) string {
+	cells := []string{l.Name}
+	for _, samples := range l.samples {
+		values := sorted(samples, func(s sample) float64 { return s.value })
+		cells = append(cells, fmt.Sprintf("%s (%s to %s)", format(l.Row, median(values)), number(values[0]), number(values[len(values)-1])))
+		if columns == 3 {
+			waits := sorted(samples, func(s sample) float64 { return milliseconds(s.wait) })
+			cells = append(cells, number(median(waits))+" ms")
+		}
+		peaks := sorted(samples, func(s sample) int64 { return s.peak })
+		cells = append(cells, fmt.Sprintf("%.0f MB", megabytes(median(peaks))))
+	}
+	ratio, goal := "", ""
+	if medians := l.medians(); len(medians) == 2 && medians[1] > 0 {
+		ratio = fmt.Sprintf("%.2f", medians[0]/medians[1])
+	}
+	if l.Goal > 0 {
+		goal = fmt.Sprintf("%.2f", l.Goal)
+	}
+	return "| " + strings.Join(append(cells, ratio, goal), " | ") + " |"
+}
+
+// medians returns the median value of each side.
+func (l *line) medians() []float64 {
+	var medians []float64
+	for _, samples := range l.samples {
+		medians = append(medians, median(sorted(samples, func(s sample) float64 { return s.value })))
+	}
+	return medians
+}
+
+// format returns a value with its unit.
+func format(row Row, value float64) string {
+	unit, _, _ := strings.Cut(row.Unit, " ")
+	return number(value) + " " + unit
+}
+
+// number returns a value with two or three digits that matter.
+func number(value float64) string {
+	switch {
+	case value >= 100 || value <= -100:
+		return fmt.Sprintf("%.0f", value)
+	case value >= 10 || value <= -10:
+		return fmt.Sprintf("%.1f", value)
+	default:
+		return fmt.Sprintf("%.2f", value)
+	}
+}
+
+func sorted[T cmp.Ordered](samples []sample, of func(sample) T) []T {
+	values := make([]T, len(samples))
+	for i, s := range samples {
+		values[i] = of(s)
+	}
+	slices.Sort(values)
+	return values
+}
+
+func median[T cmp.Ordered](values []T) T { return values[len(values)/2] }
+
+// gitVersion returns the version in an answer to /version.
+func gitVersion(answer []byte) string {
+	_, rest, _ := bytes.Cut(answer, []byte(`"gitVersion": "`))
+	version, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(version)
+}

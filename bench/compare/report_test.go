@@ -1,0 +1,123 @@
+package compare
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// measured returns a result with one row, of which the sides have the given values.
+func measured(row Row, holdfast, peer []float64) *Result {
+	r := &Result{settings: Full(), sides: []string{"Holdfast", "kube-apiserver"}, versions: []string{"v1", "v2"}, taken: 20}
+	for i, values := range [][]float64{holdfast, peer} {
+		for _, value := range values {
+			r.add(row, i, sample{value: value, wait: 7 * time.Millisecond, peak: 200 << 20})
+		}
+	}
+	return r
+}
+
+func TestTable(t *testing.T) {
+	update := Row{Section: "1 client", Name: "update", Unit: "ms", Goal: 0.1}
+	tests := map[string]struct {
+		row       Row
+		disturbed int
+		want      string
+	}{
+		"a quiet run shows how long clients wait": {
+			row: update, want: "| update | 3.00 ms (2.00 to 9.00) | 7.00 ms | 200 MB | 30.0 ms (20.0 to 31.0) | 7.00 ms | 200 MB | 0.10 | 0.10 |",
+		},
+		"a disturbed run does not": {
+			row: update, disturbed: 3,
+			want: "| update | 3.00 ms (2.00 to 9.00) | 200 MB | 30.0 ms (20.0 to 31.0) | 200 MB | 0.10 | 0.10 |",
+		},
+		"a row without a goal": {
+			row: Row{Section: "1 client", Name: "update", Unit: "ms"}, disturbed: 3,
+			want: "| update | 3.00 ms (2.00 to 9.00) | 200 MB | 30.0 ms (20.0 to 31.0) | 200 MB | 0.10 |  |",
+		},
+		"a disturbed run leaves rows about waiting out": {
+			row: Row{Section: "1 client", Name: "ready", Unit: waitUnit}, disturbed: 3,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := measured(test.row, []float64{9, 2, 3}, []float64{20, 31, 30})
+			r.disturbed = test.disturbed
+			lines := strings.Split(strings.TrimSpace(r.table("1 client")), "\n")
+			if got := strings.Join(lines[2:], "\n"); got != test.want {
+				t.Errorf("table\n%s\nwant\n%s", got, test.want)
+			}
+			for _, line := range lines {
+				if strings.Count(line, "|") != strings.Count(lines[0], "|") {
+					t.Errorf("line has other columns than the head:\n%s\n%s", lines[0], line)
+				}
+			}
+		})
+	}
+}
+
+// The page says so when the run was disturbed, and names the flags of the run.
+func TestIntroduction(t *testing.T) {
+	r := measured(Row{Section: "1 client", Name: "update", Unit: "ms"}, []float64{1}, []float64{2})
+	if page := r.Markdown(nil); strings.Contains(page, "Other work ran") || !strings.Contains(page, "`make bench-peer` wrote") {
+		t.Errorf("page of a quiet run:\n%s", page)
+	}
+	r.disturbed, r.settings.Flags = 3, "-rounds=3"
+	page := r.Markdown(map[string]string{"1 client": "benchmarks/1-client.svg"})
+	for _, want := range []string{
+		"Other work ran", "`make bench-peer ARGS='-rounds=3'` wrote", "![1 client](benchmarks/1-client.svg)", "Holdfast (v1) and to kube-apiserver (v2)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
+		}
+	}
+}
+
+// A plot is XML that can be read, with both values of each row.
+func TestPlot(t *testing.T) {
+	row := Row{Section: "1 client", Name: "list of <500>", Unit: "ms", Goal: 0.1}
+	plot := measured(row, []float64{3}, []float64{30}).Plot("1 client")
+	decoder := xml.NewDecoder(strings.NewReader(plot))
+	for {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"3.00 ms", "30.0 ms", "list of &lt;500&gt;", `width="44"`, `width="440"`} {
+		if !strings.Contains(plot, want) {
+			t.Errorf("the plot has no %q:\n%s", want, plot)
+		}
+	}
+}
+
+// A disturbed sample is taken again, and the attempt with the least work of other processes counts.
+func TestUndisturbed(t *testing.T) {
+	tests := map[string]struct {
+		others              []float64
+		value               float64
+		repeated, disturbed int
+	}{
+		"quiet":                   {others: []float64{0.1}, value: 0},
+		"quiet at the second":     {others: []float64{0.5, 0.05}, value: 1, repeated: 1},
+		"never quiet":             {others: []float64{0.5, 0.3, 0.4}, value: 1, repeated: 2, disturbed: 1},
+		"the first was the least": {others: []float64{0.3, 0.5, 0.4}, value: 0, repeated: 2, disturbed: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := &Result{settings: Full()}
+			attempt := 0
+			got, err := r.undisturbed(func() (sample, error) {
+				attempt++
+				return sample{value: float64(attempt - 1), others: test.others[attempt-1]}, nil
+			})
+			if err != nil || got.value != test.value || r.repeated != test.repeated || r.disturbed != test.disturbed || r.taken != 1 {
+				t.Errorf("attempt %v counts, %d repeated, %d disturbed, %d taken, %v; want %+v", got.value, r.repeated, r.disturbed, r.taken, err, test)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package compare
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast.dev/holdfast/bench/side"
+)
+
+// watches is a group of open watches. It counts the events that arrive.
+type watches struct {
+	events atomic.Int64
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+	// failed has the error of a watch that ended early.
+	failed chan error
+}
+
+// openAtATime is the number of watches that are opened at a time.
+const openAtATime = 16
+
+// openWatches opens n watches of a path, and returns when the server has answered all of them.
+func openWatches(ctx context.Context, client *side.Client, path string, n int) (*watches, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watches{cancel: cancel, failed: make(chan error, n)}
+	answered := make(chan error, n)
+	slots := make(chan struct{}, openAtATime)
+	for range n {
+		w.group.Go(func() {
+			slots <- struct{}{}
+			answer, err := openWatch(ctx, client, path)
+			<-slots
+			answered <- err
+			if err != nil {
+				return
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if err := w.count(answer); ctx.Err() == nil {
+				w.failed <- fmt.Errorf("a watch ended early: %w", err)
+			}
+		})
+	}
+	for range n {
+		if err := <-answered; err != nil {
+			w.close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func openWatch(ctx context.Context, client *side.Client, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, client.URL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.HTTP.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("watch %s: %s", path, answer.Status), answer.Body.Close())
+	}
+	return answer, nil
+}
+
+// count counts events until the watch ends. An event is one line.
+func (w *watches) count(answer *http.Response) error {
+	lines := bufio.NewReaderSize(answer.Body, 4<<10)
+	for {
+		_, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull): // the line goes on
+		case err != nil:
+			return err
+		default:
+			w.events.Add(1)
+		}
+	}
+}
+
+// await waits until n events have arrived in total, for at most a minute.
+func (w *watches) await(n int) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		select {
+		case err := <-w.failed:
+			return err
+		default:
+		}
+		if w.events.Load() >= int64(n) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d of %d events arrived in a minute", w.events.Load(), n)
+}
+
+func (w *watches) close() {
+	w.cancel()
+	w.group.Wait()
+}
+
+// changes is the number of changes in a sample of the row about watches.
+const changes = 10
+
+// fanOut measures the CPU time of a server for a change of a custom resource that n watches get.
+func fanOut(ctx context.Context, server *side.Server, s Settings) (sample, error) {
+	client, err := server.Client(side.Administrator())
+	if err != nil {
+		return sample{}, err
+	}
+	defer client.Close()
+	custom := resource{group: "bench.example.com", name: "fleet", fields: s.Fields}
+	w := &worker{Client: client, target: custom.target(), name: "watched"}
+	if err := createOwn(ctx, w); err != nil {
+		return sample{}, err
+	}
+	open, err := openWatches(ctx, client, w.path+"?watch=true&resourceVersion="+w.revision, s.Watches)
+	if err != nil {
+		return sample{}, err
+	}
+	defer open.close()
+	events := 0
+	change := func(ctx context.Context, w *worker) error {
+		if err := sendMergePatch(ctx, w); err != nil {
+			return err
+		}
+		events += s.Watches
+		return open.await(events)
+	}
+	if err := change(ctx, w); err != nil {
+		return sample{}, err
+	}
+	used, err := measure(server, func() error { return sendAll(ctx, []*worker{w}, changes, change) })
+	if err != nil {
+		return sample{}, err
+	}
+	return used.perRequest(changes, 1), nil
+}
