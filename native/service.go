@@ -26,6 +26,9 @@ func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 	if len(newSpec.ClusterIPs) == 0 && newSpec.ClusterIP == oldSpec.ClusterIP {
 		newSpec.ClusterIPs = oldSpec.ClusterIPs
 	}
+	if newSpec.HealthCheckNodePort == 0 && hasHealthPort(newSpec) && hasHealthPort(oldSpec) {
+		newSpec.HealthCheckNodePort = oldSpec.HealthCheckNodePort
+	}
 	if !HasNodePorts(newSpec) {
 		return
 	}
@@ -38,6 +41,11 @@ func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 			port.NodePort = oldSpec.Ports[same].NodePort
 		}
 	}
+}
+
+// hasHealthPort reports whether a Service with this spec has a health check node port.
+func hasHealthPort(spec *corev1.ServiceSpec) bool {
+	return spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
 // dropFieldsOfOldType removes the fields that the new type of the Service does not have, if

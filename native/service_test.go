@@ -21,3 +21,26 @@ func TestKeepAllocatedOfNewService(t *testing.T) {
 		t.Error("a change of the type keeps ipFamilyPolicy")
 	}
 }
+
+// An update without the health check node port keeps the allocated one.
+func TestKeepAllocatedHealthPort(t *testing.T) {
+	old := corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, HealthCheckNodePort: 30001,
+	}
+	for name, test := range map[string]struct {
+		policy corev1.ServiceExternalTrafficPolicy
+		sent   int32
+		want   int32
+	}{
+		"left out":       {corev1.ServiceExternalTrafficPolicyLocal, 0, 30001},
+		"another":        {corev1.ServiceExternalTrafficPolicyLocal, 30002, 30002},
+		"another policy": {corev1.ServiceExternalTrafficPolicyCluster, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := corev1.ServiceSpec{Type: old.Type, ExternalTrafficPolicy: test.policy, HealthCheckNodePort: test.sent}
+			if native.KeepAllocated(&spec, &old); spec.HealthCheckNodePort != test.want {
+				t.Errorf("port %d, want %d", spec.HealthCheckNodePort, test.want)
+			}
+		})
+	}
+}
