@@ -55,6 +55,8 @@ type configuration struct {
 	// values are the fields of the configuration, with their values in canonical form.
 	// Null stands for a field whose absence is owned.
 	values map[string]any
+	// version is the apiVersion of the configuration.
+	version string
 	// note says which part of it cannot be checked.
 	note string
 	plan func() *plan
@@ -74,19 +76,20 @@ func (t *Type) parse(text string) configuration {
 	if nesting.JSON([]byte(text)) != nil {
 		return configuration{note: nesting.Error{What: "the last-applied configuration"}.Error()}
 	}
-	canonical, unknown, err := t.canonical(text)
-	if err != nil {
-		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
-	}
 	var raw map[string]any
 	if err := utiljson.Unmarshal([]byte(text), &raw); err != nil {
+		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
+	}
+	canonical, unknown, err := t.canonical(raw, text)
+	if err != nil {
 		return configuration{note: printable("the last-applied configuration is malformed: " + err.Error())}
 	}
 	if canonical == nil || raw == nil {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
 	canonical = judgedPart(canonical)
-	config := configuration{values: forms{nulls: t.BuiltIn}.object(t.Applied.root, judgedPart(raw), canonical)}
+	version, _ := raw["apiVersion"].(string)
+	config := configuration{values: forms{nulls: t.BuiltIn}.object(t.Applied.root, judgedPart(raw), canonical), version: version}
 	config.plan = sync.OnceValue(func() *plan {
 		p := newPlan(t.Applied.root, value.Step{}, config.values, canonical)
 		return &p
@@ -95,20 +98,6 @@ func (t *Type) parse(text string) configuration {
 		config.note = unknownNote(unknown)
 	}
 	return config
-}
-
-// canonical returns the canonical form of a configuration and its unknown fields.
-func (t *Type) canonical(text string) (map[string]any, []string, error) {
-	if t.Canonical == nil {
-		return decode([]byte(text))
-	}
-	return t.Canonical([]byte(text))
-}
-
-// decode decodes a configuration of an unknown kind.
-func decode(text []byte) (values map[string]any, _ []string, err error) {
-	err = utiljson.Unmarshal(text, &values)
-	return values, nil, err
 }
 
 func unknownNote(unknown []string) string {

@@ -13,11 +13,7 @@ func (j *judgement) judgeApply() {
 	if text == "" {
 		return
 	}
-	applied := j.config
-	if applied == nil || text != lastApplied(j.Live) {
-		config := j.Type.parse(text)
-		applied = &config
-	}
+	applied := j.configuration(text)
 	if j.Note == "" {
 		j.Note = applied.note
 	}
@@ -63,10 +59,8 @@ func (a *applyJudgement) follow(p *plan, t triple) {
 	case p.node.shape == set:
 		a.followMembers(p, t)
 	default:
-		find, findUpdated := p.finder(t.live), p.finder(t.updated)
-		for i := range p.below {
-			below := &p.below[i]
-			a.step(below, triple{t.before.child(below.step.Name), find(below), findUpdated(below)})
+		for field := range p.changes(t.live, t.updated) {
+			a.step(field.plan, triple{t.before.child(field.step.Name), field.live, field.updated})
 		}
 	}
 }
@@ -78,14 +72,12 @@ func (a *applyJudgement) step(p *plan, t triple) {
 }
 
 func (a *applyJudgement) followItems(p *plan, t triple) {
-	find, findUpdated := p.finder(t.live), p.finder(t.updated)
-	for i := range p.below {
-		below := &p.below[i]
-		item, _ := below.shown.(map[string]any)
-		place := triple{t.before.item(item, below.earlier), find(below), findUpdated(below)}
+	for field := range p.changes(t.live, t.updated) {
+		item, _ := field.shown.(map[string]any)
+		place := triple{t.before.item(item, field.earlier), field.live, field.updated}
 		known := len(a.Findings)
-		a.path = append(a.path, below.step)
-		a.follow(below, place)
+		a.path = append(a.path, field.step)
+		a.follow(field.plan, place)
 		if a.owns && place.before == nil && !isAbsent(place.live) && len(a.Findings) == known {
 			a.report(TakesOver, place)
 		}
@@ -94,11 +86,9 @@ func (a *applyJudgement) followItems(p *plan, t triple) {
 }
 
 func (a *applyJudgement) followMembers(p *plan, t triple) {
-	find, findUpdated := p.finder(t.live), p.finder(t.updated)
-	for i := range p.below {
-		below := &p.below[i]
-		place := triple{t.before.member(below.value), find(below), findUpdated(below)}
-		a.path = append(a.path, below.step)
+	for field := range p.changes(t.live, t.updated) {
+		place := triple{t.before.member(field.value), field.live, field.updated}
+		a.path = append(a.path, field.step)
 		switch {
 		case isAbsent(place.live) && place.before != nil && !isAbsent(place.updated):
 			a.report(Reverts, place)
@@ -113,9 +103,14 @@ func (a *applyJudgement) followMembers(p *plan, t triple) {
 func (a *applyJudgement) compare(p *plan, t triple) {
 	switch {
 	case a.mode.Equal(t.live, t.updated):
+	case t.before == nil && p.isRetained:
+		// The manager of apply may own a part of the value, from defaults.
+		if !a.isDefault(a.path, t.live) {
+			a.add(ChangesForeign, t)
+		}
 	case t.before == nil:
 		a.report(ChangesForeign, t)
-	case p.isNull() && (!t.before.isNull() || a.isOwn()):
+	case p.isNull() && (!t.before.isNull() || !p.isRetained && a.isOwn()):
 		// Apply clears a field that it owned. It may also be its own value: the server
 		// stores a null in a map of strings as "" when apply creates the object.
 	case !a.isUnchanged(t):
@@ -136,9 +131,12 @@ func (a *applyJudgement) report(kind Kind, t triple) {
 	// If the apply manager owns the field, no other client set the value: an earlier
 	// apply wrote it, or the server set it as a default in such a write. The default may
 	// be recorded for another manager, too.
-	if kind != Reverts && (a.isOwn() || a.isDefault(a.path, t.live)) {
-		return
+	if kind == Reverts || !a.isOwn() && !a.isDefault(a.path, t.live) {
+		a.add(kind, t)
 	}
+}
+
+func (a *applyJudgement) add(kind Kind, t triple) {
 	f := Finding{Kind: kind, Path: newPath(a.path), Live: t.live, New: t.updated, Applied: value.Absent{}}
 	if t.before != nil {
 		f.Applied = t.before.applied()

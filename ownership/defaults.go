@@ -32,10 +32,28 @@ func (j *judgement) isDefault(path []value.Step, live any) bool {
 	return j.defaultsTo(without, path, live)
 }
 
+// isText reports whether a path names a key of a map of texts, which has no default.
+func (n *node) isText(path []value.Step) bool {
+	for _, step := range path[:len(path)-1] {
+		if n = n.below(step); n == nil {
+			return false
+		}
+	}
+	return n.texts
+}
+
+// maxDefaults is how often a judgement sets the defaults of an object. The cost of that grows
+// with the object, and the number of findings with the write. More findings than this are
+// counted in the warnings, but not named.
+const maxDefaults = 64
+
 // defaultsTo reports whether a field has a value once the server has set the defaults of
 // an object.
 func (j *judgement) defaultsTo(obj map[string]any, path []value.Step, v any) bool {
-	if j.Type.Default == nil || j.Partial || len(path) == 0 {
+	if j.Type.Default == nil || j.Partial || len(path) == 0 || j.Type.Applied.root.isText(path) {
+		return false
+	}
+	if j.defaults++; j.defaults > maxDefaults {
 		return false
 	}
 	complete, err := j.Type.Default(obj)

@@ -32,6 +32,9 @@ type Finding struct {
 	// Manager is the manager that owns the field by server-side apply, "" for
 	// client-side apply.
 	Manager string
+	// unit is the field that holdfast transfer can move, if that is not Path but the value
+	// around it: apply sets it as a whole, or clears the fields that it does not have.
+	unit Path
 	// LastSet is the source of the live value. Its name is empty if it is not known.
 	LastSet Source
 }
@@ -39,7 +42,7 @@ type Finding struct {
 // Show returns the text of a value of a finding.
 func (v *Verdict) Show(shown any) string {
 	if v.hidden || v.redacted && !isAbsent(shown) {
-		return "<redacted>"
+		return concealed
 	}
 	return printer().Print(shown)
 }

@@ -18,10 +18,13 @@ type forms struct {
 // object merges two objects at n. A nil n is inside of a value that apply takes as
 // one field.
 func (f forms) object(n *node, written, canonical map[string]any) map[string]any {
+	if len(written) == len(canonical) && (value.SameObject(written, canonical) && n != nil && n.texts || n.isTexts(written)) {
+		return canonical
+	}
 	out := make(map[string]any, len(written))
 	for name, w := range written {
 		if w == nil {
-			if f.nulls && n != nil {
+			if f.nulls && n != nil && !isAllocated(inside(n, name)) {
 				out[name] = nil
 			}
 			continue
@@ -46,7 +49,7 @@ func (f forms) object(n *node, written, canonical map[string]any) map[string]any
 // another canonical field replaces it.
 func (f forms) value(n *node, written, canonical any) any {
 	if isAbsent(canonical) {
-		if isZero(written) {
+		if isZero(written) && !isAllocated(n) {
 			return written
 		}
 		return value.Absent{}
@@ -78,6 +81,9 @@ func (f forms) list(n *node, written, canonical []any) []any {
 	}
 	return out
 }
+
+// isAllocated reports whether the server allocates a value for the field of a node.
+func isAllocated(n *node) bool { return n != nil && n.allocated }
 
 // inside returns the node of a field, nil if n is one value.
 func inside(n *node, name string) *node {

@@ -37,8 +37,10 @@ type Verdict struct {
 	// replacement. The caller that did that sets it.
 	Replaced bool
 
-	// target names the object for holdfast transfer.
+	// target names the object for holdfast transfer. fixed means that transfer cannot
+	// rewrite the configuration, because it is in another version.
 	target   string
+	fixed    bool
 	redacted bool
 	// hidden means that the texts show nothing of the stored object but paths.
 	hidden bool
@@ -64,10 +66,11 @@ func Judge(w Write, cache *Cache) Verdict {
 		return v
 	}
 	managers.view = w.Type.Managed.root
-	v.redacted, v.managers, v.target = w.Type.Redacted, managers, target(w.Live)
+	v.redacted, v.managers, v.target = w.Type.Redacted, managers, target(w.Type, w.Live)
 	j := judgement{Write: w, Verdict: &v, mode: w.Type.mode(), uid: metadata(w.Live, "uid"), cache: cache}
 	if text != "" {
 		j.config = cache.of(w.Type, j.uid, text)
+		v.fixed = !w.Type.BuiltIn && w.Type.Canonical != nil && j.config.version != w.Live["apiVersion"]
 		v.Note, v.quotes = j.config.note, j.config.note != ""
 	}
 	j.run()
@@ -89,6 +92,8 @@ type judgement struct {
 	// config is the last-applied configuration of the live object, nil if it
 	// has none.
 	config *configuration
+	// defaults is how often the defaults of an object were set.
+	defaults int
 }
 
 func (j *judgement) run() {
@@ -121,11 +126,20 @@ func (j *judgement) act() Act {
 	if text == "" || text == lastApplied(j.Live) {
 		return w.Act
 	}
-	config := j.Type.parse(text)
+	config := j.configuration(text)
 	if config.values == nil || !config.plan().isWrittenIn(j.New) {
 		return w.Act
 	}
 	return Apply
+}
+
+// configuration returns the configuration with a text. It replaces that of the live object
+// in the cache: if the write is stored, the next one needs it.
+func (j *judgement) configuration(text string) *configuration {
+	if j.config != nil && text == lastApplied(j.Live) {
+		return j.config
+	}
+	return j.cache.of(j.Type, j.uid, text)
 }
 
 // judgeImperative finds changed fields that apply owns.
@@ -150,11 +164,15 @@ func resource(obj map[string]any) string {
 	return printable(text)
 }
 
-// target names an object as the arguments of kubectl do: deployment.apps/web -n shop.
-func target(obj map[string]any) string {
+// target names an object as the arguments of kubectl do: deployment.apps/web -n shop. The
+// singular name of a custom resource may be another one than its kind in lower case, so that
+// it is named by its kind.
+func target(t *Type, obj map[string]any) string {
 	version, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	text := strings.ToLower(kind)
+	text, _ := obj["kind"].(string)
+	if t.BuiltIn {
+		text = strings.ToLower(text)
+	}
 	if group, _, ok := strings.Cut(version, "/"); ok {
 		text += "." + group
 	}

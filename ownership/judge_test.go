@@ -138,7 +138,7 @@ func TestLines(t *testing.T) {
 		return fmt.Sprintf("`kubectl patch` changed the resource example.dev/Widget/w field %s value from %s to %s.  This "+
 			"field is managed by `kubectl apply` (last set the field to %s), and may be overwritten or cleared the next time "+
 			"`kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to %s.  To keep it: "+
-			"`holdfast transfer widget.example.dev/w --field '%s' --to imperative`.", field, x, y, z, z, field)
+			"`holdfast transfer Widget.example.dev/w --field '%s' --to imperative`.", field, x, y, z, z, field)
 	}
 	tests := map[string]struct {
 		applied, live, updated string

@@ -31,16 +31,19 @@ func (f *Field) Owned() bool { return f.Applied || len(f.Managers) > 0 }
 func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, commands Commands) (fields []Field, note string) {
 	o := owners{managers: newManagers(entries), commands: commands}
 	o.managers.view = t.Managed.root
+	var applied *plan
 	if text := lastApplied(obj); text != "" {
 		config := t.parse(text)
-		o.config, note = config.values, config.note
+		if note = config.note; config.values != nil {
+			applied = config.plan()
+		}
 	}
 	shown := judgedPart(obj)
 	if meta, ok := shown["metadata"].(map[string]any); ok && len(meta) == 0 {
 		// The server sets all metadata that this object has.
 		delete(shown, "metadata")
 	}
-	o.follow(t.Applied.root, shown)
+	o.follow(t.Applied.root, applied, shown)
 	return o.fields, note
 }
 
@@ -48,43 +51,50 @@ func Owners(t *Type, obj map[string]any, entries []metav1.ManagedFieldsEntry, co
 type owners struct {
 	managers *managers
 	commands Commands
-	config   map[string]any
 	path     []value.Step
 	fields   []Field
 }
 
-func (o *owners) follow(n *node, v any) {
+// follow adds the fields of a value at n. p is its plan in the configuration, nil if that does
+// not have it.
+func (o *owners) follow(n *node, p *plan, v any) {
 	object, isObject := v.(map[string]any)
 	list, isList := v.([]any)
 	switch {
 	case isObject && len(object) > 0 && (n.shape == record || n.shape == mapping):
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			o.step(nameStep(name), n.child(name), object[name])
+			o.path = append(o.path, nameStep(name))
+			o.follow(n.child(name), p.inside(p.child(name)), object[name])
+			o.path = o.path[:len(o.path)-1]
 		}
 	case isList && len(list) > 0 && n.shape == keyed:
-		for _, item := range list {
-			if object, ok := item.(map[string]any); ok {
-				o.step(itemStep(n.keys, object), n.elem, item)
-			}
-		}
+		newItems(list, n.keys).each(func(item map[string]any, earlier int) {
+			o.path = append(o.path, itemStep(n.keys, item))
+			o.follow(n.elem, p.inside(p.item(item, earlier)), item)
+			o.path = o.path[:len(o.path)-1]
+		})
 	case isList && len(list) > 0 && n.shape == set:
 		for _, member := range list {
-			o.step(memberStep(member), &node{}, member)
+			o.path = append(o.path, memberStep(member))
+			o.follow(&node{}, p.inside(p.member(member)), member)
+			o.path = o.path[:len(o.path)-1]
 		}
 	default:
-		o.add(v)
+		o.add(p, v)
 	}
 }
 
-func (o *owners) step(step value.Step, n *node, v any) {
-	o.path = append(o.path, step)
-	o.follow(n, v)
-	o.path = o.path[:len(o.path)-1]
+// inside returns the plan of a field inside of the value. The fields of a leaf have its
+// plan: apply sets or clears them together.
+func (p *plan) inside(child *plan) *plan {
+	if p != nil && p.isLeaf {
+		return p
+	}
+	return child
 }
 
-func (o *owners) add(v any) {
-	f := Field{Path: newPath(o.path), Value: v}
-	f.Applied = o.config != nil && !isAbsent(lookup(o.config, o.path))
+func (o *owners) add(p *plan, v any) {
+	f := Field{Path: newPath(o.path), Value: v, Applied: p != nil}
 	f.Set, _ = o.managers.latest(o.path, func(*metav1.ManagedFieldsEntry) bool { return true })
 	for i := range o.managers.entries {
 		entry := &o.managers.entries[i]

@@ -25,6 +25,12 @@ type plan struct {
 	// fields inside of it.
 	isLeaf bool
 	below  []plan
+	// texts are the fields inside of a map of texts, which has no below: each field is a leaf.
+	// A plan for each key would cost more than the judgement of most writes.
+	texts map[string]any
+	// isRetained marks a field that the configuration does not have. Apply clears it, because
+	// the value around it has the patch strategy retainKeys.
+	isRetained bool
 	// items finds the items of a list among below, by index. It is nil for other values.
 	items *items
 }
@@ -35,6 +41,8 @@ func newPlan(n *node, step value.Step, shown, canonical any) plan {
 	object, isObject := shown.(map[string]any)
 	list, isList := shown.([]any)
 	switch {
+	case isObject && n.isTexts(object):
+		p.texts = object
 	case isObject && (n.shape == record || n.shape == mapping):
 		p.addFields(object)
 	case isList && n.shape == keyed:
@@ -88,13 +96,19 @@ func (p *plan) child(name string) *plan {
 	if p == nil || p.isLeaf {
 		return nil
 	}
+	if _, ok := p.texts[name]; ok {
+		return p.text(name)
+	}
 	i, ok := slices.BinarySearchFunc(p.below, name, func(below plan, name string) int {
 		return strings.Compare(below.step.Name, name)
 	})
-	if !ok {
-		return nil
+	switch {
+	case ok:
+		return &p.below[i]
+	case p.node.retains:
+		return p.retained(name)
 	}
-	return &p.below[i]
+	return nil
 }
 
 // item returns the plan of the item with the same keys as another, after a number of
@@ -135,8 +149,8 @@ func (p *plan) isRestoredIn(v any, mode value.Mode) bool {
 		return true
 	}
 	find := p.finder(v)
-	for i := range p.below {
-		if below := &p.below[i]; below.isRestoredIn(find(below), mode) {
+	for below := range p.fields() {
+		if below.isRestoredIn(find(below), mode) {
 			return true
 		}
 	}
@@ -160,8 +174,8 @@ func (p *plan) isStored() bool {
 
 // storesField reports whether the server stores a field inside of the value.
 func (p *plan) storesField() bool {
-	for i := range p.below {
-		if p.below[i].isStored() {
+	for below := range p.fields() {
+		if below.isStored() {
 			return true
 		}
 	}
@@ -186,8 +200,8 @@ func (p *plan) isWrittenIn(v any) bool {
 		return isAbsent(p.value) || contains(v, p.value)
 	}
 	find := p.finder(v)
-	for i := range p.below {
-		if below := &p.below[i]; !below.isWrittenIn(find(below)) {
+	for below := range p.fields() {
+		if !below.isWrittenIn(find(below)) {
 			return false
 		}
 	}

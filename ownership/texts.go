@@ -32,11 +32,10 @@ func (v *Verdict) long(f *Finding) string {
 	}
 	line := changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
 		"To undo: `kubectl apply` the file again, or " + f.undo(is) + "."
-	if strings.Contains(field, "…") {
-		// The path is too long to be written in a command.
-		return line
+	if command := v.transfer(f); command != "" {
+		line += "  To keep it: " + command + "."
 	}
-	return line + "  To keep it: " + v.transfer(field) + "."
+	return line
 }
 
 // applier returns the client that applies, in messages. A client that applies on the
@@ -54,17 +53,32 @@ func (f *Finding) undo(is shown) string {
 	if f.Drifted || isAbsent(f.Live) {
 		back = is.applied
 	}
-	if back == none {
+	switch back {
+	case none:
 		return "remove the field"
+	case concealed:
+		return "set the field back to the value in the file"
 	}
 	return "set the field back to " + back
 }
 
-// none is the text of an absent value.
-const none = "<none>"
+const (
+	// none is the text of an absent value.
+	none = "<none>"
+	// concealed is the text of a value that is not shown.
+	concealed = "<redacted>"
+)
 
-// transfer returns the command that makes a field free.
-func (v *Verdict) transfer(field string) string {
+// transfer returns the command that makes a field free, "" if no command can.
+func (v *Verdict) transfer(f *Finding) string {
+	field := f.Path.String()
+	if f.unit.Path != nil {
+		field = f.unit.String()
+	}
+	if v.fixed || strings.Contains(field, "…") {
+		// The configuration cannot be rewritten, or the path is too long to be written.
+		return ""
+	}
 	return fmt.Sprintf("`holdfast transfer %s --field %s --to imperative`", v.target, quoted(field))
 }
 
@@ -89,7 +103,17 @@ func (v *Verdict) summary(group []*Finding) string {
 		return changed + ".  " + name(f.Manager) + " sets them again when it applies."
 	}
 	return changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
-		"To undo: `kubectl apply` the file again.  To keep a field: " + v.transfer("FIELD") + "."
+		"To undo: `kubectl apply` the file again." + v.keepOne(group)
+}
+
+// keepOne says how to keep one of many changes.
+func (v *Verdict) keepOne(group []*Finding) string {
+	for _, f := range group {
+		if command := v.transfer(f); command != "" {
+			return "  To keep a field, here the first one: " + command + "."
+		}
+	}
+	return ""
 }
 
 const manyForeign = "Their values do not appear in the last configuration applied, were previously set by another source.  " +

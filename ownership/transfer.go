@@ -12,6 +12,16 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
+// IsApplied reports whether the last-applied configuration of an object has a field, also as
+// null where null owns the absence of the field.
+func IsApplied(t *Type, obj map[string]any, path Path) bool {
+	return t.owns(lastApplied(obj), path.Steps())
+}
+
+func (t *Type) owns(text string, path []value.Step) bool {
+	return text != "" && isIn(t.parse(text).values, path)
+}
+
 // AddApplied returns the last-applied configuration of an object with one more field,
 // at its live value. Apply then owns the field: the next apply of a file without it
 // removes it from the object.
@@ -28,21 +38,108 @@ func AddApplied(t *Type, obj map[string]any, path Path) (string, error) {
 	if current := lookup(config, steps); !isAbsent(current) && equal(current, live) {
 		return "", fmt.Errorf("field %s: kubectl apply owns it already", path)
 	}
-	return write(place(config, steps, live))
+	if config, err = t.without(config, path); err != nil {
+		return "", err
+	}
+	text, err := write(place(config, steps, live))
+	if err == nil && !t.owns(text, steps) {
+		return "", otherVersion(config, path)
+	}
+	return text, err
 }
 
 // RemoveApplied returns the last-applied configuration of an object without a field
 // that apply owned. The next apply of a file without the field does not change it.
 func RemoveApplied(t *Type, obj map[string]any, path Path) (string, error) {
+	if text := lastApplied(obj); text != "" && t.parse(text).values != nil && !IsApplied(t, obj, path) {
+		return "", fmt.Errorf("field %s: kubectl apply does not own it", path)
+	}
 	config, err := configurationOf(t, obj, path)
 	if err != nil {
 		return "", err
 	}
-	steps := path.Steps()
-	if isAbsent(lookup(judgedPart(config), steps)) {
-		return "", fmt.Errorf("field %s: kubectl apply does not own it", path)
+	if config, err = t.without(config, path); err != nil {
+		return "", err
 	}
-	return write(drop(config, steps))
+	return write(config)
+}
+
+// without returns a configuration that does not own a field. The configuration may have the
+// field under several names: the data of a Secret also as stringData.
+func (t *Type) without(config map[string]any, path Path) (map[string]any, error) {
+	for {
+		text, err := write(config)
+		if err != nil {
+			return nil, err
+		}
+		canonical := t.parse(text).values
+		if !isIn(canonical, path.Steps()) {
+			return config, nil
+		}
+		written := path.Steps()
+		if !isIn(config, written) {
+			if written = t.writtenAs(config, canonical, path.Steps()); written == nil {
+				return nil, otherVersion(config, path)
+			}
+		}
+		config, _ = drop(config, written).(map[string]any)
+	}
+}
+
+// writtenAs returns the path of the field in a configuration that becomes the field at
+// another path of the canonical form, nil if there is none.
+func (t *Type) writtenAs(config, canonical map[string]any, path []value.Step) []value.Step {
+	if !t.BuiltIn {
+		return nil
+	}
+	candidates := renamed(config, canonical, nil)
+	// A conversion keeps the names of keys, so that such candidates are likely.
+	last := path[len(path)-1]
+	slices.SortStableFunc(candidates, func(a, b []value.Step) int {
+		return boolOrder(a[len(a)-1].Equal(last), b[len(b)-1].Equal(last))
+	})
+	for _, candidate := range candidates {
+		text, err := write(drop(config, candidate))
+		if err == nil && !t.owns(text, path) {
+			return candidate
+		}
+	}
+	return nil
+}
+
+// boolOrder orders true before false.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// renamed returns the paths of the fields of a configuration that its canonical form does
+// not have.
+func renamed(config, canonical map[string]any, path []value.Step) [][]value.Step {
+	var out [][]value.Step
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		at := append(path[:len(path):len(path)], nameStep(name))
+		object, isObject := config[name].(map[string]any)
+		below, _ := canonical[name].(map[string]any)
+		if _, ok := canonical[name]; !ok && len(path) > 0 || !ok && isObject {
+			out = append(out, at)
+		}
+		if isObject {
+			out = append(out, renamed(object, below, at)...)
+		}
+	}
+	return out
+}
+
+// otherVersion returns the error about a field that a configuration has in another form.
+func otherVersion(config map[string]any, path Path) error {
+	return fmt.Errorf("field %s: the last-applied configuration has it in another form, in version %v: "+
+		"apply the file in the version that the server stores, then transfer the field", path, config["apiVersion"])
 }
 
 // WithLastApplied returns a copy of an object with another last-applied
@@ -116,70 +213,4 @@ func write(config any) (string, error) {
 		return "", fmt.Errorf("encode last-applied configuration: %w", err)
 	}
 	return string(text) + "\n", nil
-}
-
-// place returns a copy of a value with another value at a path. It makes the
-// objects and lists on the way that are not there.
-func place(in any, path []value.Step, placed any) any {
-	if len(path) == 0 {
-		return placed
-	}
-	step := path[0]
-	if step.Kind == value.Name {
-		object, _ := in.(map[string]any)
-		object = maps.Clone(object)
-		if object == nil {
-			object = map[string]any{}
-		}
-		object[step.Name] = place(object[step.Name], path[1:], placed)
-		return object
-	}
-	list, _ := in.([]any)
-	list = slices.Clone(list)
-	if i := indexOf(list, step); i >= 0 {
-		list[i] = place(list[i], path[1:], placed)
-		return list
-	}
-	if step.Kind == value.Member {
-		return append(list, step.Value)
-	}
-	item, like := map[string]any{}, step.Value.(map[string]any)
-	for _, key := range step.Keys {
-		item[key] = like[key]
-	}
-	return append(list, place(item, path[1:], placed))
-}
-
-// drop returns a copy of a value without the value at a path.
-func drop(in any, path []value.Step) any {
-	step := path[0]
-	if step.Kind == value.Name {
-		object, ok := in.(map[string]any)
-		if !ok {
-			return in
-		}
-		object = maps.Clone(object)
-		if len(path) == 1 {
-			delete(object, step.Name)
-		} else {
-			object[step.Name] = drop(object[step.Name], path[1:])
-		}
-		return object
-	}
-	list, _ := in.([]any)
-	i := indexOf(list, step)
-	if i < 0 {
-		return in
-	}
-	list = slices.Clone(list)
-	if len(path) == 1 {
-		return slices.Delete(list, i, i+1)
-	}
-	list[i] = drop(list[i], path[1:])
-	return list
-}
-
-// indexOf returns the index of the item that a step names, or -1.
-func indexOf(list []any, step value.Step) int {
-	return slices.IndexFunc(list, func(item any) bool { return isNamed(item, step) })
 }

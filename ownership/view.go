@@ -43,6 +43,14 @@ type node struct {
 	// presence means that an empty value in a configuration is stored, so that apply owns
 	// that the field is there.
 	presence bool
+	// texts marks a mapping to plain strings, which the server stores as they are.
+	texts bool
+	// retains marks a record of which apply clears the fields that a configuration does not
+	// have: the patch strategy retainKeys.
+	retains bool
+	// allocated marks a field for which the server allocates a value. If a client sends the
+	// zero value, the server keeps the stored one.
+	allocated bool
 }
 
 // Untyped returns the view of a type that is not known: maps merge by key, lists are
@@ -51,7 +59,7 @@ func Untyped() *View {
 	untyped := newUntyped()
 	// The server stores labels and annotations of all objects as maps of strings, which
 	// it leaves out if they are empty.
-	texts := &node{shape: mapping, elem: &node{}}
+	texts := &node{shape: mapping, elem: &node{}, texts: true}
 	metadata := &node{shape: mapping, elem: untyped, fields: map[string]*node{"labels": texts, "annotations": texts}}
 	return &View{root: &node{shape: mapping, elem: untyped, fields: map[string]*node{"metadata": metadata}}}
 }
@@ -60,6 +68,20 @@ func newUntyped() *node {
 	n := &node{shape: mapping, presence: true}
 	n.elem = n
 	return n
+}
+
+// Allocate marks a field, by the names on the way to it, for which the server allocates a
+// value. A zero value in a configuration then owns nothing. It must be called before the view
+// is used.
+func (v *View) Allocate(names ...string) {
+	n := v.root
+	for _, name := range names {
+		if n.shape == keyed {
+			n = n.elem
+		}
+		n = n.child(name)
+	}
+	n.allocated = true
 }
 
 // child returns the node of a field or a key.
@@ -121,10 +143,21 @@ func (v *Views) of(s *spec.Schema) (*node, error) {
 		return &node{}, nil
 	}
 	if name := reference(s); name != "" {
-		return v.model(name)
+		n, err := v.model(name)
+		if v.side == ClientSide && isRetaining(s) {
+			n = n.retaining()
+		}
+		return n, err
 	}
 	n := &node{}
 	return n, v.fill(n, s)
+}
+
+// retaining returns a copy of a node for a value with the patch strategy retainKeys.
+func (n *node) retaining() *node {
+	out := *n
+	out.retains = n.shape == record
+	return &out
 }
 
 func (v *Views) fill(n *node, s *spec.Schema) error {
@@ -146,6 +179,7 @@ func (v *Views) fillObject(n *node, s *spec.Schema) (err error) {
 		n.shape, n.elem = mapping, v.untyped
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			n.elem, err = v.of(s.AdditionalProperties.Schema)
+			n.texts = isText(s.AdditionalProperties.Schema)
 		}
 		return err
 	}
@@ -168,7 +202,9 @@ func (v *Views) fillList(n *node, s *spec.Schema) (err error) {
 	if n.elem = v.untyped; s.Items == nil || s.Items.Schema == nil {
 		return nil
 	}
-	n.elem, err = v.of(s.Items.Schema)
+	if n.elem, err = v.of(s.Items.Schema); err == nil && v.side == ClientSide && isRetaining(s) {
+		n.elem = n.elem.retaining()
+	}
 	return err
 }
 
@@ -216,6 +252,18 @@ func isAtomicMap(s *spec.Schema) bool {
 func isReplaced(s *spec.Schema) bool {
 	strategy, _ := s.Extensions.GetString("x-kubernetes-patch-strategy")
 	return strategy == "replace"
+}
+
+// isRetaining reports whether client-side apply clears the fields of a value that the
+// configuration does not have, as it does with the volumes of a pod.
+func isRetaining(s *spec.Schema) bool {
+	strategy, _ := s.Extensions.GetString("x-kubernetes-patch-strategy")
+	return slices.Contains(strings.Split(strategy, ","), "retainKeys")
+}
+
+// isText reports whether a schema is that of a plain string, without a format of its own.
+func isText(s *spec.Schema) bool {
+	return s.Type.Contains("string") && s.Format == "" && reference(s) == ""
 }
 
 // reference returns the name of the model that a schema refers to, "" for none. In

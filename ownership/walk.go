@@ -35,11 +35,9 @@ func (w *walk) owned(p *plan, live, updated any) {
 
 // below finds the fields inside of a value.
 func (w *walk) below(p *plan, live, updated any) {
-	findLive, findUpdated := p.finder(live), p.finder(updated)
-	for i := range p.below {
-		below := &p.below[i]
-		w.path = append(w.path, below.step)
-		w.owned(below, findLive(below), findUpdated(below))
+	for field := range p.changes(live, updated) {
+		w.path = append(w.path, field.step)
+		w.owned(field.plan, field.live, field.updated)
 		w.path = w.path[:len(w.path)-1]
 	}
 }
@@ -48,9 +46,14 @@ func (w *walk) report(p *plan, live, updated any) {
 	if w.found = true; w.isQuiet {
 		return
 	}
-	w.Findings = append(w.Findings, Finding{
-		Path: newPath(w.path), Live: live, New: updated, Applied: p.applied(), Drifted: !p.isWrittenIn(live),
-	})
+	f := Finding{
+		Path: newPath(w.path), Live: live, New: updated, Applied: p.applied(),
+		Drifted: !p.isWrittenIn(live) || p.isNull() && !isAbsent(live),
+	}
+	if p.isRetained {
+		f.unit = newPath(w.path[:len(w.path)-1])
+	}
+	w.Findings = append(w.Findings, f)
 }
 
 // fits reports whether a value has the type of the node, or is absent.

@@ -54,7 +54,7 @@ func TestManyFindings(t *testing.T) {
 	want := []string{
 		"`kubectl patch` changed 4 fields of the resource example.dev/Widget/w that are managed by `kubectl apply`, and may be " +
 			"overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again.  " +
-			"To keep a field: `holdfast transfer widget.example.dev/w --field 'FIELD' --to imperative`.",
+			"To keep a field, here the first one: `holdfast transfer Widget.example.dev/w --field '.spec.a' --to imperative`.",
 		".spec.a: 1 → 2 (apply: 1)", ".spec.b: 2 → 3 (apply: 2)", ".spec.c: 3 → 4 (apply: 3)", ".spec.d: 4 → 5 (apply: 4)",
 	}
 	if diff := cmp.Diff(want, judge(t, loose, live, updated)); diff != "" {

@@ -20,7 +20,10 @@ func checkImperativeWrites(t *testing.T, l *lab) {
 		if r.IntN(4) == 0 {
 			apply, manager = r.applyServerSide, "ci"
 		}
-		m = r.varied(m, 6)
+		if m = r.varied(m, 6); manager == "ci" {
+			// A null for an object owns nothing, but an apply of it removes an empty object.
+			m.object, _ = withoutNulls(m.object).(map[string]any)
+		}
 		r.note("apply as "+manager, m.object)
 		if got := apply(r, m, manager); !got.stored() {
 			return
@@ -79,7 +82,8 @@ func (r *round) compare(m *manifest, written, again reply) bool {
 		for _, path := range truth {
 			// A forced server-side apply warns only about fields that it takes from other
 			// managers.
-			if !said.covers(path) && (name != "apply" || annotationOf(written.object) != "") {
+			isJudged := name != "apply" || annotationOf(written.object) != ""
+			if isJudged && !said.covers(path) && !(isDerived(m, written.object, path) && isDerived(m, again.object, path)) {
 				r.fail("apply changed %s, but %s said only %q", path, name, lines)
 			}
 		}

@@ -31,6 +31,7 @@ func TestStoredValues(t *testing.T) {
 	t.Run("empty lists", func(t *testing.T) { checkEmptyLists(t, w) })
 	t.Run("defaults", func(t *testing.T) { checkDependentDefaults(t, w) })
 	t.Run("stringData", func(t *testing.T) { checkStringData(t, w) })
+	t.Run("null of server-side apply", func(t *testing.T) { checkServerSideNull(t, w) })
 	t.Run("notes", func(t *testing.T) { checkNotes(t, config) })
 }
 
@@ -123,6 +124,26 @@ func checkStringData(t *testing.T, w *wire) {
 			t.Errorf("a patch of the key: %s, told %q", got.message(), got.warnings)
 		}
 	})
+}
+
+// A null in a file of server-side apply owns the absence of a field, unless the field is an
+// object.
+func checkServerSideNull(t *testing.T, w *wire) {
+	m := newFile(t, "podtemplates", "{apiVersion: v1, kind: PodTemplate, metadata: {name: null-of-ssa}, "+
+		"template: {spec: {containers: [{name: a, image: a}], affinity: null, activeDeadlineSeconds: null}}}")
+	w.applyServerSide(t, m, "ci")
+	for field, told := range map[string]int{`"affinity":{"podAffinity":{}}`: 0, `"activeDeadlineSeconds":5`: 1} {
+		got := w.send(t, call{
+			method: http.MethodPatch, path: m.path(), command: "kubectl patch", query: managedBy("kubectl-patch"),
+			kind: string(types.MergePatchType), body: []byte(`{"template":{"spec":{` + field + `}}}`),
+		})
+		if !got.stored() || len(got.warnings) != told {
+			t.Errorf("patch of %s: %s, told %q", field, got.message(), got.warnings)
+		}
+		if got = w.applyServerSide(t, m, "ci"); !got.stored() || len(got.warnings) != told {
+			t.Errorf("apply after %s: %s, told %q", field, got.message(), got.warnings)
+		}
+	}
 }
 
 // What cannot be checked is said once for each object and annotation.

@@ -82,6 +82,10 @@ func put(field *value.FieldCacheEntry, x reflect.Value, content map[string]any) 
 	if field.CanOmit(x) {
 		return nil
 	}
+	if texts, ok := asTexts(x); ok {
+		content[field.JsonName] = toAny(texts)
+		return nil
+	}
 	if x.Kind() != reflect.Pointer {
 		fresh := reflect.New(x.Type())
 		fresh.Elem().Set(x)

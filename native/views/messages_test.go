@@ -25,8 +25,11 @@ spec:
 // how to keep the change.
 func wayOut(target, field, z string) string {
 	back := "set the field back to " + z
-	if z == "<none>" {
+	switch z {
+	case "<none>":
 		back = "remove the field"
+	case "<redacted>":
+		back = "set the field back to the value in the file"
 	}
 	return fmt.Sprintf("  To undo: `kubectl apply` the file again, or %s.  "+
 		"To keep it: `holdfast transfer %s --field '%s' --to imperative`.", back, target, field)

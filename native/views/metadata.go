@@ -56,11 +56,7 @@ func setAll(metadata map[string]any, name string, values map[string]string) {
 	if len(values) == 0 {
 		return
 	}
-	out := make(map[string]any, len(values))
-	for key, value := range values {
-		out[key] = value
-	}
-	metadata[name] = out
+	metadata[name] = toAny(values)
 }
 
 // wholeMetadata returns the metadata that clients set, without managed fields.

@@ -1,6 +1,9 @@
 package views
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+)
 
 // same reports whether two values of one type are equal, like reflect.DeepEqual. It takes
 // half the time: API objects are trees, so it does not have to track visited pointers.
@@ -57,6 +60,10 @@ func sameItems(x, y reflect.Value) bool {
 func sameEntries(x, y reflect.Value) bool {
 	if x.IsNil() != y.IsNil() || x.Len() != y.Len() {
 		return false
+	}
+	if texts, ok := asTexts(x); ok {
+		others, _ := asTexts(y)
+		return maps.Equal(texts, others)
 	}
 	for entries := x.MapRange(); entries.Next(); {
 		other := y.MapIndex(entries.Key())

@@ -112,7 +112,7 @@ func TestFieldScenarios(t *testing.T) {
 					"[{\"color\":\"red\",\"name\":\"a\"}] to [{\"color\":\"red\",\"name\":\"a\"},{\"color\":\"blue\",\"name\":\"b\"}].  " +
 					"This field is managed by `kubectl apply` (last set the field to [{\"color\":\"red\",\"name\":\"a\"}]), " +
 					"and may be overwritten or cleared the next time `kubectl apply` is run." +
-					wayOut("widget.example.dev/w", ".spec.parts", `[{"color":"red","name":"a"}]`)},
+					wayOut("Widget.example.dev/w", ".spec.parts", `[{"color":"red","name":"a"}]`)},
 			},
 		}},
 		"custom resources: server-side apply manages list items": {kind: widget, steps: []step{

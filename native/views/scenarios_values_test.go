@@ -118,7 +118,7 @@ func TestZeroScenarios(t *testing.T) {
 			},
 			{
 				write:    patchWith("kubectl patch", "kubectl-patch", `{"spec":{"parts":null}}`),
-				warnings: []string{changedIn("example.dev/Widget/w", "widget.example.dev/w", "kubectl patch", ".spec.parts", "[]", "<none>", "[]")},
+				warnings: []string{changedIn("example.dev/Widget/w", "Widget.example.dev/w", "kubectl patch", ".spec.parts", "[]", "<none>", "[]")},
 			},
 		}},
 	})

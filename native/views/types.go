@@ -25,6 +25,15 @@ func New() *Types { return &Types{load: sync.OnceValue(load)} }
 // Of returns the type of a kind, or nil if the kind is not built in.
 func (t *Types) Of(kind schema.GroupKind) *ownership.Type { return t.load()[kind] }
 
+// markAllocated marks the fields of a Service that native.KeepAllocated copies from the
+// stored Service if a client sends none.
+func markAllocated(service *ownership.View) {
+	service.Allocate("spec", "clusterIP")
+	service.Allocate("spec", "clusterIPs")
+	service.Allocate("spec", "healthCheckNodePort")
+	service.Allocate("spec", "ports", "nodePort")
+}
+
 func load() map[schema.GroupKind]*ownership.Type {
 	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/components/schemas/" + name)
@@ -47,6 +56,9 @@ func load() map[schema.GroupKind]*ownership.Type {
 		if errors.Join(err, errManaged) != nil {
 			// Package ownership reports that it does not check kinds without a schema.
 			continue
+		}
+		if gvk.GroupKind() == corev1.SchemeGroupVersion.WithKind("Service").GroupKind() {
+			markAllocated(appliedView)
 		}
 		t := &ownership.Type{
 			Applied: appliedView, Managed: managedView, BuiltIn: true,
