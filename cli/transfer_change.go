@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"holdfast.dev/holdfast/ownership"
-	"holdfast.dev/holdfast/value"
 )
 
 // transfer changes the owners of fields of one object. It collects the changes for one
@@ -28,24 +25,23 @@ func newTransfer(o owned) *transfer {
 // toImperative takes a field from client-side and server-side apply. If neither owns it,
 // nothing says so.
 func (t *transfer) toImperative(path ownership.Path) (nothing string, err error) {
-	moved := false
-	for _, at := range t.spellings(path) {
-		if t.isApplied(at) {
-			text, err := ownership.RemoveApplied(t.kind, t.object(), at)
-			if err != nil {
-				return "", err
-			}
-			t.applied, moved = text, true
+	moved := t.isApplied(path)
+	if moved {
+		if t.applied, err = ownership.RemoveApplied(t.kind, t.object(), path); err != nil {
+			return "", err
 		}
 	}
 	released, err := t.managers.release(path, t.owners(path))
 	if err != nil {
 		return "", err
 	}
-	if !moved && !released {
-		return "apply does not own it", nil
+	if moved || released {
+		return "", nil
 	}
-	return "", nil
+	if whole, ok := ownership.Retained(t.kind, t.object(), path); ok {
+		return "", fmt.Errorf("field %s: kubectl apply sets %s as a whole and clears the rest; transfer that", path, whole)
+	}
+	return "apply does not own it", nil
 }
 
 // toApply gives a field to client-side apply if the object is applied that way, else to a
@@ -56,14 +52,6 @@ func (t *transfer) toApply(path ownership.Path, manager string) (nothing string,
 	}
 	if t.isApplied(path) && !t.differs(path) {
 		return "kubectl apply owns it already", nil
-	}
-	for _, at := range t.spellings(path) {
-		if at != path && t.isApplied(at) {
-			// The field moves from stringData to data.
-			if t.applied, err = ownership.RemoveApplied(t.kind, t.object(), at); err != nil {
-				return "", err
-			}
-		}
 	}
 	text, err := ownership.AddApplied(t.kind, t.object(), path)
 	if err != nil {
@@ -110,32 +98,10 @@ func (t *transfer) owners(path ownership.Path) []string {
 	return slices.Compact(managers)
 }
 
-// isApplied reports whether the last-applied configuration has a field, also as null. Fields
-// that no apply sets, such as the name, have no owner.
+// isApplied reports whether client-side apply owns a field. Fields that no apply sets, such as
+// the name, have no owner.
 func (t *transfer) isApplied(path ownership.Path) bool {
-	var config any
-	if utiljson.Unmarshal([]byte(t.applied), &config) != nil || !canBeOwned(path) {
-		return false
-	}
-	for _, step := range path.Steps() {
-		switch at := config.(type) {
-		case map[string]any:
-			below, ok := at[step.Name]
-			if !ok || step.Kind != value.Name {
-				return false
-			}
-			config = below
-		case []any:
-			i := slices.IndexFunc(at, func(item any) bool { return isNamed(item, step) })
-			if i < 0 {
-				return false
-			}
-			config = at[i]
-		default:
-			return false
-		}
-	}
-	return true
+	return t.applied != "" && canBeOwned(path) && ownership.IsApplied(t.kind, t.object(), path)
 }
 
 // differs reports whether the live value of a field is not the one applied last.
@@ -143,16 +109,6 @@ func (t *transfer) differs(path ownership.Path) bool {
 	return slices.ContainsFunc(t.drift(), func(f ownership.Finding) bool {
 		return isWithin(f.Path, path) || isWithin(path, f.Path)
 	})
-}
-
-// spellings returns the paths under which a configuration may have a field: a file may have
-// the data of a Secret as stringData.
-func (t *transfer) spellings(path ownership.Path) []ownership.Path {
-	steps := path.Steps()
-	if !t.kind.Redacted || steps[0].Name != "data" || len(steps) != 2 {
-		return []ownership.Path{path}
-	}
-	return []ownership.Path{path, {Path: value.NewPath(value.Step{Name: "stringData"}, steps[1])}}
 }
 
 // operation is one operation of a JSON patch.

@@ -49,6 +49,7 @@ func runScripts(t *testing.T, dir string, config apiserver.Config) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"advice":     runAdvice,
 			"kubectl":    run("kubectl"),
 			"holdfast":   run("holdfast"),
 			"eventually": eventually,
