@@ -45,7 +45,13 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.custom[key] == nil {
-		t.custom[key] = &ownership.Type{Applied: ownership.Untyped(), Managed: managedView(gvk, from)}
+		document, err := from.Get("/openapi/v3/apis/" + gvk.GroupVersion().String())
+		if err != nil {
+			document = nil
+		}
+		t.custom[key] = &ownership.Type{
+			Applied: ownership.Untyped(), Managed: managedView(gvk, document), Default: defaultsOf(gvk, document),
+		}
 		if gvk == definition.Kind {
 			t.custom[key].Canonical, t.custom[key].Default = server.CanonicalDefinition, server.DefaultDefinition
 		}
@@ -58,13 +64,10 @@ func (t *Types) isNative(gvk schema.GroupVersionKind) bool {
 	return t.native.Of(gvk.GroupKind()) != nil
 }
 
-// managedView returns how server-side apply divides the objects of a kind into fields.
-// Without a schema every list is one field.
-func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
-	data, err := from.Get("/openapi/v3/apis/" + gvk.GroupVersion().String())
-	if err != nil {
-		return ownership.Untyped()
-	}
+// managedView returns how server-side apply divides the objects of a kind into fields, by
+// the OpenAPI document of their group and version. Without a schema every list is one
+// field.
+func managedView(gvk schema.GroupVersionKind, data []byte) *ownership.View {
 	var document spec3.OpenAPI
 	if json.Unmarshal(data, &document) != nil || document.Components == nil {
 		return ownership.Untyped()
@@ -82,10 +85,12 @@ func managedView(gvk schema.GroupVersionKind, from Schemas) *ownership.View {
 
 // isModelOf reports whether a schema is the one of a kind.
 func isModelOf(model *spec.Schema, gvk schema.GroupVersionKind) bool {
-	if model == nil {
-		return false
-	}
-	kinds, _ := model.Extensions["x-kubernetes-group-version-kind"].([]any)
+	return model != nil && names(model.Extensions["x-kubernetes-group-version-kind"], gvk)
+}
+
+// names reports whether the extension x-kubernetes-group-version-kind names a kind.
+func names(extension any, gvk schema.GroupVersionKind) bool {
+	kinds, _ := extension.([]any)
 	for _, kind := range kinds {
 		k, ok := kind.(map[string]any)
 		if ok && k["group"] == gvk.Group && k["version"] == gvk.Version && k["kind"] == gvk.Kind {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -66,6 +67,41 @@ func TestTypes(t *testing.T) {
 			}
 			if types.Of(gizmo, from) != typ || requests != 1 {
 				t.Errorf("%d requests", requests)
+			}
+		})
+	}
+}
+
+// TestDefaults checks that the defaults of a custom resource come from its published schema.
+func TestDefaults(t *testing.T) {
+	const model = `{"components":{"schemas":{"Gizmo":{"type":"object",
+"x-kubernetes-group-version-kind":[{"group":"example.dev","version":"v1","kind":"Gizmo"}],
+"properties":{"metadata":{"allOf":[{"$ref":"#/components/schemas/ObjectMeta"}]},
+"spec":{"type":"object","properties":{"size":{"type":"integer","default":2},%s
+"parts":{"type":"array","items":{"type":"object","properties":{"color":{"type":"string","default":"red"}}}}}}}}}}}`
+	for name, test := range map[string]struct{ published, want string }{
+		"published": {
+			strings.Replace(model, "%s", "", 1), `{"spec":{"size":2,"parts":[{"name":"a","color":"red"}]}}`,
+		},
+		"of another server": {strings.Replace(model, "%s", `"other":{"$ref":"#/components/schemas/Other"},`, 1), ""},
+		"not published":     {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			get := func(string) ([]byte, error) { return []byte(test.published), nil }
+			set := ownershipcheck.NewTypes().Of(gizmo, ownershipcheck.Schemas{Get: get}).Default
+			if (set != nil) != (test.want != "") {
+				t.Fatalf("defaults are known: %v", set != nil)
+			}
+			if set == nil {
+				return
+			}
+			given := object(t, `{"spec":{"parts":[{"name":"a"}]}}`)
+			got, err := set(given)
+			if diff := cmp.Diff(object(t, test.want), got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			if _, ok := given["spec"].(map[string]any)["size"]; ok {
+				t.Error("the given object was changed")
 			}
 		})
 	}
