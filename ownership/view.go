@@ -143,6 +143,11 @@ func (v *Views) of(s *spec.Schema) (*node, error) {
 		return &node{}, nil
 	}
 	if name := reference(s); name != "" {
+		if model := v.models[name]; model != nil && mapType(s) == "granular" {
+			// The field overrides the type of its model, as the claimRef of a PersistentVolume does.
+			n := &node{}
+			return n, v.fillObject(n, model)
+		}
 		n, err := v.model(name)
 		if v.side == ClientSide && isRetaining(s) {
 			n = n.retaining()
@@ -242,9 +247,11 @@ func listMapKeys(s *spec.Schema) []string {
 	return keys
 }
 
-func isAtomicMap(s *spec.Schema) bool {
+func isAtomicMap(s *spec.Schema) bool { return mapType(s) == "atomic" }
+
+func mapType(s *spec.Schema) string {
 	kind, _ := s.Extensions.GetString("x-kubernetes-map-type")
-	return kind == "atomic"
+	return kind
 }
 
 // isReplaced reports whether client-side apply replaces a value as a whole, as it does

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,10 +72,30 @@ type round struct {
 	log  strings.Builder
 }
 
-// rounds calls f for every manifest until the time of a soak test is over, or else as
-// often as times says.
-func (l *lab) rounds(t *testing.T, times int, f func(r *round, m *manifest)) {
+// schedule says which rounds a test runs: those with the seeds of earlier failures, and then
+// a number of times one for each manifest.
+type schedule struct {
+	found []source
+	times int
+}
+
+// source is the manifest and the seeds of the random changes of one round.
+type source struct {
+	manifest     string
+	seed, stream uint64
+}
+
+// rounds calls f for the rounds of a schedule. A soak test has rounds for every manifest until
+// its time is over.
+func (l *lab) rounds(t *testing.T, s schedule, f func(r *round, m *manifest)) {
 	t.Helper()
+	for _, from := range s.found {
+		i := slices.IndexFunc(l.manifests, func(m *manifest) bool { return m.name == from.manifest })
+		if i < 0 {
+			t.Fatalf("no manifest %s", from.manifest)
+		}
+		l.round(t, l.manifests[i], from, f)
+	}
 	end, seed := time.Time{}, uint64(1)
 	if text := os.Getenv("HOLDFAST_SOAK"); text != "" {
 		duration, err := time.ParseDuration(text)
@@ -83,20 +104,25 @@ func (l *lab) rounds(t *testing.T, times int, f func(r *round, m *manifest)) {
 		}
 		end, seed = time.Now().Add(duration), uint64(time.Now().UnixNano())
 	}
-	for n := 0; n < times || time.Now().Before(end); n++ {
+	for n := 0; n < s.times || time.Now().Before(end); n++ {
 		for i, m := range l.manifests {
-			r := &round{
-				T: t, lab: l, name: fmt.Sprintf("%s, seed %d", m.name, seed+uint64(n)),
-				mutator: mutator{rand.New(rand.NewPCG(seed+uint64(n), uint64(i))), l.models},
-			}
-			fresh := m.copied()
-			if l.objects++; m.resource != "ipaddresses" {
-				fresh.meta().SetName(fmt.Sprintf("%s-%d", m.meta().GetName(), l.objects))
-			}
-			f(r, fresh)
-			l.send(t, call{method: http.MethodDelete, path: fresh.path(), query: map[string][]string{"gracePeriodSeconds": {"0"}}})
+			l.round(t, m, source{m.name, seed + uint64(n), uint64(i)}, f)
 		}
 	}
+}
+
+// round calls f for one manifest, and deletes the object.
+func (l *lab) round(t *testing.T, m *manifest, from source, f func(r *round, m *manifest)) {
+	t.Helper()
+	r := &round{
+		T: t, lab: l, name: fmt.Sprintf("%+v", from), mutator: mutator{rand.New(rand.NewPCG(from.seed, from.stream)), l.models},
+	}
+	fresh := m.copied()
+	if l.objects++; m.resource != "ipaddresses" {
+		fresh.meta().SetName(fmt.Sprintf("%s-%d", m.meta().GetName(), l.objects))
+	}
+	f(r, fresh)
+	l.send(t, call{method: http.MethodDelete, path: fresh.path(), query: map[string][]string{"gracePeriodSeconds": {"0"}}})
 }
 
 // varied returns a manifest with random changes that the server accepts in a new object.

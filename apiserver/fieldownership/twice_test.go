@@ -15,7 +15,10 @@ func checkAppliedTwice(t *testing.T, l *lab) {
 		},
 	}
 	applied := map[string]int{}
-	l.rounds(t, 1, func(r *round, m *manifest) {
+	found := []source{
+		{"Service load balancer", 1794818996877221599, 45}, // healthCheckNodePort: 0
+	}
+	l.rounds(t, schedule{found, 1}, func(r *round, m *manifest) {
 		how := pick(r.mutator, []string{"apply", "apply", "as another", "save-config", "server-side"})
 		again := r.applyAs
 		if how == "server-side" {

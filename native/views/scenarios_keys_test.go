@@ -73,6 +73,19 @@ func TestRetainKeysScenarios(t *testing.T) {
 	})
 }
 
+// A field may override the type of its model: the claimRef of a PersistentVolume is no atomic
+// value for server-side apply.
+func TestGranularScenarios(t *testing.T) {
+	const file = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {claimRef: {name: c}}}"
+	runScenarios(t, map[string]scenario{
+		"claimRef": {kind: corev1.SchemeGroupVersion.WithKind("PersistentVolume"), steps: []step{
+			{write: applyServerSide("ci", false, file)},
+			{write: patchWith("kubectl patch", "kubectl-patch", `{"spec":{"claimRef":{"uid":"7"}}}`)},
+			{write: applyServerSide("ci", true, file), stored: `{spec: {claimRef: {name: c, uid: "7"}}}`},
+		}},
+	})
+}
+
 // A zero value in the file for a field that the server allocates owns nothing: the server
 // keeps the allocated value.
 func TestAllocatedScenarios(t *testing.T) {
