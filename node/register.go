@@ -70,12 +70,14 @@ func withoutLog(ctx context.Context) context.Context {
 func (a *Agent) keepNode(ctx context.Context) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: leaseEvery}
 	retry := backoff
-	registration := &registration{agent: a}
-	rejected := a.newRejectionLog(ctx, "the node or its lease is not up to date; will be tried again")
+	registration := &registration{
+		agent:         a,
+		nodeRejected:  a.newRejectionLog(ctx, "the node is not registered; will be tried again"),
+		leaseRejected: a.newRejectionLog(ctx, "the lease of the node is not renewed; will be tried again"),
+	}
 	for {
 		delay, err := registration.renew(ctx)
 		if err != nil {
-			rejected.add(err)
 			delay = retry.Step()
 		} else {
 			retry = backoff
@@ -94,9 +96,12 @@ type registration struct {
 	// nextStatus is when the Node has to be read and its status written again.
 	nextStatus time.Time
 	lease      nodeLease
+
+	nodeRejected, leaseRejected *rejectionLog
 }
 
-// renew writes what is due and returns the time until something is due again.
+// renew writes what is due and returns the time until something is due again. It logs
+// its error.
 func (r *registration) renew(ctx context.Context) (time.Duration, error) {
 	a := r.agent
 	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
@@ -104,6 +109,7 @@ func (r *registration) renew(ctx context.Context) (time.Duration, error) {
 	if !a.Clock.Now().Before(r.nextStatus) {
 		owner, err := a.register(ctx)
 		if err != nil {
+			r.nodeRejected.add(err)
 			return 0, err
 		}
 		a.setOwner(ctx, owner)
@@ -113,6 +119,7 @@ func (r *registration) renew(ctx context.Context) (time.Duration, error) {
 		return r.nextStatus.Sub(a.Clock.Now()), nil
 	}
 	err := r.lease.renew(ctx, a)
+	r.leaseRejected.add(err)
 	if apierrors.IsConflict(err) {
 		// Another process wrote the Lease. Find out whether the Node is still ours.
 		r.nextStatus = time.Time{}

@@ -54,12 +54,26 @@ next:
 // its Events, and that it does not log this for every attempt.
 func TestRejectionsAreLogged(t *testing.T) {
 	t.Parallel()
+	for name, rejected := range map[string]map[string]string{
+		"node and events": {
+			"/nodes": "the node is not registered; will be tried again", "/events": "an event of a pod is not recorded",
+		},
+		"lease": {"/leases": "the lease of the node is not renewed; will be tried again"},
+	} {
+		t.Run(name, func(t *testing.T) { testRejections(t, rejected) })
+	}
+}
+
+// testRejections runs an agent with a server that rejects requests with these parts in their
+// paths, and checks that each rejection is logged.
+func testRejections(t *testing.T, rejected map[string]string) {
+	t.Helper()
 	c := startCluster(t)
 	credential := c.credential(t, "n1")
 	sent := &requests{}
 	credential.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return sent.wrap(roundTripper(func(request *http.Request) (*http.Response, error) {
-			for _, part := range []string{"/leases", "/nodes", "/events"} {
+			for part := range rejected {
 				if strings.Contains(request.URL.Path, part) {
 					return stockServer{http.StatusForbidden, "Forbidden", "no " + part + " for you"}.reject(request)
 				}
@@ -81,18 +95,17 @@ func TestRejectionsAreLogged(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
-	for part, what := range map[string]string{
-		"/leases": "the lease of the node is not renewed; will be tried again",
-		"/nodes":  "the node is not registered; will be tried again",
-		"/events": "an event of a pod is not recorded",
-	} {
+	for part, what := range rejected {
 		servertest.Eventually(t, "logged: "+what, func() bool {
 			return log.count(what, "no "+part+" for you", `node="`+a.Name+`"`) > 0
 		})
 	}
 	// The agent sends the third request after it has handled the rejection of the second
 	// one. If it had logged that rejection, the line would be in the log by then.
-	for _, part := range []string{"/leases", "/nodes"} {
+	for part := range rejected {
+		if part == "/events" {
+			continue // an Event is not sent again
+		}
 		servertest.Eventually(t, "sent again: "+part, func() bool { return sent.count(part) > 2 })
 		if got := log.count("no " + part + " for you"); got != 1 {
 			t.Errorf("%s: logged %d times", part, got)
