@@ -82,6 +82,8 @@ func TestWrongCommandLines(t *testing.T) {
 		"no user":          {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
 		"administrators":   {[]string{"kubeconfig", "x", "--group", "system:masters"}, "bind the role cluster-admin instead"},
 		"nodes by group":   {[]string{"kubeconfig", "x", "--group", "system:nodes"}, "use --node NAME"},
+		"name of a node":   {[]string{"kubeconfig", "--node", "Host_1"}, `--node: "Host_1" cannot be the name of a node: `},
+		"name of an agent": {[]string{"node", "--name", "Host_1"}, `--name: "Host_1" cannot be the name of a node: `},
 		"node and user":    {[]string{"kubeconfig", "x", "--node", "n"}, "no USER and no --group beside it"},
 		"short duration":   {[]string{"kubeconfig", "x", "--duration", "9m"}, "--duration 9m0s: must be between 10m and 8760h"},
 		"long duration":    {[]string{"kubeconfig", "x", "--duration", "8761h"}, "--duration 8761h0m0s: must be between 10m and 8760h"},

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/node"
 )
 
 const (
@@ -101,6 +102,9 @@ func (c *credential) complete() error {
 	}
 	c.signer = certificatesv1.KubeAPIServerClientSignerName
 	if c.node != "" {
+		if err := node.CheckName(c.node); err != nil {
+			return fmt.Errorf("kubeconfig: --node: %w", err)
+		}
 		subject := access.NodeSubject(c.node)
 		c.user, c.groups = subject.User, subject.Groups
 		c.signer = certificatesv1.KubeAPIServerClientKubeletSignerName

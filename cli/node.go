@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +20,9 @@ const nodeHelp = `Keep the volumes of a node's pods as files on this host.
 
 The agent follows the Pods that are bound to its node (spec.nodeName) and keeps
 their configMap, secret, downwardAPI and projected volumes under
-<root>/pods/<uid>/volumes/<name>/, as a kubelet would. It runs no containers: it
+<root>/pods/<uid>/volumes/<name>/, as a kubelet would. The link
+<root>/by-name/<namespace>/<pod>/<name> leads there, and stays when another pod of
+the same name replaces the pod. It runs no containers: it
 is the volume half of a kubelet, and puts configuration on hosts.
 
 Mutable ConfigMaps and Secrets are followed; immutable ones are read once and
@@ -59,23 +62,29 @@ func newNodeCommand() *cobra.Command {
 				if err != nil {
 					return errors.New("node: this host has no name: give the node one with --name")
 				}
-				config.Name = hostname
+				config.Name = strings.ToLower(hostname)
+			}
+			if err := node.CheckName(config.Name); err != nil {
+				return fmt.Errorf("node: --name: %w", err)
 			}
 			return runNode(cmd, config, kubeconfig)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig with the credential of the node (default: $KUBECONFIG, or ~/.kube/config)")
-	flags.StringVar(&config.Name, "name", "", "name of the node (default: the name of this host)")
+	flags.StringVar(&config.Name, "name", "", "name of the node (default: the name of this host, in lower case)")
 	flags.StringVar(&config.MetricsAddress, "metrics-address", "127.0.0.1:9464", "address that serves /metrics; empty serves none")
 	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without "+
 		"it there are none")
 	flags.StringVar(&config.HooksUser, "hooks-user", "", "user, by name or number, that hooks run as")
 	flags.DurationVar(&config.HookTimeout, "hook-timeout", 30*time.Second, "how long one run of a hook may take")
 	flags.IntVar(&config.HookConcurrency, "hook-concurrency", 8, "how many hooks may run at the same time")
+	flags.StringVar(&config.FilesGroup, "files-group", "", "group, by name or number, of the files of pods that set neither fsGroup, "+
+		"runAsGroup nor runAsUser (default: the group of --hooks-user)")
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
+	flags.BoolVar(&config.TakeOver, "take-over", false, "use a root that belongs to another node, and remove the volumes of that node")
 	gates.AddFlag(flags)
 	flags.Lookup("feature-gates").Usage = "ImmutableEphemeralVolumes=false watches immutable objects like all others"
 	cmd.AddCommand(newNodeStatusCommand(&config.Root))
@@ -91,7 +100,7 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	if err != nil {
 		return fmt.Errorf("node: kubeconfig: %w", err)
 	}
-	credential, err := node.KeepCredential(access, config.Name, config.Root)
+	credential, err := node.KeepCredential(access, node.Claim{Root: config.Root, Name: config.Name, TakeOver: config.TakeOver})
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}

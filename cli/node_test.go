@@ -247,7 +247,8 @@ func TestNodeRefuses(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"--kubeconfig", "--name", "--root", "--metrics-address",
-		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--secrets-on-disk", "--feature-gates",
+		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--files-group", "--take-over",
+		"--secrets-on-disk", "--feature-gates",
 	} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("%s is not in the help", flag)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"holdfast.dev/holdfast/reconcile"
@@ -30,14 +31,19 @@ type Config struct {
 	Credential *Credential
 	// Name is the name of the node.
 	Name string
-	// Root is the directory for everything that the agent stores.
-	Root string
+	// Root is the directory for everything that the agent stores. TakeOver allows a root
+	// that belongs to another node.
+	Root     string
+	TakeOver bool
 	// MetricsAddress is the address that serves /metrics; empty turns metrics off.
 	MetricsAddress string
 	// HooksDir is the directory of the executables that pods may name as hooks;
 	// empty turns hooks off. HooksUser is the user that hooks run as, by name or by
 	// number.
 	HooksDir, HooksUser string
+	// FilesGroup is the group, by name or by number, of files for which the pod sets no
+	// group. The default is the group of HooksUser.
+	FilesGroup string
 	// SecretsOnDisk allows the agent to write Secrets to a file system that is not
 	// in memory.
 	SecretsOnDisk bool
@@ -71,6 +77,9 @@ type Agent struct {
 	hooks *hooks
 	// hookQueue runs the hooks. Run creates it.
 	hookQueue *hookQueue
+	// filesGroup is the group of files for which the pod sets none; nil means the group
+	// of the agent.
+	filesGroup *int
 	// refuseSecrets is true if Root is on a disk and SecretsOnDisk is not set. The
 	// agent then writes no volume with Secrets or tokens.
 	refuseSecrets bool
@@ -115,6 +124,8 @@ func New(config Config) (*Agent, error) {
 		return nil, errors.New("node agent: no client")
 	case config.Name == "":
 		return nil, errors.New("node agent: the node has no name")
+	case CheckName(config.Name) != nil:
+		return nil, fmt.Errorf("node agent: %w", CheckName(config.Name))
 	case config.Root == "" && (config.Volumes == nil || config.State == nil):
 		return nil, errors.New("node agent: no root directory")
 	}
@@ -146,6 +157,9 @@ func New(config Config) (*Agent, error) {
 	}
 	if a.hooks != nil {
 		a.hooks.timeout = config.HookTimeout
+	}
+	if a.filesGroup, err = defaultGroup(config.FilesGroup, a.hooks); err != nil {
+		return nil, err
 	}
 	a.metrics = newMetrics(a)
 	return a, nil
@@ -186,7 +200,7 @@ func (a *Agent) open() (unlock func(), err error) {
 		return unlock, nil
 	}
 	if !a.Credential.hasLock(a.Root) {
-		lock, err := lockRoot(a.Root)
+		lock, err := lockRoot(Claim{Root: a.Root, Name: a.Name, TakeOver: a.TakeOver})
 		if err != nil {
 			return nil, err
 		}
@@ -202,9 +216,13 @@ func (a *Agent) open() (unlock func(), err error) {
 // openRoot creates the directories below the root. The root is locked.
 func (a *Agent) openRoot() error {
 	if a.Volumes == nil {
-		volumes := diskVolumes{dir: filepath.Join(a.Root, "pods"), group: a.hooks.group()}
+		volumes := diskVolumes{dir: filepath.Join(a.Root, "pods"), links: &nameLinks{dir: filepath.Join(a.Root, "by-name")}}
 		if err := volumes.open(); err != nil {
 			return err
+		}
+		if err := volumes.links.open(); err != nil {
+			// The root may be full. The agent must start all the same, to remove what is gone.
+			klog.ErrorS(err, "paths by the names of pods are not available yet", "dir", volumes.links.dir)
 		}
 		a.Volumes = volumes
 	}

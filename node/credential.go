@@ -44,12 +44,12 @@ type Credential struct {
 	lock             *rootLock
 }
 
-// KeepCredential saves the client certificate of config to a file below root and
+// KeepCredential saves the client certificate of config to a file below the root and
 // changes config to use that file. If the file already holds a certificate of the
 // same node and authority that expires later, the file stays as it is. If config has
 // no client certificate, KeepCredential changes nothing and returns nil: there is
 // nothing to renew.
-func KeepCredential(config *rest.Config, name, root string) (*Credential, error) {
+func KeepCredential(config *rest.Config, claim Claim) (*Credential, error) {
 	cert, key := config.CertData, config.KeyData
 	var err error
 	if len(cert) == 0 && config.CertFile != "" {
@@ -69,11 +69,13 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	if err != nil {
 		return nil, fmt.Errorf("client certificate: %w", err)
 	}
-	if err := checkSubject(given.Leaf.Subject.CommonName, name); err != nil {
+	if err := checkSubject(given.Leaf.Subject.CommonName, claim.Name); err != nil {
 		return nil, err
 	}
-	c := &Credential{name: name, root: root, file: filepath.Join(root, "credential", "client.pem"), clock: clock.RealClock{}}
-	if c.lock, err = lockRoot(root); err != nil {
+	c := &Credential{
+		name: claim.Name, root: claim.Root, file: filepath.Join(claim.Root, "credential", "client.pem"), clock: clock.RealClock{},
+	}
+	if c.lock, err = lockRoot(claim); err != nil {
 		return nil, err
 	}
 	if err := c.saveUnlessNewer(given, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
@@ -84,11 +86,14 @@ func KeepCredential(config *rest.Config, name, root string) (*Credential, error)
 	return c, nil
 }
 
-// saveUnlessNewer saves the given certificate, unless the file already holds a
-// renewed one.
+// saveUnlessNewer saves the given certificate, unless the file already holds it or a
+// renewed one. It writes nothing then, because the root may be full.
 func (c *Credential) saveUnlessNewer(given tls.Certificate, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
 		return err
+	}
+	if kept, err := os.ReadFile(c.file); err == nil && bytes.Equal(kept, text) {
+		return nil
 	}
 	kept, err := tls.LoadX509KeyPair(c.file, c.file)
 	switch {

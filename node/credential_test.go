@@ -63,7 +63,7 @@ func TestCredentialRenewed(t *testing.T) {
 	given := rest.CopyConfig(config)
 	root := t.TempDir()
 	name := "n1" + c.suffix
-	credential, err := node.KeepCredential(config, name, root)
+	credential, err := node.KeepCredential(config, node.Claim{Name: name, Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestCredentialRenewed(t *testing.T) {
 	}
 	// After a restart the node can use the API with the new certificate.
 	again := rest.CopyConfig(given)
-	credential, err = node.KeepCredential(again, name, root)
+	credential, err = node.KeepCredential(again, node.Claim{Name: name, Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestCredentialRenewed(t *testing.T) {
 		t.Error("the newer certificate did not stay")
 	}
 	// A configuration without a certificate has no credential.
-	if kept, err := node.KeepCredential(&rest.Config{BearerToken: "x"}, name, t.TempDir()); kept != nil || err != nil {
+	if kept, err := node.KeepCredential(&rest.Config{BearerToken: "x"}, node.Claim{Name: name, Root: t.TempDir()}); kept != nil || err != nil {
 		t.Errorf("a token: %v, %v", kept, err)
 	}
 }
@@ -141,7 +141,7 @@ func TestCredentialRejected(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "root")
-			_, err := node.KeepCredential(test.config, test.name, root)
+			_, err := node.KeepCredential(test.config, node.Claim{Name: test.name, Root: root})
 			if err == nil || err.Error() != test.want {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
@@ -160,7 +160,7 @@ func TestCredentialOfAnotherCluster(t *testing.T) {
 	keep := func(given rest.TLSClientConfig) []byte {
 		t.Helper()
 		config := &rest.Config{TLSClientConfig: given}
-		credential, err := node.KeepCredential(config, "n1", root)
+		credential, err := node.KeepCredential(config, node.Claim{Name: "n1", Root: root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,6 +172,16 @@ func TestCredentialOfAnotherCluster(t *testing.T) {
 	}
 	long := nodeCertificate(t, before, "n1", 2*time.Hour)
 	keep(long)
+	// The file is not written again if nothing changed: the root may be full.
+	file := filepath.Join(root, "credential", "client.pem")
+	first, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(long)
+	if second, err := os.Stat(file); err != nil || !os.SameFile(first, second) {
+		t.Errorf("the same certificate was written again: %v", err)
+	}
 	if !bytes.Contains(keep(nodeCertificate(t, before, "n1", time.Hour)), long.CertData) {
 		t.Error("a certificate of the same cluster that lasts longer did not stay")
 	}
@@ -194,7 +204,7 @@ func TestCertificateExpires(t *testing.T) {
 	config.CertData, config.KeyData = short.CertData, short.KeyData
 	config.CertFile, config.KeyFile = "", ""
 	root := t.TempDir()
-	credential, err := node.KeepCredential(config, name, root)
+	credential, err := node.KeepCredential(config, node.Claim{Name: name, Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}

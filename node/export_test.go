@@ -31,7 +31,7 @@ func NewConnection(next http.RoundTripper, tell func(string)) http.RoundTripper 
 
 // OpenVolumes returns the Volumes of an agent on the given file system.
 func OpenVolumes(dir string, disk projection.FS) (Volumes, error) {
-	volumes := diskVolumes{dir: dir, writer: projection.Writer{FS: disk}, group: -1}
+	volumes := diskVolumes{dir: dir, writer: projection.Writer{FS: disk}}
 	return volumes, volumes.open()
 }
 

@@ -35,7 +35,8 @@ func (h *hollowVolumes) Path(pod types.UID, volume string) string {
 	return fmt.Sprintf("/hollow/%s/%s", pod, volume)
 }
 
-func (h *hollowVolumes) Write(pod types.UID, volume string, payload projection.Payload) (bool, error) {
+func (h *hollowVolumes) Write(owner node.VolumeOwner, volume string, payload projection.Payload) (bool, error) {
+	pod := owner.UID
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if current, ok := h.volumes[pod][volume]; ok && current.Equal(payload) {
@@ -58,7 +59,9 @@ func (h *hollowVolumes) Read(pod types.UID, volume string) (projection.Payload, 
 	return nil, fs.ErrNotExist
 }
 
-func (h *hollowVolumes) Stage(types.UID, string, projection.Payload) (string, error) {
+func (h *hollowVolumes) Link(node.VolumeOwner, string) error { return nil }
+
+func (h *hollowVolumes) Stage(node.VolumeOwner, string, projection.Payload) (string, error) {
 	return "", errors.New("hollow volumes cannot be checked")
 }
 

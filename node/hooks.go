@@ -99,12 +99,23 @@ func (h *hooks) setUser(name string) error {
 }
 
 // group returns the group that needs access to the volumes so that hooks can read
-// them. It returns -1 if hooks need no group.
-func (h *hooks) group() int {
+// them. It returns nil if hooks need no group.
+func (h *hooks) group() *int {
 	if h == nil || h.credential == nil {
-		return -1
+		return nil
 	}
-	return h.gid
+	return &h.gid
+}
+
+// credentialFor returns the user and the groups of a hook. The hook is in the group of the
+// files, so that it can read them.
+func (h *hooks) credentialFor(call hookCall) *syscall.Credential {
+	if h.credential == nil || call.group == nil {
+		return h.credential
+	}
+	credential := *h.credential
+	credential.Groups = []uint32{uint32(*call.group)}
+	return &credential
 }
 
 // nameFor returns the hook that a pod names in an annotation. It returns "" if there
@@ -127,6 +138,8 @@ type hookCall struct {
 	digest string
 	// secret is true if the files contain Secrets or tokens.
 	secret secrecy
+	// group is the group of the files, or nil.
+	group *int
 }
 
 // name returns the name of the executable.
@@ -150,7 +163,7 @@ func (h *hooks) run(ctx context.Context, call hookCall) (output string, err erro
 	written := &outputTail{}
 	cmd.Stdout, cmd.Stderr = written, written
 	// On a timeout, kill the hook and all processes that it started.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credentialFor(call)}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = hookOutputGrace
 	err = cmd.Run()

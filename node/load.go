@@ -36,11 +36,7 @@ func (a *Agent) load() error {
 		a.setRecord(record)
 		a.resolver.addPins(record)
 		for name := range record.Volumes {
-			if err := a.repairAndVerify(record, name); err != nil {
-				// The next sync of the pod repairs the volume.
-				klog.ErrorS(err, "a volume is not as it was left", "pod", record.podName().String(), "uid", record.UID, "volume", name)
-				a.markFailing(volumeID{record.UID, name})
-			}
+			a.loadVolume(record, name)
 		}
 	}
 	if len(a.damaged) > 0 {
@@ -50,6 +46,22 @@ func (a *Agent) load() error {
 		return nil
 	}
 	return a.resolver.deleteUnpinned()
+}
+
+// loadVolume repairs a volume and compares its files with the record. It restores damaged
+// files from saved objects if it can. Otherwise the next sync of the pod repairs the volume.
+func (a *Agent) loadVolume(record *Record, name string) {
+	damage := a.repairAndVerify(record, name)
+	if damage == nil {
+		return
+	}
+	values := []any{"pod", record.podName().String(), "uid", record.UID, "volume", name}
+	if err := a.restore(record, name); err != nil {
+		klog.ErrorS(damage, "a volume is not as it was left", append(values, "notRestored", err)...)
+		a.markFailing(volumeID{record.UID, name})
+		return
+	}
+	klog.InfoS("a damaged volume is restored from saved objects", append(values, "damage", damage)...)
 }
 
 // repairAndVerify removes what a crash left in a volume, and then calls verify.

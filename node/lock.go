@@ -3,16 +3,22 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
-// lockRoot creates the directory and locks it. The kernel releases the lock when the
-// process ends, even after a crash.
-func lockRoot(dir string) (*rootLock, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+// lockRoot creates the directory, locks it, and checks that it belongs to the node. The
+// kernel releases the lock when the process ends, even after a crash.
+func lockRoot(claim Claim) (*rootLock, error) {
+	dir := claim.Root
+	// Every user must be able to enter a root that the agent creates, whatever the umask.
+	// A root that exists keeps its mode.
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := makeOpenDir(dir); err != nil {
+			return nil, err
+		}
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -25,7 +31,11 @@ func lockRoot(dir string) (*rootLock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	return &rootLock{lock}, nil
+	locked := &rootLock{lock}
+	if err := claim.write(); err != nil {
+		return nil, errors.Join(err, locked.Close())
+	}
+	return locked, nil
 }
 
 // rootLock is the lock of a root directory.

@@ -1,12 +1,15 @@
 package node_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -113,6 +116,117 @@ func TestServerDown(t *testing.T) {
 	}
 }
 
+// TestRestoredWithoutServer checks that an agent that starts without a server restores damaged and
+// missing files of immutable objects from its own state.
+func TestRestoredWithoutServer(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	c := clusterOf(t, server)
+	c.apply(t, immutableObjects)
+	credential := c.credential(t, "n1")
+	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
+	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app, items: [{key: app.conf, path: etc/app.conf, mode: 0600}]}}, `+
+		`{name: key, projected: {sources: [{secret: {name: key}}, {configMap: {name: none, optional: true}}]}}]`))
+	c.waitForCondition(t, "web", "True", "")
+	volumes := a.path(c, t, "web", "")
+	a.stop(t)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(volumes, "conf/etc/app.conf"), []byte("evil"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(volumes, "key")); err != nil {
+		t.Fatal(err)
+	}
+	c.startAgentAs(t, credential, node.Config{Name: "n1", Root: a.root})
+	for file, want := range map[string]string{"conf/etc/app.conf": "one", "key/password": "hunter2"} {
+		servertest.Eventually(t, file+" is restored", func() bool {
+			data, err := os.ReadFile(filepath.Join(volumes, file))
+			return err == nil && string(data) == want
+		})
+	}
+	if info, err := os.Stat(filepath.Join(volumes, "conf/etc/app.conf")); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestFullRoot checks that an agent starts on a root without free space, and removes the files of
+// pods that are gone.
+func TestFullRoot(t *testing.T) {
+	root := t.TempDir()
+	if err := syscall.Mount("none", root, "tmpfs", 0, "size=512k"); err != nil {
+		t.Skipf("no file system of its own: %v", err)
+	}
+	defer func() { _ = syscall.Unmount(root, syscall.MNT_DETACH) }()
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	config := c.credential(t, "n1")
+	claim := node.Claim{Name: "n1" + c.suffix, Root: root}
+	// start keeps the credential in the root and starts the agent, as the command does.
+	start := func() (a *agent, stop func()) {
+		t.Helper()
+		own := rest.CopyConfig(config)
+		credential, err := node.KeepCredential(own, claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a = c.startAgentAs(t, own, node.Config{Name: "n1", Root: root, Credential: credential})
+		return a, func() {
+			a.stop(t)
+			if err := credential.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	a, stop := start()
+	c.apply(t, pod("web", "n1", bothVolumes))
+	c.waitForCondition(t, "web", "True", "")
+	gone := a.path(c, t, "web", "..")
+	stop()
+	c.deletePodNow(t, "web")
+	if err := os.WriteFile(filepath.Join(root, "filler"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the root is not full: %v", err)
+	}
+	_, stop = start()
+	servertest.Eventually(t, "the files are removed", func() bool {
+		_, err := os.Lstat(gone)
+		return os.IsNotExist(err)
+	})
+	stop()
+}
+
+// TestRootOfAnotherNode checks that an agent refuses the root of another node, unless it may take
+// it over.
+func TestRootOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, pod("web", "n1", bothVolumes))
+	c.waitForCondition(t, "web", "True", "")
+	gone := a.path(c, t, "web", "..")
+	a.stop(t)
+	other, err := node.New(node.Config{Client: c.admin, Name: "n2", Root: a.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "has the volumes of node " + a.name + ", and this is the agent of node n2: use another --root, or --take-over"
+	if err := other.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	c.startAgent(t, node.Config{Name: "n2", Root: a.root, TakeOver: true})
+	servertest.Eventually(t, "the files of the other node are removed", func() bool {
+		_, err := os.Lstat(gone)
+		return os.IsNotExist(err)
+	})
+	for _, name := range []string{"Host", "a_b", "-a", "a.", ""} {
+		if _, err := node.New(node.Config{Client: c.admin, Name: name, Root: t.TempDir()}); err == nil {
+			t.Errorf("the name %q is accepted", name)
+		}
+	}
+}
+
 // TestSavedObjectLost checks what happens if the saved content of an immutable object is damaged
 // on the host: the agent reads the object again if it still exists, and otherwise leaves the files
 // as they are.
@@ -161,7 +275,7 @@ func TestStartFails(t *testing.T) {
 		_, err := os.Stat(filepath.Join(a.root, "state/key"))
 		return err == nil
 	})
-	second, err := node.New(node.Config{Client: c.admin, Name: "n1", Root: a.root})
+	second, err := node.New(node.Config{Client: c.admin, Name: a.name, Root: a.root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ type Record struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Volumes are the volumes of the pod that have files, by name.
 	Volumes map[string]Volume `json:"volumes,omitempty"`
+	// Template is what the agent needs to write the volumes again without the server.
+	Template *Template `json:"template,omitempty"`
 }
 
 // Source is the version of an object that a pod got.

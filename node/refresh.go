@@ -19,6 +19,7 @@ type refresh struct {
 	pod    *corev1.Pod
 	volume *corev1.Volume
 	record *Record
+	owner  VolumeOwner
 	// before is a copy of the record before this refresh changed it.
 	before *Record
 
@@ -46,6 +47,7 @@ func (r *refresh) run(ctx context.Context) error {
 	}
 	sources := projection.Sources{
 		Objects: map[projection.Reference]map[string][]byte{}, Tokens: map[string]string{}, Allocatable: allocatable(),
+		Group: r.owner.Group,
 	}
 	var objects []*Object
 	for _, reference := range references {
@@ -133,7 +135,7 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 			return err
 		}
 	}
-	changed, err := a.Volumes.Write(r.pod.UID, name, payload)
+	changed, err := a.Volumes.Write(r.owner, name, payload)
 	if changed {
 		a.metrics.changes.Inc()
 		a.hookQueue.forget(r.hookCall(checkAnnotation, next).id())
@@ -142,6 +144,9 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 		// The files were not replaced, so the pod keeps its previous sources and pins.
 		*r.record = *r.before
 		return errors.Join(err, a.saveRecord(r.record))
+	}
+	if err == nil {
+		err = a.Volumes.Link(r.owner, name)
 	}
 	if err != nil || !next.Notify {
 		return err
@@ -157,7 +162,7 @@ func (r *refresh) check(next Volume, payload projection.Payload) error {
 		return nil
 	}
 	return a.hookQueue.result(r.hookCall(checkAnnotation, next), func() (string, error) {
-		return a.Volumes.Stage(r.pod.UID, r.volume.Name, payload)
+		return a.Volumes.Stage(r.owner, r.volume.Name, payload)
 	})
 }
 
@@ -181,5 +186,8 @@ func (r *refresh) notify(next Volume) error {
 }
 
 func (r *refresh) hookCall(annotation string, next Volume) hookCall {
-	return hookCall{pod: r.pod, volume: r.volume.Name, annotation: annotation, digest: next.Digest, secret: next.Secret}
+	return hookCall{
+		pod: r.pod, volume: r.volume.Name, annotation: annotation,
+		digest: next.Digest, secret: next.Secret, group: r.owner.Group,
+	}
 }

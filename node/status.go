@@ -65,7 +65,7 @@ func ReadStatus(root string) ([]VolumeStatus, error) {
 	case err != nil:
 		return nil, err
 	}
-	volumes := diskVolumes{dir: filepath.Join(root, "pods"), group: -1}
+	volumes := diskVolumes{dir: filepath.Join(root, "pods")}
 	var all []VolumeStatus
 	for _, record := range records {
 		for name, volume := range record.Volumes {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,19 +33,19 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 	if err != nil {
 		return outcome{}, err
 	}
-	for _, uid := range a.recordedUIDs(name) {
-		if pod == nil || pod.UID != uid {
-			if err := a.removePod(name, uid); err != nil {
-				return outcome{}, err
-			}
-		}
-	}
-	switch {
-	case pod == nil:
+	if pod == nil {
 		a.setUses(name, nil)
-		return outcome{}, nil
-	case pod.DeletionTimestamp == nil:
-		return a.refreshPod(ctx, pod)
+		return outcome{}, a.removeOthers(name, "")
+	}
+	if pod.DeletionTimestamp == nil {
+		result, err := a.refreshPod(ctx, pod)
+		if err == nil && a.isReady(pod) {
+			err = a.removeOthers(name, pod.UID)
+		}
+		return result, err
+	}
+	if err := a.removeOthers(name, pod.UID); err != nil {
+		return outcome{}, err
 	}
 	switch a.nodeOwner() {
 	case ownedHere:
@@ -55,6 +56,33 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 	result, err := a.refreshPod(ctx, pod)
 	result.retry = true
 	return result, err
+}
+
+// removeOthers removes the pods of this name with a record, except the one with this UID. They
+// no longer exist. Their files stay until those of the pod that replaces them are ready, so
+// that the links of this name always lead to files.
+func (a *Agent) removeOthers(name cache.ObjectName, uid types.UID) error {
+	for _, other := range a.recordedUIDs(name) {
+		if other == uid {
+			continue
+		}
+		if err := a.removePod(name, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isReady reports whether all volumes of a pod are up to date.
+func (a *Agent) isReady(pod *corev1.Pod) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.failing {
+		if id.pod == pod.UID {
+			return false
+		}
+	}
+	return true
 }
 
 // recordedUIDs returns the UIDs of all pods of this name that have a record. A pod
@@ -154,13 +182,16 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		}
 	}
 	a.setUses(name, refs)
-	round := &round{agent: a}
+	round, owner := &round{agent: a}, a.ownerOf(pod)
+	template := templateOf(pod, owner.Group)
+	newTemplate := !apiequality.Semantic.DeepEqual(template, record.Template)
+	record.Template = template
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
 		if !projection.Supported(volume) {
 			continue
 		}
-		r := refresh{agent: a, pod: pod, volume: volume, record: record}
+		r := refresh{agent: a, pod: pod, volume: volume, record: record, owner: owner, recordChanged: newTemplate}
 		err := r.run(ctx)
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()

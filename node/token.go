@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"holdfast.dev/holdfast/projection"
 )
 
 const (
@@ -47,7 +49,11 @@ func (r *refresh) tokens(
 	}
 	var failed []error
 	for _, want := range wanted {
-		file, inFile := files[want.Path]
+		path, err := projection.CleanPath(want.Path)
+		if err != nil {
+			continue // Collect reports it
+		}
+		file, inFile := files[path]
 		token, known := before.Tokens[want.Path]
 		have := inFile && known
 		if !have || !now.Before(token.Refresh) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -16,10 +17,12 @@ type Volumes interface {
 	// Path returns the directory with the files of a volume.
 	Path(pod types.UID, volume string) string
 	// Write replaces the files of a volume, like projection.Writer.Write.
-	Write(pod types.UID, volume string, payload projection.Payload) (changed bool, err error)
+	Write(owner VolumeOwner, volume string, payload projection.Payload) (changed bool, err error)
+	// Link makes the path that has the name of the pod lead to a volume.
+	Link(owner VolumeOwner, volume string) error
 	// Stage writes the files to a new directory outside of the volume and returns its
 	// path. A check hook reads them there. Unstage removes the directory.
-	Stage(pod types.UID, volume string, payload projection.Payload) (dir string, err error)
+	Stage(owner VolumeOwner, volume string, payload projection.Payload) (dir string, err error)
 	Unstage(dir string) error
 	// Read returns the files of a volume, or fs.ErrNotExist.
 	Read(pod types.UID, volume string) (projection.Payload, error)
@@ -31,19 +34,29 @@ type Volumes interface {
 	Pods() ([]types.UID, error)
 }
 
+// VolumeOwner is the pod that a volume belongs to.
+type VolumeOwner struct {
+	Name cache.ObjectName
+	UID  types.UID
+	// Group, unless it is nil, is the group that may read the files.
+	Group *int
+}
+
 const (
 	// podMode is the mode of the directory of a pod. It limits the access to all
 	// directories below it.
 	podMode     = 0o750
 	stagingMode = 0o755
+	// openMode is the mode of the directories above those of pods.
+	openMode = 0o755
 )
 
 // diskVolumes stores volumes in the directory "pods" below the root of the agent.
 type diskVolumes struct {
 	dir    string
 	writer projection.Writer
-	// group, unless it is negative, gets access to the directories of pods.
-	group int
+	// links holds the paths that have the names of pods; nil means that there are none.
+	links *nameLinks
 }
 
 // stagingDir is the directory in the directory of a pod that holds staged files.
@@ -53,7 +66,7 @@ const stagingDir = "staging"
 // syncs the directory and its parent, because a previous agent may have been killed
 // before it did that.
 func (d diskVolumes) open() error {
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+	if err := makeOpenDir(d.dir); err != nil {
 		return err
 	}
 	staged, err := filepath.Glob(filepath.Join(d.dir, "*", stagingDir))
@@ -94,19 +107,19 @@ func (d diskVolumes) Path(pod types.UID, volume string) string {
 }
 
 // Write implements Volumes.
-func (d diskVolumes) Write(pod types.UID, volume string, payload projection.Payload) (bool, error) {
-	if err := d.openPod(pod, volume); err != nil {
+func (d diskVolumes) Write(owner VolumeOwner, volume string, payload projection.Payload) (bool, error) {
+	if err := d.openPod(owner, volume); err != nil {
 		return false, err
 	}
-	return d.writer.Write(d.Path(pod, volume), payload)
+	return d.writer.Write(d.Path(owner.UID, volume), payload)
 }
 
 // Stage implements Volumes.
-func (d diskVolumes) Stage(pod types.UID, volume string, payload projection.Payload) (string, error) {
-	if err := d.openPod(pod, volume); err != nil {
+func (d diskVolumes) Stage(owner VolumeOwner, volume string, payload projection.Payload) (string, error) {
+	if err := d.openPod(owner, volume); err != nil {
 		return "", err
 	}
-	parent := filepath.Join(d.dir, string(pod), stagingDir)
+	parent := filepath.Join(d.dir, string(owner.UID), stagingDir)
 	if err := d.disk().Mkdir(parent, stagingMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -129,25 +142,30 @@ func (d diskVolumes) Unstage(dir string) error { return d.writer.Remove(dir) }
 
 // openPod creates the directory of a pod, with its mode and group. It sets them on every
 // call, because an earlier agent may have been killed after it created the directory.
-func (d diskVolumes) openPod(pod types.UID, volume string) error {
-	for _, name := range []string{string(pod), volume} {
+func (d diskVolumes) openPod(owner VolumeOwner, volume string) error {
+	for _, name := range []string{string(owner.UID), volume} {
 		if err := checkName(name); err != nil {
 			return err
 		}
 	}
-	dir := filepath.Join(d.dir, string(pod))
+	dir := filepath.Join(d.dir, string(owner.UID))
 	if err := d.makeDir(dir); err != nil {
 		return err
 	}
-	return errors.Join(os.Chmod(dir, podMode), d.setGroup(dir))
+	if owner.Group != nil {
+		if err := projection.SetGroup(dir, *owner.Group); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, podMode)
 }
 
-// setGroup gives the group access to the directory of a pod.
-func (d diskVolumes) setGroup(dir string) error {
-	if d.group < 0 {
+// Link implements Volumes.
+func (d diskVolumes) Link(owner VolumeOwner, volume string) error {
+	if d.links == nil {
 		return nil
 	}
-	return os.Lchown(dir, -1, d.group)
+	return d.links.set(owner, volume)
 }
 
 // Read implements Volumes.
@@ -165,7 +183,10 @@ func (d diskVolumes) Remove(pod types.UID) error {
 	if err := checkName(string(pod)); err != nil {
 		return err
 	}
-	return d.writer.Remove(filepath.Join(d.dir, string(pod)))
+	if err := d.writer.Remove(filepath.Join(d.dir, string(pod))); err != nil || d.links == nil {
+		return err
+	}
+	return d.links.prune()
 }
 
 // Pods implements Volumes.
@@ -179,4 +200,13 @@ func (d diskVolumes) Pods() ([]types.UID, error) {
 		pods = append(pods, types.UID(entry.Name()))
 	}
 	return pods, err
+}
+
+// makeOpenDir creates a directory that every user can enter, whatever the umask. It does not
+// change the mode of the parents.
+func makeOpenDir(dir string) error {
+	if err := os.MkdirAll(dir, openMode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, openMode)
 }

@@ -44,7 +44,7 @@ func TestDirectoriesAreSynced(t *testing.T) {
 		t.Errorf("after the start, only %v are synced", disk.synced)
 	}
 	payload := projection.Payload{"app.conf": {Data: []byte("one"), Mode: 0o644}}
-	if _, err := volumes.Write("uid", "conf", payload); err != nil {
+	if _, err := volumes.Write(node.VolumeOwner{UID: "uid"}, "conf", payload); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(disk.created, filepath.Join(dir, "uid")) {

@@ -32,6 +32,8 @@ type Sources struct {
 	Objects map[Reference]map[string][]byte
 	// Tokens holds the service account tokens by the path of their file.
 	Tokens map[string]string
+	// Group, unless it is nil, is the group of the files.
+	Group *int
 	// Allocatable holds the resources of the node. A downward API file shows them as
 	// the limits of a container that sets no limits.
 	Allocatable corev1.ResourceList
@@ -109,7 +111,56 @@ func Collect(pod *corev1.Pod, volume *corev1.Volume, sources Sources) (Payload, 
 	case len(c.missing) > 0:
 		return nil, &MissingError{Problems: c.missing}
 	}
+	for path, file := range c.payload {
+		file.Group = sources.Group
+		if hasFSGroup(pod) {
+			file.Mode |= groupRead
+		}
+		c.payload[path] = file
+	}
 	return c.payload, c.payload.Check()
+}
+
+const (
+	// groupRead are the bits that the kubelet adds to files for a pod with an fsGroup.
+	groupRead = 0o440
+	// tokenMode is the mode of a token if the pod says which user or group needs it.
+	tokenMode = 0o640
+)
+
+// hasFSGroup reports whether the group of the files is set in the pod.
+func hasFSGroup(pod *corev1.Pod) bool {
+	return pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil
+}
+
+// FileUser returns the user that all containers of a pod run as. It returns false if the pod
+// does not say so, or if the containers run as different users.
+func FileUser(pod *corev1.Pod) (int64, bool) {
+	var all *int64
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			user := userOf(pod, &containers[i])
+			if user == nil || all != nil && *all != *user {
+				return 0, false
+			}
+			all = user
+		}
+	}
+	if all == nil {
+		return 0, false
+	}
+	return *all, true
+}
+
+// userOf returns the user that a container runs as, or nil.
+func userOf(pod *corev1.Pod, container *corev1.Container) *int64 {
+	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
+		return context.RunAsUser
+	}
+	if context := pod.Spec.SecurityContext; context != nil {
+		return context.RunAsUser
+	}
+	return nil
 }
 
 // sourcesOf returns the sources of a projected volume. A ConfigMap, Secret or downward
@@ -196,8 +247,18 @@ func (c *collector) object(ref Reference, items []corev1.KeyToPath, optional *bo
 			}
 			continue
 		}
-		c.payload[item.Path] = File{Data: value, Mode: modeOf(item.Mode, c.mode)}
+		c.add(item.Path, File{Data: value, Mode: modeOf(item.Mode, c.mode)})
 	}
+}
+
+// add adds a file under the shortest form of its path.
+func (c *collector) add(path string, file File) {
+	clean, err := CleanPath(path)
+	if err != nil {
+		c.invalid = append(c.invalid, err)
+		return
+	}
+	c.payload[clean] = file
 }
 
 func (c *collector) token(projection *corev1.ServiceAccountTokenProjection) {
@@ -207,5 +268,9 @@ func (c *collector) token(projection *corev1.ServiceAccountTokenProjection) {
 			projection.Path, c.pod.Namespace, c.pod.Spec.ServiceAccountName))
 		return
 	}
-	c.payload[projection.Path] = File{Data: []byte(token), Mode: c.mode}
+	mode := c.mode
+	if _, hasUser := FileUser(c.pod); hasUser || hasFSGroup(c.pod) {
+		mode = tokenMode
+	}
+	c.add(projection.Path, File{Data: []byte(token), Mode: mode})
 }

@@ -28,7 +28,7 @@ func (c *collector) downward(item *corev1.DownwardAPIVolumeFile) {
 		c.invalid = append(c.invalid, fmt.Errorf("downward API file %q: %w", item.Path, err))
 		return
 	}
-	c.payload[item.Path] = File{Data: []byte(value), Mode: modeOf(item.Mode, c.mode)}
+	c.add(item.Path, File{Data: []byte(value), Mode: modeOf(item.Mode, c.mode)})
 }
 
 // fieldOf returns a field of a pod in the format of the kubelet. Labels and annotations

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -11,8 +12,8 @@ import (
 type FS interface {
 	// Mkdir creates one directory with exactly this mode, whatever the umask.
 	Mkdir(path string, mode fs.FileMode) error
-	// WriteFile creates a new file with exactly this mode, and syncs its content and
-	// mode to disk. The entry in its directory is on disk only after SyncDir.
+	// WriteFile creates a new file with exactly this mode and group, and syncs it to
+	// disk. It returns a *GroupError if it may not set the group. The entry in its directory is on disk only after SyncDir.
 	WriteFile(path string, file File) error
 	// SyncDir syncs the entries of a directory to disk.
 	SyncDir(path string) error
@@ -53,6 +54,9 @@ func (OS) WriteFile(path string, file File) error {
 		return err
 	}
 	_, err = out.Write(file.Data)
+	if err == nil && file.Group != nil {
+		err = groupError(out.Chown(-1, *file.Group), *file.Group)
+	}
 	if err == nil {
 		err = out.Chmod(file.Mode)
 	}
@@ -91,3 +95,31 @@ func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) 
 
 // Lstat implements FS.
 func (OS) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+
+// GroupError reports that the process may not give files to a group.
+type GroupError struct {
+	Group int
+	Err   error
+}
+
+// Error implements error.
+func (e *GroupError) Error() string {
+	return fmt.Sprintf("the files cannot be given to group %d: this agent runs as user %d, which is not root and not in that group: %v",
+		e.Group, os.Geteuid(), e.Err)
+}
+
+// Unwrap returns the error of the operating system.
+func (e *GroupError) Unwrap() error { return e.Err }
+
+// SetGroup sets the group of a file or directory, and does not follow links. The error is a
+// *GroupError if the process may not do that.
+func SetGroup(path string, group int) error {
+	return groupError(os.Lchown(path, -1, group), group)
+}
+
+func groupError(err error, group int) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &GroupError{Group: group, Err: err}
+	}
+	return err
+}

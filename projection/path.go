@@ -3,6 +3,7 @@ package projection
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,21 @@ func CheckPath(file string) error {
 		}
 	}
 	return nil
+}
+
+// CleanPath returns the shortest form of a path in a volume: "./a//b/" is "a/b". Like the
+// kubelet, it returns an error for a path that is absolute or contains "..". The result may
+// still be one that CheckPath rejects.
+func CleanPath(file string) (string, error) {
+	switch {
+	case file == "":
+		return "", fmt.Errorf("path %q: must not be empty", file)
+	case path.IsAbs(file):
+		return "", fmt.Errorf("path %q: must be relative", file)
+	case slices.Contains(strings.Split(file, "/"), ".."):
+		return "", fmt.Errorf("path %q: must not contain %q", file, "..")
+	}
+	return path.Clean(file), nil
 }
 
 // topName returns the first element of a path. The volume has a link of this name.

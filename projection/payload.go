@@ -17,6 +17,9 @@ type File struct {
 	Data []byte
 	// Mode holds the permission bits; all others are ignored.
 	Mode fs.FileMode
+	// Group, unless it is nil, is the number of the group of the file. Otherwise the file
+	// gets the group of the process.
+	Group *int
 }
 
 // Payload holds the files of one volume by their path.
@@ -40,15 +43,17 @@ func (p Payload) Check() error {
 	return errors.Join(wrong...)
 }
 
-// Equal reports whether two payloads have the same files, content and modes.
+// Equal reports whether two payloads have the same files, content, modes and groups. A
+// group that is nil equals any group.
 func (p Payload) Equal(other Payload) bool {
 	return maps.EqualFunc(p, other, func(a, b File) bool {
-		return a.Mode.Perm() == b.Mode.Perm() && bytes.Equal(a.Data, b.Data)
+		sameGroup := a.Group == nil || b.Group == nil || *a.Group == *b.Group
+		return a.Mode.Perm() == b.Mode.Perm() && sameGroup && bytes.Equal(a.Data, b.Data)
 	})
 }
 
-// Hash writes everything that Equal compares to h. Two payloads write the same bytes if,
-// and only if, they are equal.
+// Hash writes the paths, contents and modes of all files to h. Two payloads write the same
+// bytes if, and only if, these are the same.
 func (p Payload) Hash(h hash.Hash) {
 	for _, file := range slices.Sorted(maps.Keys(p)) {
 		for _, part := range [][]byte{[]byte(file), p[file].Data} {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"syscall"
 )
 
 // Read returns the current files of a volume. The error is fs.ErrNotExist if the volume
@@ -49,10 +50,20 @@ func (w Writer) readSet(set string) (Payload, error) {
 				if err != nil {
 					return err
 				}
-				payload[file] = File{Data: data, Mode: info.Mode().Perm()}
+				payload[file] = File{Data: data, Mode: info.Mode().Perm(), Group: groupOf(info)}
 			}
 		}
 		return nil
 	}
 	return payload, read(".")
+}
+
+// groupOf returns the group of a file, or nil if the file system has no groups.
+func groupOf(info fs.FileInfo) *int {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	group := int(stat.Gid)
+	return &group
 }

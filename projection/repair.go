@@ -20,6 +20,9 @@ type layout struct {
 	links, others map[string]bool
 	// hasNextLink is true if ..data_tmp exists.
 	hasNextLink bool
+	// blocked are the names ..data and ..data_tmp, if a file or directory has them that the
+	// writer did not create.
+	blocked []string
 }
 
 // Repair removes what a crash left in the directory of a volume. Afterwards there is at most
@@ -33,6 +36,9 @@ func (w Writer) Repair(dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.setAside(dir, current.blocked); err != nil {
+		return err
+	}
 	names := map[string]bool{}
 	if current.set != "" {
 		entries, err := w.fs().ReadDir(filepath.Join(dir, current.set))
@@ -44,6 +50,26 @@ func (w Writer) Repair(dir string) error {
 		}
 	}
 	return w.cleanUp(dir, names)
+}
+
+// setAside renames files and directories that have the names of the writer's links. Their
+// content may be of use to the user that created them, so it stays.
+func (w Writer) setAside(dir string, names []string) error {
+	for _, name := range names {
+		for n := 1; ; n++ {
+			aside := filepath.Join(dir, fmt.Sprintf("%s.set-aside-%d", strings.TrimPrefix(name, ".."), n))
+			if _, err := w.fs().Lstat(aside); err == nil {
+				continue
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := w.fs().Rename(filepath.Join(dir, name), aside); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
 }
 
 // Remove removes a directory and everything in it, if it exists.
@@ -135,6 +161,8 @@ func (w Writer) readLayout(dir string) (layout, error) {
 			}
 		case isLink && name == nextLink:
 			current.hasNextLink = true
+		case name == dataLink || name == nextLink:
+			current.blocked = append(current.blocked, name)
 		case entry.IsDir() && strings.HasPrefix(name, "..") && len(name) == len(setTime):
 			current.sets = append(current.sets, name)
 		case isLink:

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +113,79 @@ func TestModeAloneIsAChange(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, "x"))
 	if err != nil || info.Mode() != 0o400 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestGroup checks that Write sets the group of files, also if only the group changes, and that
+// the error names the group if the process may not set it.
+func TestGroup(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root sets any group")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	payload := payloadOf(map[string]string{"x": "a"})
+	mustWrite(t, dir, payload)
+	group := 4242
+	payload["x"] = projection.File{Data: []byte("a"), Mode: 0o644, Group: &group}
+	for _, want := range []bool{true, false} {
+		if changed := mustWrite(t, dir, payload); changed != want {
+			t.Errorf("changed %v", changed)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Gid != 4242 {
+		t.Errorf("%+v", info.Sys())
+	}
+	failed := make(chan error)
+	go func() {
+		// The system call changes the user of this thread only. The thread ends with the
+		// goroutine.
+		runtime.LockOSThread()
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, 65534, 65534, 65534); errno != 0 {
+			failed <- errno
+			return
+		}
+		failed <- projection.OS{}.WriteFile(filepath.Join(dir, "y"), payload["x"])
+	}()
+	var refused *projection.GroupError
+	if err := <-failed; !errors.As(err, &refused) || !strings.Contains(err.Error(), "cannot be given to group 4242: this agent runs as user") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSetAside checks that files and directories with the names of the writer's links stop no
+// write, and are kept under another name.
+func TestSetAside(t *testing.T) {
+	for name, create := range map[string]func(path string) error{
+		"file":      func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
+		"directory": func(path string) error { return os.MkdirAll(filepath.Join(path, "mine"), 0o755) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, link := range []string{"..data", "..data_tmp"} {
+				dir := t.TempDir()
+				if err := create(filepath.Join(dir, link)); err != nil {
+					t.Fatal(err)
+				}
+				mustWrite(t, dir, payloadOf(map[string]string{"x": "one"}))
+				if err := create(filepath.Join(dir, "..data_tmp")); err != nil {
+					t.Fatal(err)
+				}
+				mustWrite(t, dir, payloadOf(map[string]string{"x": "two"}))
+				if data, err := os.ReadFile(filepath.Join(dir, "x")); err != nil || string(data) != "two" {
+					t.Errorf("%s: %q, %v", link, data, err)
+				}
+				aside, err := filepath.Glob(filepath.Join(dir, "data*.set-aside-*"))
+				if err != nil || len(aside) != 2 {
+					t.Errorf("%s: set aside %v, %v", link, aside, err)
+				}
+			}
+		})
 	}
 }
 
