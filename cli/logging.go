@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logging makes setLogging take effect once. The logger of the Kubernetes libraries is
+// logging makes configureLogging take effect once. The logger of the Kubernetes libraries is
 // global to the process and must not be changed while a server uses it.
 var logging sync.Once
 
@@ -20,7 +20,17 @@ var logging sync.Once
 // verbosity if it is positive. Without a verbosity, nothing is logged after ctx has ended:
 // client-go logs watches that the shutdown interrupts as errors, which they are not. Real
 // errors of the shutdown are returned by the command.
-func setLogging(ctx context.Context, verbosity int) {
+func setLogging(ctx context.Context, verbosity int) { configureLogging(ctx, verbosity, io.Discard) }
+
+// setAgentLogging is like setLogging, and shows information as well: the agent logs one line
+// for each change of a volume.
+func setAgentLogging(ctx context.Context, verbosity int) {
+	configureLogging(ctx, verbosity, untilDone{ctx, os.Stderr})
+}
+
+// configureLogging sets up logging once. info gets the messages that are neither warnings nor
+// errors, if there is no verbosity.
+func configureLogging(ctx context.Context, verbosity int, info io.Writer) {
 	logging.Do(func() {
 		flags := flag.NewFlagSet("logging", flag.ContinueOnError)
 		klog.InitFlags(flags)
@@ -37,7 +47,7 @@ func setLogging(ctx context.Context, verbosity int) {
 		set("logtostderr", "false")
 		set("one_output", "true")
 		set("stderrthreshold", "FATAL")
-		klog.SetOutputBySeverity("INFO", io.Discard)
+		klog.SetOutputBySeverity("INFO", info)
 		klog.SetOutputBySeverity("WARNING", untilDone{ctx, os.Stderr})
 		klog.SetOutputBySeverity("ERROR", untilDone{ctx, os.Stderr})
 		// Fatal messages go to stderr by stderrthreshold.

@@ -55,7 +55,7 @@ func newNodeCommand() *cobra.Command {
   # What it has, whether it runs or not
   holdfast node status`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setLogging(cmd.Context(), verbosity)
+			setAgentLogging(cmd.Context(), verbosity)
 			config.WatchImmutable = !gates.Enabled(native.ImmutableEphemeralVolumes)
 			if config.Name == "" {
 				hostname, err := os.Hostname()
@@ -82,8 +82,9 @@ func newNodeCommand() *cobra.Command {
 	flags.StringVar(&config.FilesGroup, "files-group", "", "group, by name or number, of the files of pods that set neither fsGroup, "+
 		"runAsGroup nor runAsUser (default: the group of --hooks-user)")
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
-	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
+	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 changes of volumes, warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
+	flags.DurationVar(&config.FinishedTTL, "finished-ttl", 10*time.Minute, "how long the files of a pod stay after it succeeded or failed")
 	flags.BoolVar(&config.TakeOver, "take-over", false, "use a root that belongs to another node, and remove the volumes of that node")
 	gates.AddFlag(flags)
 	flags.Lookup("feature-gates").Usage = "ImmutableEphemeralVolumes=false watches immutable objects like all others"

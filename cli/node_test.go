@@ -247,7 +247,7 @@ func TestNodeRefuses(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"--kubeconfig", "--name", "--root", "--metrics-address",
-		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--files-group", "--take-over",
+		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--files-group", "--take-over", "--finished-ttl",
 		"--secrets-on-disk", "--feature-gates",
 	} {
 		if !strings.Contains(help, flag) {

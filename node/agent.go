@@ -53,6 +53,8 @@ type Config struct {
 	// WatchEach opens one watch for each mutable object, even if the server supports
 	// one watch for each kind.
 	WatchEach bool
+	// FinishedTTL is how long the files of a pod stay after the pod succeeded or failed.
+	FinishedTTL time.Duration
 	// Version is the version of the agent in the status of the Node.
 	Version string
 

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
@@ -39,8 +43,7 @@ func (c *cluster) waitForDeletion(t testing.TB, pod string) {
 	})
 }
 
-// TestPodDeleted checks that the agent ends the deletion of a pod as soon as its files are
-// removed, without waiting for the grace period.
+// TestPodDeleted checks that the agent ends the deletion of a pod when its files are removed.
 func TestPodDeleted(t *testing.T) {
 	t.Parallel()
 	for name, config := range modes {
@@ -69,6 +72,95 @@ func TestPodDeleted(t *testing.T) {
 			a.waitForEmptyRoot(t)
 		})
 	}
+}
+
+// TestGracePeriod checks that the files of a deleted pod stay, and are updated, until its grace
+// period ends.
+func TestGracePeriod(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", Clock: clock})
+	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, automountServiceAccountToken: false, `+
+		`terminationGracePeriodSeconds: 3600, volumes: [{name: conf, configMap: {name: app}}]}}`)
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
+	c.waitForLease(t, a.name, "holdfast-node/"+a.name)
+	c.deletePod(t, "web")
+	c.setData(t, "app", "two")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
+	if got := a.requests.count("DELETE"); got != 0 {
+		t.Errorf("%d deletions during the grace period", got)
+	}
+	c.waitForCondition(t, "web", "True", "")
+	servertest.Eventually(t, "the pod is gone after its grace period", func() bool {
+		clock.Step(time.Minute)
+		_, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	a.waitForEmptyRoot(t)
+}
+
+// TestFinishedPod checks that the files of a pod that succeeded stay for FinishedTTL, that the
+// condition then says that they are removed, and that a restarted agent does not write them again.
+func TestFinishedPod(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c.apply(t, immutableObjects)
+	credential := c.credential(t, "n1")
+	config := node.Config{Name: "n1", Clock: clock, FinishedTTL: time.Hour}
+	a := c.startAgentAs(t, credential, config)
+	c.apply(t, pod("web", "n1", bothVolumes))
+	c.waitForCondition(t, "web", "True", "")
+	succeeded := []byte(`{"status":{"phase":"Succeeded"}}`)
+	_, err := c.admin.CoreV1().Pods(c.namespace).Patch(t.Context(), "web", types.MergePatchType, succeeded, metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := a.path(c, t, "web", "..")
+	servertest.Eventually(t, "the agent has seen the end of the pod", func() bool {
+		saved, err := filepath.Glob(filepath.Join(a.root, "state/pods/*.json"))
+		if err != nil || len(saved) != 1 {
+			return false
+		}
+		data, err := os.ReadFile(saved[0])
+		return err == nil && strings.Contains(string(data), `"finished":`)
+	})
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the files did not stay: %v", err)
+	}
+	servertest.Eventually(t, "the files are removed", func() bool {
+		clock.Step(time.Minute)
+		_, err := os.Stat(dir)
+		return os.IsNotExist(err)
+	})
+	c.waitForCondition(t, "web", "False", "the pod has finished, and its files are removed")
+	a.stop(t)
+	config.Root = a.root
+	a = c.startAgentAs(t, credential, config)
+	c.apply(t, pod("next", "n1", bothVolumes))
+	a.waitForFile(c, t, "next", "conf/app.conf", "one")
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the files are back: %v", err)
+	}
+}
+
+// TestUnsupportedVolumes checks that the condition names the volumes that the agent does not write.
+func TestUnsupportedVolumes(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, automountServiceAccountToken: false, `+
+		`containers: [{name: c, image: i, volumeMounts: [{name: conf, mountPath: /etc, subPath: app.conf}]}], `+
+		`volumes: [{name: conf, configMap: {name: app}}, {name: cache, emptyDir: {}}, {name: host, hostPath: {path: /}}, `+
+		`{name: csi, csi: {driver: d}}]}}`)
+	c.waitForCondition(t, "web", "False", "volume cache: this agent does not provide volumes of type emptyDir\n"+
+		"volume host: this agent does not provide volumes of type hostPath\n"+
+		"volume csi: this agent does not provide volumes of type csi\n"+
+		"volume conf: this agent does not provide the subPath in container c")
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 }
 
 // TestPodDeletedWhileStopped checks that a new agent removes the files of pods that were
@@ -112,6 +204,7 @@ func TestPodWithFinalizer(t *testing.T) {
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	c.deletePod(t, "web")
 	a.waitForEmptyRoot(t)
+	c.waitForCondition(t, "web", "False", "the pod is being deleted, and its files are removed")
 	servertest.Eventually(t, "the agent has deleted the pod with a grace period of 0", func() bool {
 		pod, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 		return err == nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0

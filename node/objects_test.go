@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -35,6 +36,9 @@ func (c *cluster) apply(t testing.TB, documents string) {
 			obj.Spec.NodeName += c.suffix
 			if obj.Spec.Containers == nil {
 				obj.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
+			}
+			if obj.Spec.TerminationGracePeriodSeconds == nil {
+				obj.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 			}
 			// The server may not have created the default service account yet.
 			servertest.Eventually(t, "pod created", func() bool {

@@ -21,6 +21,8 @@ type Record struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Volumes are the volumes of the pod that have files, by name.
 	Volumes map[string]Volume `json:"volumes,omitempty"`
+	// Finished is when the agent saw first that the pod succeeded or failed, or nil.
+	Finished *time.Time `json:"finished,omitempty"`
 	// Template is what the agent needs to write the volumes again without the server.
 	Template *Template `json:"template,omitempty"`
 }

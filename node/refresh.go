@@ -3,12 +3,14 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -138,6 +140,7 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 	changed, err := a.Volumes.Write(r.owner, name, payload)
 	if changed {
 		a.metrics.changes.Inc()
+		r.logChange(next)
 		a.hookQueue.forget(r.hookCall(checkAnnotation, next).id())
 	}
 	if err != nil && !changed {
@@ -190,4 +193,16 @@ func (r *refresh) hookCall(annotation string, next Volume) hookCall {
 		pod: r.pod, volume: r.volume.Name, annotation: annotation,
 		digest: next.Digest, secret: next.Secret, group: r.owner.Group,
 	}
+}
+
+// logChange logs one line for new files of a volume, with the objects that they were made from.
+func (r *refresh) logChange(next Volume) {
+	var objects []string
+	for _, ref := range next.Sources {
+		if source := r.record.source(ref); source != nil {
+			objects = append(objects, fmt.Sprintf("%s uid=%s resourceVersion=%s digest=%s", ref, source.UID, source.ResourceVersion, source.Digest))
+		}
+	}
+	klog.InfoS("a volume changed", "pod", r.owner.Name.String(), "uid", r.owner.UID, "volume", r.volume.Name,
+		"digest", next.Digest, "objects", objects)
 }

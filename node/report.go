@@ -23,6 +23,7 @@ const (
 
 	reasonReady    = "VolumesReady"
 	reasonNotReady = "VolumesNotReady"
+	reasonRemoved  = "VolumesRemoved"
 	// longestMessage is the length at which a message is cut. The limit for Events is
 	// 1,024 bytes.
 	longestMessage = 1000
@@ -69,6 +70,19 @@ func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []problem)
 	case len(all) == 0 && changed && current != nil && current.Status == corev1.ConditionFalse:
 		a.events.Event(pod, corev1.EventTypeNormal, reasonReady, "all volumes are ready")
 	}
+	return a.setCondition(ctx, pod, want)
+}
+
+// reportRemoved sets the condition of a pod that exists and has no files any more.
+func (a *Agent) reportRemoved(ctx context.Context, pod *corev1.Pod, message string) error {
+	return a.setCondition(ctx, pod, corev1.PodCondition{
+		Type: VolumesReady, Status: corev1.ConditionFalse, Reason: reasonRemoved, Message: message,
+	})
+}
+
+// setCondition writes the condition VolumesReady, unless the pod has it already.
+func (a *Agent) setCondition(ctx context.Context, pod *corev1.Pod, want corev1.PodCondition) error {
+	current := conditionOf(pod)
 	if current != nil && current.Status == want.Status && current.Reason == want.Reason && current.Message == want.Message {
 		return nil
 	}

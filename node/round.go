@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"holdfast.dev/holdfast/projection"
 )
 
@@ -75,6 +77,21 @@ func (s *round) add(r *refresh, err error) {
 	}
 	s.retry = s.retry || r.retry
 	s.after = sooner(s.after, r.after)
+}
+
+// addUnsupported adds the volumes that the agent does not write. Beside a kubelet, the kubelet
+// provides them.
+func (s *round) addUnsupported(pod *corev1.Pod) {
+	unsupported := unsupportedVolumes(pod)
+	switch owner := s.agent.nodeOwner(); {
+	case len(unsupported) == 0 || owner == ownedElsewhere:
+	case owner == ownerUnknown:
+		s.waiting, s.retry = true, true
+	default:
+		for _, text := range unsupported {
+			s.problems = append(s.problems, problem{text: text})
+		}
+	}
 }
 
 // canReport reports whether the condition of the pod can be set after this round.

@@ -3,17 +3,13 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -37,24 +33,19 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 		a.setUses(name, nil)
 		return outcome{}, a.removeOthers(name, "")
 	}
-	if pod.DeletionTimestamp == nil {
-		result, err := a.refreshPod(ctx, pod)
-		if err == nil && a.isReady(pod) {
-			err = a.removeOthers(name, pod.UID)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		if err := a.removeOthers(name, pod.UID); err != nil {
+			return outcome{}, err
 		}
-		return result, err
-	}
-	if err := a.removeOthers(name, pod.UID); err != nil {
-		return outcome{}, err
-	}
-	switch a.nodeOwner() {
-	case ownedHere:
-		return outcome{}, a.finish(ctx, pod)
-	case ownedElsewhere:
-		return a.refreshPod(ctx, pod) // the kubelet deletes the pod
+		return a.syncTerminating(ctx, pod)
+	case isFinished(pod):
+		return a.syncFinished(ctx, pod)
 	}
 	result, err := a.refreshPod(ctx, pod)
-	result.retry = true
+	if err == nil && a.isReady(pod) {
+		err = a.removeOthers(name, pod.UID)
+	}
 	return result, err
 }
 
@@ -97,50 +88,6 @@ func (a *Agent) recordedUIDs(name cache.ObjectName) []types.UID {
 		}
 	}
 	return uids
-}
-
-// removePod removes the files, the record and the pins of a pod. The record is removed
-// after the files: if the agent crashes in between, the next start finds the record
-// and removes the rest.
-func (a *Agent) removePod(name cache.ObjectName, uid types.UID) error {
-	if err := a.Volumes.Remove(uid); err != nil {
-		return fmt.Errorf("remove volumes of pod %s: %w", name, err)
-	}
-	if err := a.State.DeleteRecord(uid); err != nil {
-		return fmt.Errorf("remove state of pod %s: %w", name, err)
-	}
-	a.mu.Lock()
-	delete(a.records, uid)
-	delete(a.reported, uid)
-	for id := range a.failing {
-		if id.pod == uid {
-			delete(a.failing, id)
-		}
-	}
-	a.mu.Unlock()
-	a.hookQueue.forgetPod(uid)
-	return a.resolver.unpin(uid)
-}
-
-// finish removes the files of a pod that is being deleted and deletes the pod with a
-// grace period of 0. No container runs here that would need the grace period, and no
-// other process on this node would delete the pod.
-func (a *Agent) finish(ctx context.Context, pod *corev1.Pod) error {
-	name := cache.MetaObjectToName(pod)
-	a.setUses(name, nil)
-	if err := a.removePod(name, pod.UID); err != nil {
-		return err
-	}
-	if ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0 {
-		return nil // only finalizers keep the pod; their controllers remove them
-	}
-	err := a.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		GracePeriodSeconds: ptr.To[int64](0), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
-	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // deleted, perhaps created again with another UID
-	}
-	return err
 }
 
 // setUses sets the objects that a pod references. It stops watching, for this pod, the
@@ -198,6 +145,7 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		}
 		round.add(&r, err)
 	}
+	round.addUnsupported(pod)
 	if round.canReport(a.loop.Retries(name)) {
 		round.failed = append(round.failed, a.report(ctx, pod, round.problems))
 	}

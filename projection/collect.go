@@ -102,7 +102,7 @@ func Collect(pod *corev1.Pod, volume *corev1.Volume, sources Sources) (Payload, 
 		case source.ServiceAccountToken != nil:
 			c.token(source.ServiceAccountToken)
 		default:
-			c.invalid = append(c.invalid, errors.New("a projected source is of a kind that is not supported here"))
+			c.invalid = append(c.invalid, fmt.Errorf("this agent does not provide projected sources of type %s", typeOf(&source)))
 		}
 	}
 	switch {
@@ -161,6 +161,17 @@ func userOf(pod *corev1.Pod, container *corev1.Container) *int64 {
 		return context.RunAsUser
 	}
 	return nil
+}
+
+// typeOf names a projected source that is not supported.
+func typeOf(source *corev1.VolumeProjection) string {
+	switch {
+	case source.ClusterTrustBundle != nil:
+		return "clusterTrustBundle"
+	case source.PodCertificate != nil:
+		return "podCertificate"
+	}
+	return "unknown"
 }
 
 // sourcesOf returns the sources of a projected volume. A ConfigMap, Secret or downward
