@@ -173,6 +173,19 @@ func (c *Credential) untilRenewal() (time.Duration, error) {
 	return pair.Leaf.NotBefore.Add(use).Sub(c.clock.Now()), nil
 }
 
+// expires returns when the certificate expires. It returns false for a nil Credential, and if
+// the file cannot be read.
+func (c *Credential) expires() (time.Time, bool) {
+	if c == nil {
+		return time.Time{}, false
+	}
+	pair, err := tls.LoadX509KeyPair(c.file, c.file)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return pair.Leaf.NotAfter, true
+}
+
 // renew requests a certificate for a new key and replaces the old file with it.
 func (c *Credential) renew(ctx context.Context, client kubernetes.Interface) error {
 	pair, err := access.Enrollment{

@@ -32,8 +32,9 @@ type metrics struct {
 
 	hookRuns, hookFailures *prometheus.CounterVec
 	hookDuration           *prometheus.HistogramVec
+	lag                    prometheus.Histogram
 
-	objects, watches, volumes, oldest *prometheus.Desc
+	objects, watches, volumes, oldest, token, certificate *prometheus.Desc
 }
 
 func newMetrics(agent *Agent) *metrics {
@@ -55,6 +56,14 @@ func newMetrics(agent *Agent) *metrics {
 		hookDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "holdfast_node_hook_duration_seconds", Help: "How long hooks ran.", Buckets: []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60},
 		}, hookLabels),
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "holdfast_node_change_lag_seconds", Help: "Time from the arrival of a changed object to its new files.",
+			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60},
+		}),
+		token: prometheus.NewDesc("holdfast_node_oldest_token_age_seconds",
+			"Age of the oldest service account token in the volumes; 0 if there is none.", nil, nil),
+		certificate: prometheus.NewDesc("holdfast_node_certificate_expiration_timestamp_seconds",
+			"When the client certificate of this agent expires, as a Unix time.", nil, nil),
 		objects: prometheus.NewDesc("holdfast_node_objects_in_use",
 			"ConfigMaps and Secrets in the volumes of this node, by how they are kept.", []string{"kind", "mode"}, nil),
 		watches: prometheus.NewDesc("holdfast_node_open_watches",
@@ -64,7 +73,7 @@ func newMetrics(agent *Agent) *metrics {
 		oldest: prometheus.NewDesc("holdfast_node_oldest_unrefreshed_volume_seconds",
 			"For how long a volume has not been what it should be, of the one that waits longest; 0 if there is none.", nil, nil),
 	}
-	m.registry.MustRegister(m, m.failures, m.changes, m.hookRuns, m.hookFailures, m.hookDuration)
+	m.registry.MustRegister(m, m.failures, m.changes, m.hookRuns, m.hookFailures, m.hookDuration, m.lag)
 	return m
 }
 
@@ -87,20 +96,33 @@ func (m *metrics) addHook(call hookCall, name string, duration time.Duration, er
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{m.objects, m.watches, m.volumes, m.oldest} {
+	for _, desc := range []*prometheus.Desc{m.objects, m.watches, m.volumes, m.oldest, m.token, m.certificate} {
 		out <- desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m *metrics) Collect(out chan<- prometheus.Metric) {
-	counts, volumes, oldest := m.agent.count()
-	for labels, count := range counts {
+	now := m.agent.count()
+	for labels, count := range now.objects {
 		out <- prometheus.MustNewConstMetric(m.objects, prometheus.GaugeValue, float64(count), string(labels.kind), labels.mode)
 	}
 	out <- prometheus.MustNewConstMetric(m.watches, prometheus.GaugeValue, float64(m.agent.watches.open.Load()))
-	out <- prometheus.MustNewConstMetric(m.volumes, prometheus.GaugeValue, float64(volumes))
-	out <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, oldest.Seconds())
+	out <- prometheus.MustNewConstMetric(m.volumes, prometheus.GaugeValue, float64(now.volumes))
+	out <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, now.oldest.Seconds())
+	out <- prometheus.MustNewConstMetric(m.token, prometheus.GaugeValue, now.token.Seconds())
+	if expires, ok := m.agent.Credential.expires(); ok {
+		out <- prometheus.MustNewConstMetric(m.certificate, prometheus.GaugeValue, float64(expires.Unix()))
+	}
+}
+
+// counts are the values of the gauges at one time.
+type counts struct {
+	objects map[objectLabels]int
+	volumes int
+	// oldest is the age of the oldest volume that is not up to date, and token that of the
+	// oldest token.
+	oldest, token time.Duration
 }
 
 type objectLabels struct {
@@ -110,16 +132,24 @@ type objectLabels struct {
 
 // count derives the gauges from the records. An object that was deleted and created
 // again counts twice while pods use both versions.
-func (a *Agent) count() (objects map[objectLabels]int, volumes int, oldest time.Duration) {
+func (a *Agent) count() counts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	objects = map[objectLabels]int{}
+	objects, now := map[objectLabels]int{}, a.Clock.Now()
+	found := counts{objects: objects}
 	for _, kind := range []projection.Kind{projection.ConfigMap, projection.Secret} {
 		objects[objectLabels{kind, modeWatched}], objects[objectLabels{kind, modeImmutable}] = 0, 0
 	}
 	seen := map[types.UID]bool{}
 	for _, record := range a.records {
-		volumes += len(record.Volumes)
+		found.volumes += len(record.Volumes)
+		for _, volume := range record.Volumes {
+			for _, token := range volume.Tokens {
+				if !token.Issued.IsZero() {
+					found.token = max(found.token, now.Sub(token.Issued))
+				}
+			}
+		}
 		for _, source := range record.Sources {
 			if seen[source.UID] {
 				continue
@@ -128,11 +158,10 @@ func (a *Agent) count() (objects map[objectLabels]int, volumes int, oldest time.
 			objects[objectLabels{source.Kind, source.mode()}]++
 		}
 	}
-	now := a.Clock.Now()
 	for _, since := range a.failing {
-		oldest = max(oldest, now.Sub(since))
+		found.oldest = max(found.oldest, now.Sub(since))
 	}
-	return objects, volumes, oldest
+	return found
 }
 
 func (s Source) mode() string {

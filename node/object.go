@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,8 @@ type Object struct {
 	ResourceVersion string            `json:"resourceVersion"`
 	Immutable       bool              `json:"immutable,omitempty"`
 	Data            map[string][]byte `json:"data,omitempty"`
+	// received is when a watch brought this version; zero if no watch did.
+	received time.Time
 }
 
 // objectOf converts a ConfigMap or Secret. It returns nil for any other type.

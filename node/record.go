@@ -57,9 +57,10 @@ type Volume struct {
 	Tokens map[string]Token `json:"tokens,omitempty"`
 }
 
-// Token holds when a service account token is replaced and when it expires. The
+// Token holds when a service account token was issued, is replaced and expires. The
 // token itself is stored only in its file.
 type Token struct {
+	Issued  time.Time `json:"issued,omitzero"`
 	Refresh time.Time `json:"refresh"`
 	Expires time.Time `json:"expires"`
 }

@@ -22,6 +22,8 @@ type refresh struct {
 	volume *corev1.Volume
 	record *Record
 	owner  VolumeOwner
+	// objects are the objects that the new files are made from.
+	objects []*Object
 	// before is a copy of the record before this refresh changed it.
 	before *Record
 
@@ -80,6 +82,7 @@ func (r *refresh) run(ctx context.Context) error {
 		r.retry = r.retry || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
+	r.objects = objects
 	r.before = r.record.clone()
 	r.setSources(next.Sources, objects)
 	next.Digest = a.digest.sum(payload, next.Secret)
@@ -141,6 +144,7 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 	if changed {
 		a.metrics.changes.Inc()
 		r.logChange(next)
+		r.observeLag()
 		a.hookQueue.forget(r.hookCall(checkAnnotation, next).id())
 	}
 	if err != nil && !changed {
@@ -205,4 +209,19 @@ func (r *refresh) logChange(next Volume) {
 	}
 	klog.InfoS("a volume changed", "pod", r.owner.Name.String(), "uid", r.owner.UID, "volume", r.volume.Name,
 		"digest", next.Digest, "objects", objects)
+}
+
+// observeLag measures the time from the arrival of the last object that changed to now. It
+// measures nothing for a new volume: its objects may have been watched before.
+func (r *refresh) observeLag() {
+	var last time.Time
+	for _, object := range r.objects {
+		had := r.before.source(object.Ref)
+		if had != nil && had.ResourceVersion != object.ResourceVersion && object.received.After(last) {
+			last = object.received
+		}
+	}
+	if !last.IsZero() {
+		r.agent.metrics.lag.Observe(time.Since(last).Seconds())
+	}
 }

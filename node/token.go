@@ -116,6 +116,9 @@ func (r *refresh) request(ctx context.Context, want *corev1.ServiceAccountTokenP
 	use := min(time.Duration(float64(life)*tokenRefreshFraction), tokenMaxAge) - rand.N(tokenJitter)
 	// Compute the refresh time from the clock of this host, because the agent compares
 	// it with this clock.
-	token := Token{Refresh: asked.Add(use).UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second)}
+	token := Token{
+		Issued:  asked.UTC().Truncate(time.Second),
+		Refresh: asked.Add(use).UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second),
+	}
 	return answer.Status.Token, token, nil
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/tools/cache"
 )
@@ -45,6 +46,7 @@ func (s *objectStore) Add(obj any) error {
 	if object == nil {
 		return fmt.Errorf("%T is neither a ConfigMap nor a Secret", obj)
 	}
+	object.received = time.Now()
 	s.mu.Lock()
 	if s.objects == nil {
 		s.objects = map[Ref]*Object{}
