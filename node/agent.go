@@ -79,8 +79,7 @@ type Agent struct {
 	hooks *hooks
 	// hookQueue runs the hooks. Run creates it.
 	hookQueue *hookQueue
-	// filesGroup is the group of files for which the pod sets none; nil means the group
-	// of the agent.
+	// filesGroup is the group of files for which the pod sets none.
 	filesGroup *int
 	// refuseSecrets is true if Root is on a disk and SecretsOnDisk is not set. The
 	// agent then writes no volume with Secrets or tokens.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 
@@ -13,7 +14,7 @@ import (
 
 // groupFor returns the group that may read the files of a pod: its fsGroup, its runAsGroup,
 // the group on this host of the user that its containers run as, or the default of the
-// agent. It returns nil if none of them is set.
+// agent.
 func (a *Agent) groupFor(pod *corev1.Pod) *int {
 	if context := pod.Spec.SecurityContext; context != nil {
 		for _, id := range []*int64{context.FSGroup, context.RunAsGroup} {
@@ -39,10 +40,14 @@ func (a *Agent) ownerOf(pod *corev1.Pod) VolumeOwner {
 }
 
 // defaultGroup returns the group of files for which the pod sets none: --files-group, or the
-// group of --hooks-user, or none.
+// group of --hooks-user, or that of the agent.
 func defaultGroup(name string, hooks *hooks) (*int, error) {
 	if name == "" {
-		return hooks.group(), nil
+		if group := hooks.group(); group != nil {
+			return group, nil
+		}
+		own := os.Getegid()
+		return &own, nil
 	}
 	group, err := user.LookupGroup(name)
 	if err == nil {

@@ -22,8 +22,8 @@ func podFor(name, context string) string {
 		name, context)
 }
 
-// access returns the mode and the group of a file, such as "0644 4242".
-func access(t *testing.T, path string) string {
+// permissions returns the mode and the group of a file, such as "0644 4242".
+func permissions(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestGroups(t *testing.T) {
 			"conf/app.conf": test.conf, "key/password": test.password, "key/token": test.token, "../../..": "0755 0",
 			"..": fmt.Sprintf("0750 %d", test.group), "conf": "0755 0", "conf/..data": "0755 0",
 		} {
-			if got := access(t, a.path(c, t, name, file)); got != want {
+			if got := permissions(t, a.path(c, t, name, file)); got != want {
 				t.Errorf("%s: %s: %s, want %s", name, file, got, want)
 			}
 		}
@@ -85,7 +85,7 @@ func TestGroups(t *testing.T) {
 	a.stop(t)
 	a = c.startAgentAs(t, credential, node.Config{Name: "n1", Root: root, FilesGroup: "4245"})
 	servertest.Eventually(t, "the files have the new group", func() bool {
-		return access(t, a.path(c, t, "flag", "conf/app.conf")) == "0644 4245" && access(t, a.path(c, t, "flag", "..")) == "0750 4245"
+		return permissions(t, a.path(c, t, "flag", "conf/app.conf")) == "0644 4245" && permissions(t, a.path(c, t, "flag", "..")) == "0750 4245"
 	})
 }
 

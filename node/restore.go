@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,7 @@ func (t *Template) pod(record *Record) *corev1.Pod {
 // returns an error, and changes nothing, if the volume has other content as well.
 func (a *Agent) restore(record *Record, name string) error {
 	if record.Template == nil {
-		return fmt.Errorf("no saved content")
+		return errors.New("no saved content")
 	}
 	pod := record.Template.pod(record)
 	for i := range pod.Spec.Volumes {
@@ -56,7 +57,7 @@ func (a *Agent) restore(record *Record, name string) error {
 			return a.restoreVolume(record, pod, volume)
 		}
 	}
-	return fmt.Errorf("the volume is not made from objects only")
+	return errors.New("the volume is not made from objects only")
 }
 
 func (a *Agent) restoreVolume(record *Record, pod *corev1.Pod, volume *corev1.Volume) error {
@@ -84,7 +85,7 @@ func (a *Agent) restoreVolume(record *Record, pod *corev1.Pod, volume *corev1.Vo
 	}
 	want := record.Volumes[volume.Name]
 	if a.digest.sum(payload, want.Secret) != want.Digest {
-		return fmt.Errorf("the saved content is not that of the volume")
+		return errors.New("the saved content is not that of the volume")
 	}
 	owner := VolumeOwner{Name: record.podName(), UID: record.UID, Group: record.Template.Group}
 	_, err = a.Volumes.Write(owner, volume.Name, payload)

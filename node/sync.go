@@ -33,16 +33,15 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 		a.setUses(name, nil)
 		return outcome{}, a.removeOthers(name, "")
 	}
+	var result outcome
 	switch {
 	case pod.DeletionTimestamp != nil:
-		if err := a.removeOthers(name, pod.UID); err != nil {
-			return outcome{}, err
-		}
-		return a.syncTerminating(ctx, pod)
+		result, err = a.syncTerminating(ctx, pod)
 	case isFinished(pod):
-		return a.syncFinished(ctx, pod)
+		result, err = a.syncFinished(ctx, pod)
+	default:
+		result, err = a.refreshPod(ctx, pod)
 	}
-	result, err := a.refreshPod(ctx, pod)
 	if err == nil && a.isReady(pod) {
 		err = a.removeOthers(name, pod.UID)
 	}

@@ -103,7 +103,7 @@ func TestCollect(t *testing.T) {
 		},
 		"unsupported source": {
 			volume:  `projected: {sources: [{clusterTrustBundle: {path: x}}]}`,
-			wantErr: "a projected source is of a kind that is not supported here",
+			wantErr: "this agent does not provide projected sources of type clusterTrustBundle",
 		},
 		"downward fields": {
 			volume: `downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, ` +

@@ -123,7 +123,7 @@ func TestGroup(t *testing.T) {
 		t.Skip("only root sets any group")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	payload := payloadOf(map[string]string{"x": "a"})
