@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
@@ -31,14 +32,18 @@ import (
 )
 
 // hollowSize is the environment variable with the size of the benchmark, as NODESxPODS. The
-// default is 20x5, and 4x2 with -short.
-const hollowSize = "HOLDFAST_HOLLOW"
+// default is 20x5, and 4x2 with -short. hollowSteady is the one with the time for which the
+// server is measured after all volumes are ready.
+const (
+	hollowSize   = "HOLDFAST_HOLLOW"
+	hollowSteady = "HOLDFAST_HOLLOW_STEADY"
+)
 
 // BenchmarkHollowNodes runs many agents in this process, against a server in another
 // process. The agents keep their volumes in memory. Every pod has its own ConfigMap and its
-// own Secret. The benchmark measures how long it takes until all volumes are ready, how much
-// memory and CPU time the server needs, and how fast the agents reconnect after the server
-// was killed.
+// own Secret, and with "account" also the volume of its service account. The benchmark measures how
+// long it takes until all volumes are ready, how much memory and CPU time the server needs until
+// then and afterwards, and how fast the agents reconnect after the server was killed.
 func BenchmarkHollowNodes(b *testing.B) {
 	nodes, pods, outage := 20, 5, time.Second
 	if testing.Short() {
@@ -50,13 +55,15 @@ func BenchmarkHollowNodes(b *testing.B) {
 			b.Fatalf("%s=%s: must be NODESxPODS", hollowSize, text)
 		}
 	}
-	for _, run := range []hollowRun{
-		{name: "mutable"},
-		{name: "immutable", immutable: true},
-		{name: "mutable-watch-each", watchEach: true},
-		{name: "immutable-watched", immutable: true, watchImmutable: true},
-	} {
-		run.nodes, run.pods, run.outage = nodes, pods, outage
+	steady := time.Second
+	if text := os.Getenv(hollowSteady); text != "" {
+		var err error
+		if steady, err = time.ParseDuration(text); err != nil {
+			b.Fatalf("%s=%s: %v", hollowSteady, text, err)
+		}
+	}
+	for _, run := range hollowRuns {
+		run.nodes, run.pods, run.outage, run.steady = nodes, pods, outage, steady
 		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {
 			for b.Loop() {
 				run.bench(b)
@@ -65,13 +72,42 @@ func BenchmarkHollowNodes(b *testing.B) {
 	}
 }
 
+// hollowRuns are the cases. With watchEach, an agent opens one watch for each object, as a kubelet
+// does.
+var hollowRuns = []hollowRun{
+	{name: "mutable"},
+	{name: "mixed", objects: mixed},
+	{name: "immutable", objects: immutable},
+	{name: "mutable-watch-each", watchEach: true},
+	{name: "immutable-watched", objects: immutable, watchImmutable: true},
+	{name: "mutable-account", account: true},
+	{name: "mixed-account", objects: mixed, account: true},
+	{name: "immutable-account", objects: immutable, account: true},
+	{name: "mutable-account-watch-each", account: true, watchEach: true},
+}
+
+// hollowObjects says which objects of a run are immutable.
+type hollowObjects int
+
+const (
+	mutable hollowObjects = iota
+	// mixed means that the objects of every second pod are immutable.
+	mixed
+	immutable
+)
+
 // hollowRun is one case of the benchmark.
 type hollowRun struct {
-	name                                 string
-	nodes, pods                          int
-	immutable, watchEach, watchImmutable bool
-	// outage is how long the server is down.
-	outage time.Duration
+	name                      string
+	nodes, pods               int
+	objects                   hollowObjects
+	watchEach, watchImmutable bool
+	// account is true if pods have the volume of their service account: a token, and the
+	// mutable ConfigMap kube-root-ca.crt.
+	account bool
+	// steady is how long the server is measured when all volumes are ready. outage is how
+	// long the server is down afterwards.
+	steady, outage time.Duration
 }
 
 func (r hollowRun) bench(b *testing.B) {
@@ -86,13 +122,16 @@ func (r hollowRun) bench(b *testing.B) {
 	}
 	begin, cpu := time.Now(), server.cpuTime(b)
 	fleet := startFleet(b, config, pki.Authority(), r)
-	volumes := int64(r.nodes * r.pods * 2)
+	volumes := int64(r.nodes * r.pods * r.volumesPerPod())
 	waitFor(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
 	b.ReportMetric(time.Since(begin).Seconds(), "ready-s")
 	want := r.watches()
 	waitFor(b, fmt.Sprintf("agents have %d watches open", want), func() bool { return fleet.watches(b) == want })
 	b.ReportMetric((server.cpuTime(b) - cpu).Seconds(), "server-cpu-s")
 	b.ReportMetric(float64(want-r.nodes), "object-watches")
+	before := server.cpuTime(b)
+	time.Sleep(r.steady)
+	b.ReportMetric(float64((server.cpuTime(b)-before).Milliseconds())/r.steady.Seconds(), "steady-cpu-ms/s")
 	b.ReportMetric(server.memory(b), "server-MB")
 
 	// Kill the server and start it again at the same address.
@@ -128,25 +167,45 @@ func waitFor(b *testing.B, what string, holds func() bool) {
 // watches returns the number of open watches of all agents when all volumes are ready: one
 // for pods on each node, and those for objects.
 func (r hollowRun) watches() int {
+	changing := 0 // pods of a node with mutable objects
+	for p := range r.pods {
+		if r.watchImmutable || !r.isImmutable(p) {
+			changing++
+		}
+	}
+	rootCA := 0
+	if r.account {
+		rootCA = 1
+	}
 	switch {
 	case r.watchEach || r.watchImmutable:
-		return r.nodes * (1 + 2*r.pods)
-	case r.immutable:
-		return r.nodes
+		return r.nodes * (1 + rootCA + 2*changing)
+	case changing > 0:
+		return r.nodes * 3
 	}
-	return r.nodes * 3
+	return r.nodes * (1 + rootCA)
+}
+
+// isImmutable reports whether the objects of a pod of a node are immutable.
+func (r hollowRun) isImmutable(pod int) bool {
+	return r.objects == immutable || r.objects == mixed && pod%2 == 0
+}
+
+func (r hollowRun) volumesPerPod() int {
+	if r.account {
+		return 3
+	}
+	return 2
 }
 
 // createPods creates the pods of all nodes and the objects that they use.
 func (r hollowRun) createPods(ctx context.Context, client kubernetes.Interface) error {
-	immutable := &r.immutable
-	no := false
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(32)
 	for n := range r.nodes {
 		for p := range r.pods {
 			work.Go(func() error {
-				name := fmt.Sprintf("web-%d-%d", n, p)
+				name, immutable := fmt.Sprintf("web-%d-%d", n, p), ptr.To(r.isImmutable(p))
 				meta := metav1.ObjectMeta{Name: name}
 				core := client.CoreV1()
 				_, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{
@@ -162,7 +221,7 @@ func (r hollowRun) createPods(ctx context.Context, client kubernetes.Interface) 
 					return err
 				}
 				_, err = core.Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
-					NodeName: fmt.Sprintf("node-%d", n), AutomountServiceAccountToken: &no,
+					NodeName: fmt.Sprintf("node-%d", n), AutomountServiceAccountToken: &r.account,
 					Containers: []corev1.Container{{Name: "c", Image: "i"}},
 					Volumes: []corev1.Volume{
 						{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
