@@ -126,7 +126,7 @@ func (q *hookQueue) start(call hookCall, job *hookJob) error {
 		failure := q.run(ctx, call)
 		if call.annotation == checkAnnotation {
 			if err := q.unstage(call.path); err != nil {
-				klog.ErrorS(err, "the files of a check are not removed", "dir", call.path)
+				klog.FromContext(ctx).Error(err, "the files of a check are not removed", "dir", call.path)
 			}
 		}
 		q.end(call, job, failure)
@@ -159,13 +159,13 @@ func (q *hookQueue) run(ctx context.Context, call hookCall) *hookError {
 	if err != nil {
 		return q.failed(call, err, output)
 	}
-	klog.InfoS("a hook ran", append(call.logValues(), "duration", duration, "output", output)...)
+	klog.FromContext(ctx).Info("a hook ran", append(call.logValues(), "duration", duration, "output", output)...)
 	return nil
 }
 
 // failed logs the failure of a hook.
 func (q *hookQueue) failed(call hookCall, err error, output string) *hookError {
-	klog.ErrorS(err, "a hook failed", append(call.logValues(), "output", output)...)
+	klog.FromContext(q.ctx).Error(err, "a hook failed", append(call.logValues(), "output", output)...)
 	return &hookError{call: call, err: err, output: output}
 }
 

@@ -75,6 +75,11 @@ func TestMetrics(t *testing.T) {
 	if a.gauge(t, "holdfast_node_refresh_failures_total") == 0 || a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") == 0 {
 		t.Error("a volume that is not ready is not counted")
 	}
+	c.setData(t, "app", "two")
+	a.waitForFile(c, t, "web", "conf/app.conf", "two")
+	servertest.Eventually(t, "the time from the change to the files is measured", func() bool {
+		return a.gauge(t, "holdfast_node_change_lag_seconds") > 0
+	})
 	c.apply(t, `{kind: Secret, metadata: {name: gone}, stringData: {password: hunter2}}`)
 	servertest.Eventually(t, "nothing is unrefreshed", func() bool {
 		return a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") == 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -182,6 +183,9 @@ func TestFullRoot(t *testing.T) {
 	a, stop := start()
 	c.apply(t, pod("web", "n1", bothVolumes))
 	c.waitForCondition(t, "web", "True", "")
+	if expires := a.gauge(t, "holdfast_node_certificate_expiration_timestamp_seconds"); expires < float64(time.Now().Unix()) {
+		t.Errorf("the certificate expires at %v", expires)
+	}
 	gone := a.path(c, t, "web", "..")
 	stop()
 	c.deletePodNow(t, "web")

@@ -22,6 +22,7 @@ type refresh struct {
 	volume *corev1.Volume
 	record *Record
 	owner  VolumeOwner
+	log    klog.Logger
 	// objects are the objects that the new files are made from.
 	objects []*Object
 	// before is a copy of the record before this refresh changed it.
@@ -207,7 +208,7 @@ func (r *refresh) logChange(next Volume) {
 			objects = append(objects, fmt.Sprintf("%s uid=%s resourceVersion=%s digest=%s", ref, source.UID, source.ResourceVersion, source.Digest))
 		}
 	}
-	klog.InfoS("a volume changed", "pod", r.owner.Name.String(), "uid", r.owner.UID, "volume", r.volume.Name,
+	r.log.Info("a volume changed", "node", r.agent.Name, "pod", r.owner.Name.String(), "uid", r.owner.UID, "volume", r.volume.Name,
 		"digest", next.Digest, "objects", objects)
 }
 

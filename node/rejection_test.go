@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
@@ -48,6 +49,44 @@ next:
 		count++
 	}
 	return count
+}
+
+// TestChangesAreLogged checks that the agent logs one line for each change of a volume, with the
+// object and without the content.
+func TestChangesAreLogged(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	c.apply(t, immutableObjects)
+	log := &logBuffer{}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log)))
+	client, err := node.Connect(c.credential(t, "n1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := node.New(node.Config{Client: client, Name: "n1" + c.suffix, Root: t.TempDir(), SecretsOnDisk: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	c.apply(t, pod("web", "n1", bothVolumes))
+	c.waitForCondition(t, "web", "True", "")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	secret, err := c.admin.CoreV1().Secrets(c.namespace).Get(t.Context(), "key", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []string{
+		"a volume changed", `pod="` + c.namespace + `/web"`, `uid="` + c.uid(t, "web") + `"`, `volume="key"`, `digest="hmac-sha256:`,
+		"secret " + c.namespace + "/key uid=" + string(secret.UID) + " resourceVersion=" + secret.ResourceVersion + " digest=hmac-sha256:",
+	}
+	if log.count(parts...) != 1 || log.count("a volume changed") != 2 || log.count("hunter2") != 0 {
+		t.Errorf("%s", log)
+	}
 }
 
 // TestRejectionsAreLogged checks that the agent logs why the server rejects its Lease, its Node and

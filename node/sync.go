@@ -10,6 +10,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/projection"
 )
@@ -137,7 +138,9 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		if !projection.Supported(volume) {
 			continue
 		}
-		r := refresh{agent: a, pod: pod, volume: volume, record: record, owner: owner, recordChanged: newTemplate}
+		r := refresh{
+			agent: a, pod: pod, volume: volume, record: record, owner: owner, log: klog.FromContext(ctx), recordChanged: newTemplate,
+		}
 		err := r.run(ctx)
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()

@@ -90,6 +90,9 @@ func TestToken(t *testing.T) {
 	if read() != first || a.requests.count("POST", "/token") != 0 {
 		t.Error("the token was replaced before its time")
 	}
+	if age := a.gauge(t, "holdfast_node_oldest_token_age_seconds"); age < 29*60 || age > 31*60 {
+		t.Errorf("the age of the oldest token is %v s", age)
+	}
 	// After 80% of the lifetime, 48 minutes, the token is replaced. The clock stops there,
 	// before the old token expires.
 	servertest.Eventually(t, "the token is replaced", func() bool {
