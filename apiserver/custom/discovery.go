@@ -26,17 +26,16 @@ type discoveryHandler struct {
 	groups     discovery.GroupManager
 	aggregated aggregated.ResourceManager
 	codecs     serializer.CodecFactory
+	notFound   http.Handler
 
 	mu        sync.RWMutex
 	byGroup   map[string]http.Handler
 	byVersion map[schema.GroupVersion]http.Handler
 }
 
-func newDiscoveryHandler(
-	groups discovery.GroupManager, all aggregated.ResourceManager, codecs serializer.CodecFactory,
-) *discoveryHandler {
+func newDiscoveryHandler(s *Server) *discoveryHandler {
 	return &discoveryHandler{
-		groups: groups, aggregated: all.WithSource(aggregated.CRDSource), codecs: codecs,
+		groups: s.config.Groups, aggregated: s.config.Aggregated.WithSource(aggregated.CRDSource), codecs: s.codecs, notFound: s.notFound,
 		byGroup: map[string]http.Handler{}, byVersion: map[schema.GroupVersion]http.Handler{},
 	}
 }
@@ -54,8 +53,7 @@ func (d *discoveryHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	d.mu.RUnlock()
 	if handler == nil {
-		http.NotFound(w, req)
-		return
+		handler = d.notFound
 	}
 	handler.ServeHTTP(w, req)
 }

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -16,10 +17,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -64,6 +67,8 @@ type Server struct {
 	codecs     serializer.CodecFactory
 	scheme     *runtime.Scheme
 	discovery  *discoveryHandler
+	// notFound answers 404, or 503 while the definitions are loaded.
+	notFound   *notfoundhandler.Handler
 	openapi    *documents
 	controller *controller
 	// format decodes and encodes all custom resources.
@@ -90,7 +95,8 @@ func New(config Config) (*Server, error) {
 		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{},
 	}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
-	s.discovery = newDiscoveryHandler(config.Groups, config.Aggregated, s.codecs)
+	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
+	s.discovery = newDiscoveryHandler(s)
 	s.openapi = &documents{}
 	s.controller = newController(s)
 	return s, nil
@@ -111,25 +117,26 @@ func newScheme() *runtime.Scheme {
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	info, ok := genericapirequest.RequestInfoFrom(req.Context())
 	if !ok {
-		http.NotFound(w, req)
+		s.notFound.ServeHTTP(w, req)
 		return
 	}
 	if !info.IsResourceRequest {
 		s.discovery.ServeHTTP(w, req)
 		return
 	}
-	name := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
-	r := s.acquire(name)
+	r, err := s.find(req.Context(), schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
+	if err != nil {
+		responsewriters.ErrorNegotiated(err, s.codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+		return
+	}
 	if r == nil {
-		if r = s.await(req.Context(), name); r == nil {
-			http.NotFound(w, req)
-			return
-		}
+		s.notFound.ServeHTTP(w, req)
+		return
 	}
 	defer r.release()
 	v := r.version(info)
 	if v == nil {
-		http.NotFound(w, req)
+		s.notFound.ServeHTTP(w, req)
 		return
 	}
 	if err := v.open(); err != nil {
@@ -152,21 +159,38 @@ func (s *Server) acquire(name schema.GroupResource) *resource {
 	return r
 }
 
-// await is acquire for a resource that this server does not serve yet, because another
-// server established its definition a moment ago. It returns nil if there is no such
-// definition.
-func (s *Server) await(ctx context.Context, name schema.GroupResource) *resource {
+// find is acquire for a resource that this server may not serve yet: it is loading the
+// definitions, or another server established this one a moment ago. It returns nil if there
+// is no such definition, and an error if it cannot tell: a controller must not believe that
+// its objects are gone.
+func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource, error) {
+	if r := s.acquire(name); r != nil || !genericapifilters.NoMuxAndDiscoveryIncompleteKey(ctx) {
+		return r, nil
+	}
 	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
 	if err != nil {
-		// After any error the server answers 404, because it does not serve the resource.
-		return nil
+		return nil, unavailable(fmt.Sprintf("the definition of %s cannot be read: %v", name, err))
 	}
 	crd, ok := obj.(*definition.CustomResourceDefinition)
 	if !ok || !isEstablished(crd) {
-		return nil
+		return nil, nil
 	}
 	s.controller.settle(ctx, crd)
-	return s.acquire(name)
+	r := s.acquire(name)
+	if r == nil {
+		return nil, unavailable(fmt.Sprintf("this server does not serve %s yet", name))
+	}
+	return r, nil
+}
+
+// unavailable returns an error with status 503 after which clients try again.
+func unavailable(message string) error {
+	err := apierrors.NewServiceUnavailable(message)
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return err
 }
 
 // Settle waits until this server serves a definition as it was just written. It gives

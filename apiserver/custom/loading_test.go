@@ -1,0 +1,48 @@
+package custom_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"holdfast.dev/holdfast/apiserver/custom"
+)
+
+// TestLoading checks that no path is reported as missing before the definitions are loaded.
+func TestLoading(t *testing.T) {
+	server, err := custom.New(custom.Config{Aggregated: aggregated.NewResourceManager("apis")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan struct{})
+	handler := genericapifilters.WithMuxAndDiscoveryComplete(server, loaded)
+	status := func(path string, info *genericapirequest.RequestInfo) *http.Response {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		if info != nil {
+			req = req.WithContext(genericapirequest.WithRequestInfo(req.Context(), info))
+		}
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, req)
+		return answer.Result()
+	}
+	for path, info := range map[string]*genericapirequest.RequestInfo{
+		"/apis/example.com":    {},
+		"/apis/example.com/v1": {},
+		"/apis/example.com/v1/widgets": {
+			IsResourceRequest: true, Verb: "list", APIGroup: "example.com", APIVersion: "v1", Resource: "widgets",
+		},
+	} {
+		answer := status(path, info)
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %s, Retry-After %q", path, answer.Status, answer.Header.Get("Retry-After"))
+		}
+	}
+	close(loaded)
+	if answer := status("/apis/example.com/v1", &genericapirequest.RequestInfo{}); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("after loading: %s", answer.Status)
+	}
+}
