@@ -107,8 +107,12 @@ func (p Published) body(r renderer) *spec.Schema {
 func (r renderer) addResourceFields(out *spec.Schema, apiVersion, kind string) {
 	out.SetProperty("apiVersion", *spec.StringProperty().WithDescription(apiVersion))
 	out.SetProperty("kind", *spec.StringProperty().WithDescription(kind))
-	metadata := metav1beta1.PartialObjectMetadata{}.SwaggerDoc()["metadata"]
-	out.SetProperty("metadata", *spec.RefSchema(r.objectMeta).WithDescription(metadata))
+	metadata := spec.RefSchema(r.objectMeta)
+	if !r.v2 {
+		// In OpenAPI v3, readers ignore what stands beside a $ref.
+		metadata = &spec.Schema{SchemaProps: spec.SchemaProps{AllOf: []spec.Schema{*metadata}}}
+	}
+	out.SetProperty("metadata", *metadata.WithDescription(metav1beta1.PartialObjectMetadata{}.SwaggerDoc()["metadata"]))
 }
 
 // addEmbeddedFields adds apiVersion, kind and metadata to an embedded object.

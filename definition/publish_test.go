@@ -2,6 +2,7 @@ package definition_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
@@ -198,6 +199,20 @@ properties:` + ownFields + `
 	}
 }
 
+// TestPublishedMetadata checks that readers find the description of metadata beside its type.
+func TestPublishedMetadata(t *testing.T) {
+	c := published(t, store(t, widgets(`{type: object, properties: {a: {type: string}}}`)))
+	v2, v3 := c.OpenAPIV2().Properties["metadata"], c.OpenAPIV3().Properties["metadata"]
+	if v2.Ref.String() == "" || len(v3.AllOf) != 1 || v3.AllOf[0].Ref.String() == "" || v3.Ref.String() != "" {
+		t.Errorf("v2 %+v, v3 %+v", v2, v3)
+	}
+	for _, metadata := range []spec.Schema{v2, v3} {
+		if !strings.HasPrefix(metadata.Description, "Standard object's metadata. ") {
+			t.Errorf("description %q", metadata.Description)
+		}
+	}
+}
+
 func TestPublishedSelectableFields(t *testing.T) {
 	c := published(t, store(t, widgets(`{type: object, properties: {a: {type: string}}}`)+"    selectableFields: [{jsonPath: .a}]\n"))
 	for _, model := range []*spec.Schema{c.OpenAPIV2(), c.OpenAPIV3()} {
@@ -238,7 +253,10 @@ func strip(value any) {
 		for _, name := range []string{"apiVersion", "kind", "metadata"} {
 			if field, ok := v[name].(map[string]any); ok {
 				delete(field, "description")
-				if _, ok := field["$ref"]; ok {
+				_, isRef := field["$ref"]
+				_, isAllOf := field["allOf"]
+				if isRef || isAllOf {
+					delete(field, "allOf")
 					field["$ref"] = "ObjectMeta"
 				}
 			}

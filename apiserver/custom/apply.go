@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver/requestbody"
@@ -44,8 +46,12 @@ func (v *version) pruneApplied(req *http.Request) error {
 		return err
 	}
 	if v.compiled.Pruned && applied != nil {
-		if err := reportUnknown(req, directive, v.compiled.Skeleton.PrunePaths(applied)); err != nil {
-			return err
+		unknown := v.compiled.Skeleton.PrunePaths(applied)
+		if directive == metav1.FieldValidationStrict && len(unknown) > 0 {
+			return v.undeclared(req, unknown)
+		}
+		if directive != metav1.FieldValidationIgnore {
+			warnOfUnknown(req, unknown)
 		}
 	}
 	var pruned bytes.Buffer
@@ -91,22 +97,24 @@ func decodeApplied(req *http.Request, directive string, body []byte) (map[string
 	return applied, nil
 }
 
-// reportUnknown tells the client which fields are unknown. Depending on directive, the
-// fieldValidation of the request, that is nothing, a warning for each field, or an
-// error.
-func reportUnknown(req *http.Request, directive string, unknown []string) error {
-	if len(unknown) == 0 || directive == metav1.FieldValidationIgnore {
-		return nil
+// undeclared returns the error for fields that the schema does not have, in the words of
+// Kubernetes' server-side apply. Kubernetes sends it with status 500, although the request is
+// at fault.
+func (v *version) undeclared(req *http.Request, paths []string) error {
+	name := ""
+	if info, ok := genericapirequest.RequestInfoFrom(req.Context()); ok {
+		name = strings.TrimPrefix(info.Namespace+"/"+info.Name, "/")
 	}
-	var messages []string
-	for _, path := range unknown {
-		messages = append(messages, fmt.Sprintf("unknown field %q", path))
+	var errs typed.ValidationErrors
+	for _, path := range paths {
+		errs = append(errs, typed.ValidationError{Path: "." + path, ErrorMessage: "field not declared in schema"})
 	}
-	if directive == metav1.FieldValidationStrict {
-		return apierrors.NewBadRequest("error strict decoding patch: strict decoding error: " + strings.Join(messages, ", "))
+	return apierrors.NewBadRequest(fmt.Sprintf("failed to create typed patch object (%s; %s): %v", name, v.groupVersionKind(), errs))
+}
+
+// warnOfUnknown adds a warning for each field that the schema does not have.
+func warnOfUnknown(req *http.Request, paths []string) {
+	for _, path := range paths {
+		warning.AddWarning(req.Context(), "", fmt.Sprintf("unknown field %q", path))
 	}
-	for _, text := range messages {
-		warning.AddWarning(req.Context(), "", text)
-	}
-	return nil
 }

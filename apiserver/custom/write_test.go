@@ -43,7 +43,7 @@ func TestWrites(t *testing.T) {
 				{"merge?Ignore", `{spec: {c: 1}}`, "200", `{a: x, m: {k: {x: 1}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s}}}`},
 				{"merge", `{spec: {c: 1}}`, `200 unknown field "spec.c"`, ""},
 				{"json", `[{op: add, path: /spec/c, value: 1}]`, `200 unknown field "spec.c"`, ""},
-				{"apply?Strict", `{c: 1}`, `400 unknown field "spec.c"`, ""},
+				{"apply?Strict", `{c: 1}`, `400 .spec.c: field not declared in schema`, ""},
 				{"apply", `{a: w, c: 1}`, `200 unknown field "spec.c"`, `{a: w, m: {k: {x: 1}}, free: {q: {r: null}}, keep: {u: 1, in: {yy: s}}}`},
 			},
 		},
