@@ -3,10 +3,12 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +77,8 @@ func TestWrongCommandLines(t *testing.T) {
 		want string
 	}{
 		"unknown command":  {[]string{"sirve"}, `unknown command "sirve" for "holdfast"`},
-		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot"},
+		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot\nSee 'holdfast serve --help' for usage"},
+		"unknown in kudo":  {[]string{"kudo", "instal"}, "\"instal\" for \"holdfast kudo\"\nSee 'holdfast kudo --help' for usage"},
 		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
 		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
 		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
@@ -122,6 +125,31 @@ func TestWrongCommandLines(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestNoKubeconfig checks that the commands that need a server say how to name one.
+func TestNoKubeconfig(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	for _, args := range [][]string{{"kubeconfig", "jane"}, {"revoke", "--list"}, {"node", "--name", "n"}, {"kudo", "get"}} {
+		_, err := run(t.Context(), args...)
+		if err == nil || !strings.HasPrefix(err.Error(), "no kubeconfig in $KUBECONFIG") {
+			t.Errorf("%s: got %v", args, err)
+		}
+	}
+}
+
+// TestPortInUse checks that the error about a busy port names the flag for another one.
+func TestPortInUse(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	_, err = run(t.Context(), "serve", "--data-dir", t.TempDir(), "--secure-port", port)
+	if err == nil || !strings.HasSuffix(err.Error(), "address already in use: choose another port with --secure-port") {
+		t.Errorf("got %v", err)
 	}
 }
 

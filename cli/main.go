@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/cli/kudo"
 	"holdfast.dev/holdfast/cli/schema"
@@ -72,8 +73,9 @@ const (
 	description = `Holdfast serves the Kubernetes API from one binary, with etcd inside it. Stock
 kubectl, client-go, controller-runtime and Helm are its clients.
 
-Start it with "holdfast serve"; it prints where the kubeconfig is. The commands
-of kubectl are here under their own names, for this server and any other.`
+Start it with "holdfast serve"; it prints where the kubeconfig is. These commands
+are Holdfast's own: serve, node, kubeconfig, revoke, owners, transfer, kudo, schema
+and version. All other commands are those of kubectl, for this server and any other.`
 )
 
 // Run runs one command line. The text of an error is meant for the user.
@@ -87,6 +89,9 @@ type command struct {
 	root *cobra.Command
 	// ours are the commands that are not from kubectl.
 	ours []*cobra.Command
+	// accepted tells that the command has accepted its arguments and flags, and runs. It is
+	// always true under the root of kubectl, which explains a wrong command line itself.
+	accepted bool
 }
 
 // newCommand returns the command line for args. The commands of Holdfast must not have the
@@ -100,9 +105,12 @@ func newCommand(streams Streams, args []string) *command {
 	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }
 	if slices.ContainsFunc(c.ours, named) {
-		c.root = &cobra.Command{Use: program, Short: summary, Long: description}
+		c.root = &cobra.Command{
+			Use: program, Short: summary, Long: description,
+			PersistentPreRun: func(*cobra.Command, []string) { c.accepted = true },
+		}
 	} else {
-		c.root = newKubectl(streams, args)
+		c.root, c.accepted = newKubectl(streams, args), true
 		// The version command of Holdfast replaces the one of kubectl.
 		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
 			c.root.RemoveCommand(replaced)
@@ -132,4 +140,28 @@ func (c *command) isOurs() bool {
 	return false
 }
 
-func (c *command) run(ctx context.Context) error { return c.root.ExecuteContext(ctx) }
+// run runs the command. To an error about the command line or a missing kubeconfig it adds
+// what the user can do next.
+func (c *command) run(ctx context.Context) error {
+	cmd, err := c.root.ExecuteContextC(ctx)
+	switch {
+	case err == nil || !c.isOurs():
+		return err
+	case !c.accepted:
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	case errors.Is(err, clientcmd.ErrEmptyConfig):
+		return noKubeconfig{err}
+	}
+	return err
+}
+
+// noKubeconfig is the error of client-go about a missing kubeconfig, with a text for the user
+// of this program: the text of client-go proposes the variable KUBERNETES_MASTER.
+type noKubeconfig struct{ cause error }
+
+func (noKubeconfig) Error() string {
+	return `no kubeconfig in $KUBECONFIG or ~/.kube/config: set KUBECONFIG to the file that "holdfast serve" prints, or use --kubeconfig`
+}
+
+// Unwrap returns the error of client-go.
+func (e noKubeconfig) Unwrap() error { return e.cause }

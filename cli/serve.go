@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,9 @@ func newServeCommand() *cobra.Command {
 				config.DataDir = dir
 			}
 			server, err := apiserver.New(cmd.Context(), config)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("%w: choose another port with --secure-port", err)
+			}
 			if err != nil {
 				return err
 			}
