@@ -26,7 +26,9 @@ func reasonsOf(err error) []finding.Finding {
 	var found []finding.Finding
 	for _, cause := range status.Status().Details.Causes {
 		f := finding.Finding{
-			Rule: plan.InvalidRule, Severity: finding.Error, Path: cause.Field, Message: value.Cut(cause.Message, maxMessage),
+			Rule: plan.InvalidRule, Severity: finding.Error, Message: value.Cut(cause.Message, maxMessage),
+			// Server-side apply writes a dot before the first name.
+			Path: strings.TrimPrefix(cause.Field, "."),
 		}
 		if f.Path == "<nil>" {
 			f.Path = ""

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -30,7 +31,7 @@ func (p *Planner) read() ([]input, error) {
 	}
 	infos, err := builder.Do().Infos()
 	if err != nil {
-		return nil, err
+		return nil, p.syntax(err)
 	}
 	var inputs []input
 	for _, info := range infos {
@@ -41,6 +42,24 @@ func (p *Planner) read() ([]input, error) {
 		inputs = append(inputs, input{Unstructured: object, source: info.Source})
 	}
 	return inputs, nil
+}
+
+// syntax returns the place of a syntax error in one of the files, which the reader of kubectl
+// does not know. Without such an error it returns the given one.
+func (p *Planner) syntax(err error) error {
+	for _, name := range p.Files.Filenames {
+		data, readErr := os.ReadFile(name)
+		if readErr != nil {
+			continue
+		}
+		for _, document := range manifest.Split(name, data) {
+			var wrong *manifest.SyntaxError
+			if _, err := document.Objects(); errors.As(err, &wrong) {
+				return fmt.Errorf("%s:%d: %s", name, wrong.Line, wrong.Detail)
+			}
+		}
+	}
+	return err
 }
 
 // connect finds the resource of an object on the server, and its namespace.
