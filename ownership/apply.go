@@ -110,7 +110,7 @@ func (a *applyJudgement) compare(p *plan, t triple) {
 		}
 	case t.before == nil:
 		a.report(ChangesForeign, t)
-	case p.isNull() && (!t.before.isNull() || !p.isRetained && a.isOwn()):
+	case p.isNull() && (!t.before.isNull() || t.live == "" && a.isOwn()):
 		// Apply clears a field that it owned. It may also be its own value: the server
 		// stores a null in a map of strings as "" when apply creates the object.
 	case !a.isUnchanged(t):

@@ -3,6 +3,7 @@ package ownership
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // sampleFrom is the number of entries from which a map of texts is sampled.
@@ -64,7 +65,7 @@ func sampled(n *node, object map[string]any, path []string, large *[]sample) map
 		if !ok || child == nil {
 			continue
 		}
-		known, at := len(*large), append(path[:len(path):len(path)], name)
+		known, at := len(*large), slices.Concat(path, []string{name})
 		switch {
 		case len(inner) >= sampleFrom && child.isTexts(inner):
 			inner = sampleOf(inner, at, large)

@@ -70,7 +70,10 @@ func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 // ownsPresence reports whether a field of the set comes or goes with a value that one
 // of the objects does not have.
 func (s *setWalk) ownsPresence(n *node, set *fieldpath.Set, p pair) bool {
-	if set == nil && (isGranular(n, p.live) || isGranular(n, p.updated)) {
+	object, isObject := p.live.(map[string]any)
+	isEmpty := isObject && len(object) == 0
+	if isEmpty && n != nil && n.presence || set == nil && (isGranular(n, p.live) || isGranular(n, p.updated)) {
+		// The server stores nothing of the value but that it is there.
 		return n.presence && s.mode.IsAbsent(p.updated)
 	}
 	return hasOwned(set, p.live) || hasOwned(set, p.updated)

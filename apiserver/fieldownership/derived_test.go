@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"holdfast.dev/holdfast/ownership"
 	"holdfast.dev/holdfast/value"
 )
@@ -16,7 +18,8 @@ var allocated = regexp.MustCompile(`^\.spec\.(clusterIPs?|healthCheckNodePort|po
 // value that the server sets in the object if the field is missing. If apply changes another
 // field, such a field may change with it. Then no client has set the value that is lost.
 func isDerived(m *manifest, obj map[string]any, field string) bool {
-	if allocated.MatchString(field) {
+	if _, written, _ := unstructured.NestedFieldNoCopy(m.object, "spec", "ipFamilies"); allocated.MatchString(field) ||
+		field == ".spec.ipFamilies" && !written {
 		return true
 	}
 	path, err := ownership.ParsePath(field)

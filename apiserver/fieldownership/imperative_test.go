@@ -16,8 +16,11 @@ import (
 func checkImperativeWrites(t *testing.T, l *lab) {
 	reverted, kept := 0, 0
 	found := []source{
-		{"PodTemplate", 1794819297965157960, 31},      // retainKeys
-		{"PersistentVolume", 1794823090268573163, 27}, // claimRef: {}
+		{"PodTemplate", 1794819297965157960, 31},                           // retainKeys
+		{"PersistentVolume", 1794823090268573163, 27},                      // claimRef: {}
+		{"ControllerRevision", 1794823450998382811, 4},                     // data: {spec: {}}
+		{"RuntimeClass", 1794823450998382824, 39},                          // scheduling: {tolerations: []}
+		{"HorizontalPodAutoscaler with a window", 1794823450998382856, 14}, // scaleDown: null
 		// fields that the server computes from others
 		{"NetworkPolicy", 1794819297965157929, 25},
 		{"Service", 1794819297965157934, 41},
