@@ -76,6 +76,7 @@ func (r rendering) task(
 			return fmt.Errorf("templates/%s: %w", template, err)
 		}
 		for _, object := range rendered {
+			render.DropUnknown(object)
 			if apply {
 				objects[title(object)] = object
 			} else {

@@ -14,7 +14,7 @@ import (
 
 func newPackageCommand() *cobra.Command {
 	return group("package", "Make, verify and look into packages",
-		newPackageNewCommand(), newCreateCommand(), newVerifyCommand(), newListCommand())
+		newPackageNewCommand(), newCreateCommand(), newVerifyCommand(), newMigrateCommand(), newListCommand())
 }
 
 func newCreateCommand() *cobra.Command {
@@ -74,7 +74,8 @@ func newVerifyCommand() *cobra.Command {
 		Short: "Find everything that is wrong with a package",
 		Long: `Find everything that is wrong with a package: what keeps it from being
 installed, as errors, and as warnings what is of no use, and parameters that
-flow into fields which Kubernetes freezes without being marked immutable. The
+flow into fields which Kubernetes freezes without being marked immutable, API
+versions that Kubernetes has removed, and fields that a kind does not have. The
 latter are found by rendering the package. With an error the exit code is 1.`,
 		Example: "  holdfast kudo package verify ./kafka",
 		Args:    cobra.ExactArgs(1),
@@ -91,6 +92,7 @@ latter are found by rendering the package. With an error the exit code is 1.`,
 					findings = append(pack.Findings{{Severity: pack.Failure, Path: "templates", Message: err.Error()}}, findings...)
 				}
 				findings = append(findings, frozen...)
+				findings = append(findings, lint.Kinds(cmd.Context(), p)...)
 			}
 			failures := 0
 			for _, finding := range findings {

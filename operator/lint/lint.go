@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/native"
@@ -191,18 +192,9 @@ func fields(newObj, oldObj runtime.Object) map[string]bool {
 // render returns the objects of a template that have immutable fields, with defaults as
 // the server would store them. The key describes the object in a finding.
 func (l *linter) render(ctx context.Context, name string, values map[string]string) (map[string]runtime.Object, error) {
-	text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
-		Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
-		OperatorVersion: l.pkg.Operator.OperatorVersion, AppVersion: l.pkg.Operator.AppVersion,
-		PlanName: parameters.DeployPlan, PhaseName: "phase", StepName: "step",
-		Params: l.version.Effective(values), Pipes: l.pipes(),
-	})
+	found, err := l.objects(ctx, name, values)
 	if err != nil {
-		return nil, fmt.Errorf("templates/%w", err)
-	}
-	found, err := render.Objects(text)
-	if err != nil {
-		return nil, fmt.Errorf("templates/%s: %w", name, err)
+		return nil, err
 	}
 	objects := map[string]runtime.Object{}
 	for _, object := range found {
@@ -221,6 +213,24 @@ func (l *linter) render(ctx context.Context, name string, values map[string]stri
 		}
 	}
 	return objects, nil
+}
+
+// objects returns the objects of a template.
+func (l *linter) objects(ctx context.Context, name string, values map[string]string) ([]*unstructured.Unstructured, error) {
+	text, err := render.Template(ctx, name, l.pkg.Templates[name], render.Values{
+		Name: "instance", Namespace: "default", OperatorName: l.pkg.Operator.Name,
+		OperatorVersion: l.pkg.Operator.OperatorVersion, AppVersion: l.pkg.Operator.AppVersion,
+		PlanName: parameters.DeployPlan, PhaseName: "phase", StepName: "step",
+		Params: l.version.Effective(values), Pipes: l.pipes(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("templates/%w", err)
+	}
+	found, err := render.Objects(text)
+	if err != nil {
+		return nil, fmt.Errorf("templates/%s: %w", name, err)
+	}
+	return found, nil
 }
 
 // templates returns the templates of the objects that later runs update. It omits the
