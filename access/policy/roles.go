@@ -89,6 +89,7 @@ func operatorRules() []rbacv1.PolicyRule {
 		on(kudo, "instances/status").may("update"),
 		on(kudo, "operatorversions").may("get", "list"),
 		on(core, "serviceaccounts").may("get"),
+		on(core, "events").may("create", "patch", "update"),
 		on(authorization, "subjectaccessreviews").may("create"),
 		on(core, "users", "groups", "serviceaccounts").may("impersonate"),
 		// uids, and userextras/NAME for every name.

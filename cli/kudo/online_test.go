@@ -36,6 +36,7 @@ var anyServer = map[string]func(*testing.T, cluster){
 	"rollback":      testRollback,
 	"plans":         testPlans,
 	"get-uninstall": testGetAndUninstall,
+	"leftovers":     testLeftovers,
 	"zookeeper":     testZooKeeper,
 	"refused":       testRefusedByServer,
 }

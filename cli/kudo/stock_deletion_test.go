@@ -32,15 +32,23 @@ spec:
 	}
 	objects := s.client.CoreV1().ConfigMaps(s.namespace)
 	for _, name := range []string{"by-dan", "by-admin"} {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-precious"}}
-		if _, err := objects.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
 		if err := s.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: `+name+`},
   spec: {operatorVersion: {name: precious-0.1.0}}}`); err != nil {
 			t.Fatal(err)
 		}
 		s.awaitEnd(t, name)
+		// The second owner keeps the garbage collector from deleting the object with the Instance.
+		keeper, err := objects.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-keeper"}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-precious", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "ConfigMap", Name: keeper.Name, UID: keeper.UID},
+			{APIVersion: "kudo.dev/v1beta1", Kind: "Instance", Name: name, UID: s.instance(t, name).UID},
+		}}}
+		if _, err := objects.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	roles := s.client.RbacV1()
 	if _, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/cli/kudo/progress"
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/parameters"
 )
 
 // waiting holds the flags --wait and --timeout.
@@ -49,7 +50,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 		return fmt.Errorf("instance %s: the server started no plan, there is nothing to wait for", written.Name)
 	}
 	show := progress.New(out)
-	err := w.watchUntil(ctx, s, written.Name, nil, func(event watch.Event) (bool, error) {
+	err := w.watchUntil(ctx, s, written.Name, func(event watch.Event) (bool, error) {
 		instance, ok := event.Object.(*api.Instance)
 		if !ok {
 			return false, nil
@@ -98,17 +99,28 @@ func reason(status api.PlanStatus) string {
 	return "no reason is given"
 }
 
-// awaitDeletion waits until an Instance no longer exists.
-func (w *waiting) awaitDeletion(ctx context.Context, s *server, instance *api.Instance) error {
-	none := func(store cache.Store) (bool, error) { return len(store.List()) == 0, nil }
-	err := w.watchUntil(ctx, s, instance.Name, none, func(event watch.Event) (bool, error) {
+// awaitDeletion waits until an Instance no longer exists. It returns the message of a cleanup
+// plan that failed, "" if none did. It watches from the version of the Instance before its
+// deletion, so it sees the result of a cleanup that has ended meanwhile.
+func (w *waiting) awaitDeletion(ctx context.Context, s *server, instance *api.Instance) (failed string, err error) {
+	limited, cancel := w.limit(ctx)
+	defer cancel()
+	_, err = watchtools.Until(limited, instance.ResourceVersion, s.watchOne(instance.Name), func(event watch.Event) (bool, error) {
 		now, ok := event.Object.(*api.Instance)
-		return event.Type == watch.Deleted || ok && now.UID != instance.UID, nil
+		if !ok {
+			return false, nil
+		}
+		// The status may have the result of an earlier run.
+		cleanup := now.Status.PlanStatus[parameters.CleanupPlan]
+		if cleanup.Status == api.FatalError && cleanup.UID != instance.Status.PlanStatus[parameters.CleanupPlan].UID {
+			failed = reason(cleanup)
+		}
+		return event.Type == watch.Deleted || now.UID != instance.UID, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%s: instance %s is not gone yet", w.endReason(ctx), instance.Name)
+		return "", fmt.Errorf("%s: instance %s is not gone yet", w.endReason(ctx), instance.Name)
 	}
-	return err
+	return failed, err
 }
 
 // endReason tells why waiting ended early: an interrupt or the timeout.
@@ -120,16 +132,23 @@ func (w *waiting) endReason(ctx context.Context) string {
 }
 
 // watchUntil watches one Instance until done returns true, an error occurs or the timeout
-// ends. The precondition, if there is one, is checked once against the initial list.
-func (w *waiting) watchUntil(
-	ctx context.Context, s *server, name string, precondition watchtools.PreconditionFunc, done watchtools.ConditionFunc,
-) error {
-	if w.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, w.timeout)
-		defer cancel()
-	}
-	one := cache.NewListWatchFromClient(s, instances, s.namespace, fields.OneTermEqualSelector("metadata.name", name))
-	_, err := watchtools.UntilWithSync(ctx, one, &api.Instance{}, precondition, done)
+// ends.
+func (w *waiting) watchUntil(ctx context.Context, s *server, name string, done watchtools.ConditionFunc) error {
+	ctx, cancel := w.limit(ctx)
+	defer cancel()
+	_, err := watchtools.UntilWithSync(ctx, s.watchOne(name), &api.Instance{}, nil, done)
 	return err
+}
+
+// limit returns a context that ends with the timeout.
+func (w *waiting) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.timeout > 0 {
+		return context.WithTimeout(ctx, w.timeout)
+	}
+	return context.WithCancel(ctx)
+}
+
+// watchOne lists and watches the Instance with a name.
+func (s *server) watchOne(name string) *cache.ListWatch {
+	return cache.NewListWatchFromClient(s, instances, s.namespace, fields.OneTermEqualSelector("metadata.name", name))
 }

@@ -1,5 +1,13 @@
 package api
 
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
 // Labels and annotations of every object that a package renders. Templates of
 // packages select objects by these labels, so names and values are those of KUDO.
 const (
@@ -19,10 +27,33 @@ const (
 	// is ready. With "false" the plan never waits. With "true" it waits even if no
 	// controller seems to act on the object.
 	WaitAnnotation = "holdfast.dev/wait"
-	// OwnerAnnotation holds the UID of the Instance that a cluster-scoped object belongs
-	// to. A cluster-scoped object cannot have an owner reference to a namespaced one.
+	// OwnerAnnotation holds the UIDs of the Instances that use a cluster-scoped object,
+	// separated by commas. A cluster-scoped object cannot have an owner reference to a
+	// namespaced one.
 	OwnerAnnotation = "holdfast.dev/instance-uid"
 )
+
+// Owners returns the UIDs of the Instances that use a cluster-scoped object.
+func Owners(object metav1.Object) []types.UID {
+	var owners []types.UID
+	for _, uid := range strings.Split(object.GetAnnotations()[OwnerAnnotation], ",") {
+		if uid != "" {
+			owners = append(owners, types.UID(uid))
+		}
+	}
+	return owners
+}
+
+// OwnersText returns the value of OwnerAnnotation for Instances. It does not depend on their
+// order.
+func OwnersText(owners []types.UID) string {
+	texts := make([]string, len(owners))
+	for i, uid := range owners {
+		texts[i] = string(uid)
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), ",")
+}
 
 // AdmissionAnnotations returns the annotations of an Instance that admission alone sets.
 func AdmissionAnnotations() []string {

@@ -3,11 +3,13 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/render"
@@ -35,6 +37,8 @@ type target struct {
 	// unknown is the error if the server does not know the kind of the object. An earlier
 	// step may define it.
 	unknown error
+	// dropped are the fields that the template has and the kind does not.
+	dropped []string
 }
 
 // actions returns the writes of a task at a place. It makes none of them.
@@ -111,11 +115,12 @@ func (e *execution) rendered(ctx context.Context, at place, task *api.Task) ([]t
 			return nil, err
 		}
 		for _, object := range objects {
+			dropped := render.DropUnknown(object)
 			err := e.markOwned(at, object)
 			if err != nil && !meta.IsNoMatchError(err) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			one := target{Unstructured: object, parameters: parameters, unknown: err}
+			one := target{Unstructured: object, parameters: parameters, unknown: err, dropped: dropped}
 			if isInstance(object) {
 				one.origin = parameters
 			}
@@ -172,20 +177,24 @@ func (e *execution) markOwned(at place, object *unstructured.Unstructured) error
 	}
 	object.SetNamespace("")
 	annotations := object.GetAnnotations()
-	annotations[api.OwnerAnnotation] = string(e.instance.UID)
+	annotations[api.OwnerAnnotation] = api.OwnersText([]types.UID{e.instance.UID})
 	object.SetAnnotations(annotations)
 	return nil
 }
 
 // owns reports whether a stored object belongs to the Instance.
 func owns(instance *api.Instance, found *unstructured.Unstructured) bool {
+	return slices.Contains(ownersOf(found), instance.UID)
+}
+
+// ownersOf returns the UIDs of the owners of a stored object.
+func ownersOf(found *unstructured.Unstructured) []types.UID {
 	if found.GetNamespace() == "" {
-		return found.GetAnnotations()[api.OwnerAnnotation] == string(instance.UID)
+		return api.Owners(found)
 	}
+	var owners []types.UID
 	for _, owner := range found.GetOwnerReferences() {
-		if owner.UID == instance.UID {
-			return true
-		}
+		owners = append(owners, owner.UID)
 	}
-	return false
+	return owners
 }

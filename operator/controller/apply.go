@@ -9,6 +9,10 @@ import (
 
 // apply applies an object of a task and returns the stored object.
 func (e *execution) apply(ctx context.Context, object target) (*unstructured.Unstructured, error) {
+	if object.GetNamespace() == "" {
+		e.clusterScoped.Lock()
+		defer e.clusterScoped.Unlock()
+	}
 	found, err := e.writable(ctx, object)
 	if err != nil {
 		return nil, err
@@ -34,21 +38,46 @@ func (e *execution) writable(ctx context.Context, object target) (*unstructured.
 	switch {
 	case err != nil || found == nil:
 		return nil, err
+	case found.GetNamespace() == "":
+		if err := e.share(ctx, object, found); err != nil {
+			return nil, err
+		}
 	case !owns(e.instance, found):
 		return nil, fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
-	case found.GetDeletionTimestamp() != nil:
+	}
+	if found.GetDeletionTimestamp() != nil {
 		return nil, waiting("%s is being deleted", title(found))
 	}
 	return found, nil
 }
 
+// removable returns the stored object that a task deletes, nil if there is none. It returns a
+// fatal error if the object does not belong to the Instance. A cluster-scoped object that only
+// other Instances of the operator use has nothing of this Instance any more.
+func (e *execution) removable(ctx context.Context, object target) (*unstructured.Unstructured, error) {
+	found, err := e.user.get(ctx, object.Unstructured)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	switch {
+	case owns(e.instance, found):
+		return found, nil
+	case found.GetNamespace() == "" && e.ofOperator(found):
+		return nil, nil
+	}
+	return nil, fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
+}
+
 // remove deletes an object of a task. It returns a waitingError until the object is gone.
 func (e *execution) remove(ctx context.Context, object target) error {
-	found, err := e.user.get(ctx, object.Unstructured)
+	found, err := e.removable(ctx, object)
 	if err != nil || found == nil {
 		return err
 	}
 	if found.GetDeletionTimestamp() == nil {
+		if shared, err := e.leave(ctx, object, found); err != nil || shared {
+			return err
+		}
 		if err := e.delete(ctx, object, found); err != nil {
 			return err
 		}

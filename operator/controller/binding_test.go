@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -97,12 +96,6 @@ func TestVersionReplacedBeforeCleanup(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.replaceable(t, "clean", "true")
-	for _, name := range []string{"precious-good", "precious-bad"} {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	uninstall := func(name string) {
 		t.Helper()
 		if err := c.kudo("instances").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
@@ -117,6 +110,8 @@ func TestVersionReplacedBeforeCleanup(t *testing.T) {
 		c.install(t, name, "clean-0.1.0", nil)
 		c.awaitComplete(t, name)
 	}
+	c.keep(t, "precious-good", "first")
+	c.keep(t, "precious-bad", "second")
 	uninstall("first")
 	if c.get(t, "configmaps", "precious-good") != nil {
 		t.Error("the cleanup was not run")

@@ -17,8 +17,9 @@
 //
 //   - The controller impersonates the user that requested the run when it reads and writes
 //     rendered objects. The cleanup of a deleted Instance has the rights of the user that
-//     deleted it. With its own rights the controller only reads and writes Instances, reads
-//     OperatorVersions and ServiceAccounts, and reads the discovery documents.
+//     deleted it. With its own rights the controller only reads and writes Instances, writes
+//     Events about them, reads OperatorVersions and ServiceAccounts, and reads the discovery
+//     documents.
 //   - The controller acts only on records of users that admission has sealed (package
 //     operator/authorship) for the Instance, the run, the values and the OperatorVersion.
 //   - No object is written or deleted that an author of a value in it is not allowed to
@@ -26,8 +27,11 @@
 //     write. An author tries each object once in a run.
 //   - Objects are rendered only from the content of the OperatorVersion that admission
 //     bound the run to.
-//   - Objects that do not belong to the Instance are neither changed nor deleted, except
-//     by a task of kind Delete or Toggle that names them.
+//   - Objects that do not belong to the Instance are neither changed nor deleted. A
+//     namespaced object belongs to the Instance in its owner reference. A cluster-scoped
+//     object belongs to all Instances in its owner annotation. Instances of one operator share
+//     a cluster-scoped object if they render it alike.
+//   - Cluster-scoped objects are not deleted with the Instance.
 //   - A controller that is killed and restarted resumes the run. It repeats the task that
 //     was being executed, and no other.
 //   - When Run returns, all goroutines that it started have ended.

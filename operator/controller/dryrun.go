@@ -45,6 +45,7 @@ func (e *execution) dryRun(ctx context.Context) error {
 	if err := errors.Join(append(refused, err)...); err != nil {
 		return fatalError{err}
 	}
+	e.announceStart(applied)
 	return e.record(ctx, applied)
 }
 
@@ -117,9 +118,10 @@ func (e *execution) dryRunApply(ctx context.Context, object target) error {
 	return ifFatal(e.tryAsAuthors(ctx, object, application(found)))
 }
 
-// dryRunRemove returns a fatal error if a user is not allowed to delete the object.
+// dryRunRemove returns a fatal error if a user is not allowed to delete the object, or if the
+// object does not belong to the Instance.
 func (e *execution) dryRunRemove(ctx context.Context, object target) error {
-	found, err := e.user.get(ctx, object.Unstructured)
+	found, err := e.removable(ctx, object)
 	if err != nil || found == nil {
 		return err
 	}

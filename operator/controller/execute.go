@@ -45,12 +45,13 @@ func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *ap
 	if known.UID == wanted.UID && known.Status.Ended() {
 		return instance, false, nil
 	}
+	e := &execution{controller: c, instance: instance, tried: c.rehearsals.of(instance)}
 	defer func() {
 		if err == nil {
+			e.announceEnd()
 			c.rehearsals.forget(cache.MetaObjectToName(instance))
 		}
 	}()
-	e := &execution{controller: c, instance: instance, tried: c.rehearsals.of(instance)}
 	if err := e.prepare(ctx); err != nil {
 		return e.instance, false, e.fail(ctx, err)
 	}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -46,10 +45,13 @@ func (e *execution) prune(ctx context.Context) error {
 	}
 	gone := map[string]bool{}
 	for _, object := range obsolete {
-		if err := e.deleteOwned(ctx, object); err != nil {
+		kept, err := e.pruneOne(ctx, object)
+		if err != nil {
 			return e.noLongerRendered(err)
 		}
-		gone[identity(object.Unstructured)] = true
+		if !kept {
+			gone[identity(object.Unstructured)] = true
+		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(e.instance.Status.Objects), func(reference api.AppliedObject) bool {
 		return gone[identity(objectOf(reference))]
@@ -102,57 +104,27 @@ func (e *execution) allRendered(ctx context.Context) (map[string]bool, error) {
 	return all, nil
 }
 
-// deleteOwned deletes an object if it exists and belongs to the Instance.
-func (e *execution) deleteOwned(ctx context.Context, object target) error {
+// pruneOne deletes an object if it exists and belongs to the Instance. It only leaves the owners
+// of an object that other Instances use too. It keeps a definition that has objects, which would
+// be deleted with it, and reports that: a later run tries again.
+func (e *execution) pruneOne(ctx context.Context, object target) (kept bool, err error) {
 	found, err := e.user.get(ctx, object.Unstructured)
 	if meta.IsNoMatchError(err) {
 		// The kind was removed, and its objects with it.
-		return nil
+		return false, nil
 	}
 	if err != nil || found == nil || !owns(e.instance, found) {
-		return err
+		return false, err
 	}
-	return e.delete(ctx, object, found)
-}
-
-// hasClusterScoped reports whether plans of an Instance applied cluster-scoped objects.
-func hasClusterScoped(instance *api.Instance) bool {
-	clusterScoped := func(reference api.AppliedObject) bool { return reference.Namespace == "" }
-	return slices.ContainsFunc(instance.Status.Objects, clusterScoped)
-}
-
-// deleteClusterScoped deletes the cluster-scoped objects of a deleted Instance. They have
-// no owner reference, so the garbage collector does not delete them. An object that the
-// deleter is not allowed to delete stays.
-func (c *controller) deleteClusterScoped(ctx context.Context, instance *api.Instance) error {
-	if !hasClusterScoped(instance) {
-		return nil
+	if shared, err := e.leave(ctx, object, found); err != nil || shared {
+		return false, err
 	}
-	deleter, err := c.deleter(ctx, instance)
-	var user *writer
-	if err == nil {
-		user, err = c.impersonate(ctx, deleter)
-	}
-	if isFatal(err) {
-		klog.ErrorS(err, "objects of a deleted instance are left", "instance", klog.KObj(instance))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	e := &execution{controller: c, instance: instance, user: user}
-	var all []error
-	for _, reference := range instance.Status.Objects {
-		if reference.Namespace != "" {
-			continue
-		}
-		if err := e.deleteOwned(ctx, target{Unstructured: objectOf(reference)}); isFatal(err) {
-			klog.ErrorS(err, "an object of a deleted instance is left", "instance", klog.KObj(instance))
-		} else {
-			all = append(all, err)
+	if isDefinition(found) {
+		if kept, err = e.user.hasObjects(ctx, found); err != nil || kept {
+			return kept, err
 		}
 	}
-	return errors.Join(all...)
+	return false, e.delete(ctx, object, found)
 }
 
 // objectOf returns an object with kind, namespace and name of a reference.

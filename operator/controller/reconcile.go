@@ -70,12 +70,10 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 	}
 	// If the OperatorVersion is gone, there is no cleanup plan to run.
 	cleanup := version != nil && hasCleanup(version) && !cleanupCancelled(instance)
-	if cleanup || hasClusterScoped(instance) {
+	if cleanup {
 		if err := c.awaitDeleter(ctx, instance); err != nil {
 			return false, err
 		}
-	}
-	if cleanup {
 		if instance.Spec.PlanExecution.PlanName != parameters.CleanupPlan {
 			instance.Spec.PlanExecution = api.PlanExecution{PlanName: parameters.CleanupPlan}
 			if instance, err = c.write(ctx, instance); err != nil {
@@ -85,9 +83,6 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 		if instance, progressed, err = c.execute(ctx, instance); err != nil {
 			return progressed, err
 		}
-	}
-	if err := c.deleteClusterScoped(ctx, instance); err != nil {
-		return progressed, err
 	}
 	instance.Finalizers = slices.DeleteFunc(instance.Finalizers, func(name string) bool { return name == api.CleanupFinalizer })
 	if _, err = c.write(ctx, instance); err != nil {

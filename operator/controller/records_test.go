@@ -216,12 +216,9 @@ plans:
 // precious installs an Instance as the administrator, with an object that its cleanup deletes.
 func (c cluster) precious(t *testing.T, name string) {
 	t.Helper()
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-precious"}}
-	if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 	c.install(t, name, "precious-0.1.0", nil)
 	c.awaitComplete(t, name)
+	c.keep(t, name+"-precious", name)
 }
 
 func (c cluster) awaitGone(t *testing.T, name string) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/connection"
@@ -37,8 +38,8 @@ const (
 // Config is the configuration of the controller.
 type Config struct {
 	// Client is the config of the API server. Its user needs the rights to read
-	// OperatorVersions and ServiceAccounts, to write Instances and to impersonate the
-	// users that write Instances. It is copied; its rate limit is not used.
+	// OperatorVersions and ServiceAccounts, to write Instances and Events, and to
+	// impersonate the users that write Instances. It is copied; its rate limit is not used.
 	Client *rest.Config
 	// Keys open the records of requesters and authors. They are the keys of admission.
 	Keys *authorship.Keyring
@@ -58,7 +59,11 @@ type controller struct {
 	deletions  *deletion.Store
 	unattended bool
 	loop       *reconcile.Loop[cache.ObjectName]
+	events     record.EventRecorder
 	rehearsals rehearsals
+	// clusterScoped is held while a cluster-scoped object is read and written, so that two
+	// Instances that begin to share it do not overwrite each other's entry in its owners.
+	clusterScoped sync.Mutex
 }
 
 // Run runs plans until ctx ends. It returns an error only if the config cannot work.
@@ -76,6 +81,11 @@ func Run(ctx context.Context, config Config) error {
 		deletions:  config.Deletions,
 		unattended: config.Unattended,
 	}
+	stop, err := c.startEvents(ctx)
+	if err != nil {
+		return fmt.Errorf("events of the operator controller: %w", err)
+	}
+	defer stop()
 	if err := c.deletions.Sweep(ctx, c.exists(ctx)); err != nil {
 		klog.ErrorS(err, "records of deleted instances are left", "controller", manager)
 	}

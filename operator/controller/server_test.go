@@ -194,6 +194,24 @@ func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstruct
 	return found
 }
 
+// keep creates a ConfigMap that belongs to an Instance and to another object. The garbage
+// collector does not delete it with the Instance.
+func (c cluster) keep(t *testing.T, name, instance string) {
+	t.Helper()
+	objects := c.typed.CoreV1().ConfigMaps(c.namespace)
+	keeper, err := objects.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-keeper"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: keeper.Name, UID: keeper.UID},
+		{APIVersion: api.GroupVersion.String(), Kind: "Instance", Name: instance, UID: c.instance(t, instance).UID},
+	}}}
+	if _, err := objects.Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // awaitObject waits until an object exists.
 func (c cluster) awaitObject(t *testing.T, resource, name string) {
 	t.Helper()

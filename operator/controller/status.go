@@ -60,14 +60,12 @@ func readyCondition(status api.PlanStatus, generation int64) metav1.Condition {
 }
 
 // record adds objects to the list in the status before they are applied. An object that
-// was applied but is not in the list would never be pruned. If garbage collection is not
-// enough when the Instance is deleted, because it has a cleanup plan or cluster-scoped
-// objects, the Instance gets the finalizer.
+// was applied but is not in the list would never be pruned. If the OperatorVersion has a
+// cleanup plan, the Instance gets the finalizer.
 func (e *execution) record(ctx context.Context, objects []target) error {
 	known := slices.Clone(e.instance.Status.Objects)
 	finalize := hasCleanup(e.version)
 	for _, object := range objects {
-		finalize = finalize || object.GetNamespace() == ""
 		known = withReference(known, object.Unstructured, e.instance.Spec.PlanExecution.UID)
 	}
 	if finalize && e.instance.DeletionTimestamp == nil && !slices.Contains(e.instance.Finalizers, api.CleanupFinalizer) {

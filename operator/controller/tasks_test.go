@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,19 @@ func TestTasks(t *testing.T) {
 				`{{ toYaml .Params.LIST }} {{ len .Params.LIST }} {{ kindOf .Params.TABLE }} {{ toYaml .Params.TABLE }}'}}"`,
 			task: `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.Complete, created: true,
 		},
+		"unknown-field": {
+			templates: `a.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}', color: red}, data: {a: b}, spec: {}}"`,
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`, state: api.Complete, created: true,
+		},
+		"delete-not-ours": {
+			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'", task: `{kind: Delete, spec: {resources: [a.yaml]}}`,
+			state: api.FatalError, message: "ConfigMap taken exists and is not of instance delete-not-ours",
+		},
+		"toggle-not-ours": {
+			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'",
+			task:      `{kind: Toggle, spec: {parameter: OFF, resources: [a.yaml]}}`,
+			state:     api.FatalError, message: "ConfigMap taken exists and is not of instance toggle-not-ours",
+		},
 		"not-ours": {
 			templates: "a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}}'", task: `{kind: Apply, spec: {resources: [a.yaml]}}`,
 			state: api.FatalError, message: "ConfigMap taken exists and is not of instance not-ours",
@@ -119,6 +133,7 @@ plans:
 		})
 	}
 	testStuckPlans(t, c)
+	testEvents(t, c)
 	if list := c.get(t, "configmaps", "null").Object["data"].(map[string]any)["list"]; list != "null 0 invalid null" {
 		t.Errorf("an array and a map without a value are %v", list)
 	}
@@ -160,6 +175,27 @@ func testStuckPlans(t *testing.T, c cluster) {
 		}
 		c.awaitComplete(t, name)
 	}
+}
+
+// testEvents checks the Events of a run, and the warning about fields that were left out.
+func testEvents(t *testing.T, c cluster) {
+	const name = "unknown-field"
+	want := []string{
+		"Normal PlanStarted: Execution of plan deploy started",
+		"Warning UnknownFields: ConfigMap unknown-field: v1 ConfigMap has no such fields, they are left out: metadata.color, spec",
+		"Normal PlanFinished: Execution of plan deploy finished with status COMPLETE",
+	}
+	servertest.Eventually(t, "the events of "+name, func() bool {
+		list, err := c.typed.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, event := range list.Items {
+			found[event.Type+" "+event.Reason+": "+event.Message] = true
+		}
+		return !slices.ContainsFunc(want, func(text string) bool { return !found[text] })
+	})
 }
 
 // gadgets defines a kind that only one test has.
