@@ -108,18 +108,6 @@ func (c *connection) withServer(run func(cmd *cobra.Command, s *server, args []s
 	}
 }
 
-// withInstance returns the function of a command that has the name of an Instance as its first
-// argument.
-func (c *connection) withInstance(run func(cmd *cobra.Command, s *server, instance *api.Instance) error) runFunc {
-	return c.withServer(func(cmd *cobra.Command, s *server, args []string) error {
-		instance, err := s.instance(cmd.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return run(cmd, s, instance)
-	})
-}
-
 func (s *server) get(ctx context.Context, resource, name string, into runtime.Object) error {
 	return s.explainNotFound(s.Get().Namespace(s.namespace).Resource(resource).Name(name).Do(ctx).Into(into))
 }

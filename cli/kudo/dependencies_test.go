@@ -120,7 +120,7 @@ func testGuestbook(t *testing.T, c cluster) {
 	if out := offline(t, "package", "verify", example); out != "package guestbook-1.0.0-0.1.0 is valid (warnings: 0)" {
 		t.Error(out)
 	}
-	c.must(t, "install", example, "-p", "STORE_PATH=/srv", "--wait")
+	c.must(t, "install", example, "--instance", "guestbook", "-p", "STORE_PATH=/srv", "--wait")
 	if got := c.configMap(t, "guestbook-store").Data["path"]; got != "/srv" {
 		t.Errorf("path %s", got)
 	}
@@ -143,7 +143,7 @@ func testNeeded(t *testing.T, c cluster) {
 	if got := c.names(t, "operators") + c.names(t, "operatorversions"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
-	c.must(t, "install", top, "--repo", older, "--wait")
+	c.must(t, "install", top, "--instance", "top", "--repo", older, "--wait")
 	if got := c.instance(t, "top-leaf").Spec.OperatorVersion.Name; got != "leaf-0.2.0" {
 		t.Errorf("installed %s", got)
 	}
@@ -151,7 +151,7 @@ func testNeeded(t *testing.T, c cluster) {
 	// A newer version in the repository or on the server does not replace the first one.
 	newer := repository(t, parent("leaf", "0.2.0"), parent("leaf", "0.3.0"))
 	c.must(t, "install", top, "--repo", newer, "--instance", "again", "--wait")
-	c.must(t, "install", folder(t, map[string]string{"operator.yaml": parent("leaf", "0.3.0")}), "--wait")
+	c.must(t, "install", folder(t, map[string]string{"operator.yaml": parent("leaf", "0.3.0")}), "--instance", "leaf", "--wait")
 	c.must(t, "plan", "trigger", "top", "deploy", "--wait")
 	for _, name := range []string{"top-leaf", "again-leaf"} {
 		if got := c.instance(t, name).Spec.OperatorVersion.Name; got != "leaf-0.2.0" {
@@ -161,7 +161,7 @@ func testNeeded(t *testing.T, c cluster) {
 
 	// A dependency on the server need not be in a repository.
 	for name, needed := range map[string]string{"any": "leaf", "exact": "leaf 0.2.0"} {
-		c.must(t, "install", folder(t, map[string]string{"operator.yaml": parent(name, "0.1.0", needed)}), "--wait")
+		c.must(t, "install", folder(t, map[string]string{"operator.yaml": parent(name, "0.1.0", needed)}), "--instance", name, "--wait")
 	}
 	for name, want := range map[string]string{"any": "0.3.0", "exact": "0.2.0"} {
 		version := &api.OperatorVersion{}
@@ -218,7 +218,7 @@ func testCircles(t *testing.T, c cluster) {
 		t.Errorf("left behind: %s", got)
 	}
 	// The longest chain that is allowed.
-	c.must(t, "install", "p2", "--repo", deep)
+	c.must(t, "install", "p2", "--instance", "p2", "--repo", deep)
 	if got := len(strings.Fields(c.names(t, "operatorversions"))); got != 8 {
 		t.Errorf("%d operator versions", got)
 	}
@@ -237,7 +237,7 @@ func testUpgradeWithDependency(t *testing.T, c cluster) {
 				"data: {size: '{{ .Params.SIZE }}', version: '{{ .OperatorVersion }}'}}",
 		})
 	}
-	c.must(t, "install", build("0.1.0", "0.1.0", "{name: SIZE, default: 1}"), "--wait")
+	c.must(t, "install", build("0.1.0", "0.1.0", "{name: SIZE, default: 1}"), "--instance", "parent", "--wait")
 	next := build("0.2.0", "0.2.0", "{name: SIZE, default: 1, immutable: true}")
 	out := c.must(t, "upgrade", next, "--dry-run")
 	for _, want := range []string{

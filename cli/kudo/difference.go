@@ -3,11 +3,13 @@ package kudo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -146,16 +148,47 @@ func unified(name string, oldObj, newObj *unstructured.Unstructured) (string, er
 	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: oldText, B: newText, FromFile: from, ToFile: to, Context: 3})
 }
 
-// lines returns an object as lines of YAML.
+// lines returns an object as lines of YAML. The values of a ConfigMap, which are files most of
+// the time, come last and line by line; YAML would write some of them as one quoted line.
 func lines(object *unstructured.Unstructured) ([]string, error) {
 	if object == nil {
 		return nil, nil
 	}
-	text, err := yaml.Marshal(object.Object)
-	if err != nil {
-		return nil, err
+	content := maps.Clone(object.Object)
+	data, isObject := content["data"].(map[string]any)
+	files := isObject && object.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	if files {
+		delete(content, "data")
 	}
-	return slices.Collect(strings.Lines(string(text))), nil
+	text, err := yaml.Marshal(content)
+	if err != nil || !files {
+		return slices.Collect(strings.Lines(string(text))), err
+	}
+	more, err := fileLines(data)
+	return append(slices.Collect(strings.Lines(string(text))), more...), err
+}
+
+// fileLines returns the data of a ConfigMap as lines.
+func fileLines(data map[string]any) ([]string, error) {
+	all := []string{"data:\n"}
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		value, isText := data[name].(string)
+		if !isText || !strings.Contains(value, "\n") {
+			text, err := yaml.Marshal(map[string]any{name: data[name]})
+			if err != nil {
+				return nil, err
+			}
+			for line := range strings.Lines(string(text)) {
+				all = append(all, "  "+line)
+			}
+			continue
+		}
+		all = append(all, "  "+name+": |\n")
+		for line := range strings.Lines(value) {
+			all = append(all, "    "+strings.TrimSuffix(line, "\n")+"\n")
+		}
+	}
+	return all, nil
 }
 
 // hideSecrets replaces the values of Secrets, so that the diff shows whether they differ but

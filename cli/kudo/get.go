@@ -3,78 +3,165 @@ package kudo
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/operator/api"
 )
 
+// all is the argument of get that asks for the three kinds together.
+const all = "all"
+
 func newGetCommand() *cobra.Command {
 	var conn connection
+	var who named
+	var format output
 	cmd := &cobra.Command{
-		Use:   "get [instances|operators|operatorversions]",
+		Use:   "get [instances|operators|operatorversions|all]",
 		Short: "List what is installed",
 		Long: `List the instances of a namespace, with the state of the plan that ran last; or its
-operators, or their versions.`,
-		ValidArgs: []string{instances, operators, operatorVersions},
+operators, or their versions; or all of them as a tree.`,
+		ValidArgs: []string{instances, operators, operatorVersions, all},
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 			what := instances
 			if len(args) == 1 {
 				what = args[0]
 			}
-			rows, err := s.rows(cmd.Context(), what)
+			found, err := s.inventory(cmd.Context(), what, who.instance)
 			if err != nil {
 				return err
 			}
-			if len(rows) == 1 {
-				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %s in namespace %s\n", what, s.namespace)
+			switch {
+			case format != "":
+				return format.print(cmd.OutOrStdout(), found.list())
+			case found.empty():
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %s in namespace %s\n", strings.Replace(what, all, operators, 1), s.namespace)
 				return err
+			case what == all:
+				return found.tree(cmd.OutOrStdout())
 			}
-			return table(cmd.OutOrStdout(), rows)
+			return table(cmd.OutOrStdout(), found.rows(what))
 		}),
 	}
 	conn.addFlags(cmd.Flags())
+	format.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&who.instance, "instance", "", "show only this instance")
 	return cmd
 }
 
+// inventory is what a namespace contains.
+type inventory struct {
+	operators []api.Operator
+	versions  []api.OperatorVersion
+	instances []api.Instance
+}
+
+// inventory reads the objects of one kind, or of all. With a name it returns only the Instance
+// of that name.
+func (s *server) inventory(ctx context.Context, what, name string) (inventory, error) {
+	var found inventory
+	if what == operators || what == all {
+		var list api.OperatorList
+		if err := s.list(ctx, operators, &list); err != nil {
+			return found, err
+		}
+		found.operators = list.Items
+	}
+	if what == operatorVersions || what == all {
+		var list api.OperatorVersionList
+		if err := s.list(ctx, operatorVersions, &list); err != nil {
+			return found, err
+		}
+		found.versions = list.Items
+	}
+	if what == instances || what == all {
+		var list api.InstanceList
+		if err := s.list(ctx, instances, &list); err != nil {
+			return found, err
+		}
+		found.instances = slices.DeleteFunc(list.Items, func(i api.Instance) bool { return name != "" && i.Name != name })
+	}
+	return found, nil
+}
+
+func (v inventory) empty() bool { return len(v.operators)+len(v.versions)+len(v.instances) == 0 }
+
+// list returns the objects as a Kubernetes List.
+func (v inventory) list() map[string]any {
+	items := []any{}
+	kind := func(name string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: name}
+	}
+	for _, each := range v.operators {
+		each.TypeMeta = kind("Operator")
+		items = append(items, each)
+	}
+	for _, each := range v.versions {
+		each.TypeMeta = kind("OperatorVersion")
+		items = append(items, each)
+	}
+	for _, each := range v.instances {
+		each.TypeMeta = kind("Instance")
+		items = append(items, each)
+	}
+	return map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
+}
+
+// tree prints the operators with their versions, and these with their instances.
+func (v inventory) tree(out io.Writer) error {
+	var lines []string
+	for _, operator := range v.operators {
+		lines = append(lines, operator.Name)
+		for _, version := range v.versions {
+			if version.Spec.Operator.Name != operator.Name {
+				continue
+			}
+			lines = append(lines, "  "+version.Name)
+			for i := range v.instances {
+				if v.instances[i].VersionKey() == version.Name {
+					lines = append(lines, "    "+v.instances[i].Name)
+				}
+			}
+		}
+	}
+	_, err := fmt.Fprintln(out, strings.Join(lines, "\n"))
+	return err
+}
+
 // rows returns the table of a resource, with its header.
-func (s *server) rows(ctx context.Context, what string) ([][]string, error) {
+func (v inventory) rows(what string) [][]string {
 	switch what {
 	case operators:
-		var list api.OperatorList
-		err := s.list(ctx, what, &list)
 		rows := [][]string{{"NAME", "DESCRIPTION"}}
-		for i := range list.Items {
-			rows = append(rows, []string{list.Items[i].Name, cell(list.Items[i].Spec.Description)})
+		for i := range v.operators {
+			rows = append(rows, []string{v.operators[i].Name, cell(v.operators[i].Spec.Description)})
 		}
-		return rows, err
+		return rows
 	case operatorVersions:
-		var list api.OperatorVersionList
-		err := s.list(ctx, what, &list)
 		rows := [][]string{{"NAME", "OPERATOR", "OPERATOR VERSION", "APP VERSION"}}
-		for i := range list.Items {
-			spec := list.Items[i].Spec
-			rows = append(rows, []string{list.Items[i].Name, spec.Operator.Name, spec.Version, spec.AppVersion})
+		for i := range v.versions {
+			spec := v.versions[i].Spec
+			rows = append(rows, []string{v.versions[i].Name, spec.Operator.Name, spec.Version, spec.AppVersion})
 		}
-		return rows, err
-	default:
-		var list api.InstanceList
-		err := s.list(ctx, what, &list)
-		rows := [][]string{{"NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
-		for i := range list.Items {
-			plan, state := "-", string(api.NeverRun)
-			if last := recent(&list.Items[i]); len(last) > 0 {
-				plan, state = last[0].Name, string(last[0].Status)
-			}
-			// A requested plan may not have a status yet.
-			requested := list.Items[i].RunningPlan()
-			if requested != "" && (requested != plan || strings.HasPrefix(state, "NEVER")) {
-				plan, state = requested, string(api.Pending)
-			}
-			rows = append(rows, []string{list.Items[i].Name, list.Items[i].VersionKey(), plan, state})
-		}
-		return rows, err
+		return rows
 	}
+	rows := [][]string{{"NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
+	for i := range v.instances {
+		plan, state := "-", string(api.NeverRun)
+		if last := recent(&v.instances[i]); len(last) > 0 {
+			plan, state = last[0].Name, string(last[0].Status)
+		}
+		// A requested plan may not have a status yet.
+		requested := v.instances[i].RunningPlan()
+		if requested != "" && (requested != plan || strings.HasPrefix(state, "NEVER")) {
+			plan, state = requested, string(api.Pending)
+		}
+		rows = append(rows, []string{v.instances[i].Name, v.instances[i].VersionKey(), plan, state})
+	}
+	return rows
 }

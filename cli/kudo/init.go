@@ -32,7 +32,7 @@ type initialization struct {
 	connection
 	waiting
 	image, webhookURL, output string
-	dryRun                    bool
+	dryRun, crdOnly, verify   bool
 }
 
 func newInitCommand(program Program) *cobra.Command {
@@ -50,16 +50,22 @@ func newInitCommand(program Program) *cobra.Command {
 	flags := cmd.Flags()
 	i.connection.addServerFlags(flags)
 	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the manager, whose entry point is holdfast")
+	flags.StringVarP(&i.image, "kudo-image", "i", i.image, "the same as --image")
 	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
 	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
 	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
-	flags.BoolVar(&i.wait, "wait", false, "wait until the webhook answers")
+	flags.BoolVarP(&i.wait, "wait", "w", false, "wait until the webhook answers")
 	flags.DurationVar(&i.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
+	flags.Var((*seconds)(&i.timeout), "wait-timeout", "how long to wait, in seconds; the same as --timeout")
+	flags.BoolVar(&i.crdOnly, "crd-only", false, "install only the definitions of the three kinds; plans do not run without the rest")
+	flags.BoolVar(&i.verify, "verify", false, "change nothing, and fail if an object is missing or differs")
+	flags.Bool("upgrade", false, "change an installation that is there; init always does")
+	flags.Bool("unsafe-self-signed-webhook-ca", false, "create a certificate authority for the webhook; init always does")
 	return cmd
 }
 
 func (i *initialization) run(cmd *cobra.Command) error {
-	config := setup.Config{Image: i.image}
+	config := setup.Config{Image: i.image, DefinitionsOnly: i.crdOnly}
 	if i.webhookURL != "" {
 		address, err := url.Parse(i.webhookURL)
 		if err != nil {
@@ -108,12 +114,20 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	installer.Verify = i.verify
+	differing := 0
 	err = installer.Install(ctx, config, func(outcome setup.Outcome) {
+		if outcome.What != "unchanged" {
+			differing++
+		}
 		fmt.Fprintf(out, "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
 	})
 	if errors.Is(err, manager.ErrBuiltIn) {
 		fmt.Fprintf(out, "%v: nothing is installed\n", err)
 		return nil
+	}
+	if i.verify && err == nil && differing > 0 {
+		err = fmt.Errorf("objects that are missing or differ: %d; run init to install them", differing)
 	}
 	if err != nil || !i.wait {
 		return err

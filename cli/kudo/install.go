@@ -14,8 +14,14 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
+// installation holds the flags of the command.
+type installation struct {
+	request
+	skipInstance, createNamespace, inCluster bool
+}
+
 func newInstallCommand() *cobra.Command {
-	var r request
+	var n installation
 	cmd := &cobra.Command{
 		Use:   "install PACKAGE",
 		Short: "Install a package",
@@ -28,42 +34,100 @@ install that is refused leaves nothing behind.`,
 		Example: `  holdfast kudo install ./kafka --instance events -p CLUSTER_NAME=events --wait
   holdfast kudo install kafka -P kafka.yaml`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return r.install(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n.inCluster {
+				return n.installStored(cmd, args[0])
+			}
+			return n.install(cmd, args[0])
+		},
 	}
-	r.addFlags(cmd, "an immutable parameter whose default is taken; at installation all are, so this only says so")
+	n.addFlags(cmd, "an immutable parameter whose default is taken; at installation all are, so this only says so")
+	cmd.Flags().BoolVar(&n.skipInstance, "skip-instance", false, "put the package on the server, and install no instance")
+	cmd.Flags().BoolVar(&n.createNamespace, "create-namespace", false, "create the namespace, which must not exist yet")
+	cmd.Flags().BoolVar(&n.inCluster, "in-cluster", false, "install a package that is on the server already, by its name")
 	return cmd
 }
 
 // install judges the installation and creates the objects of the packages and the Instance.
-func (r *request) install(cmd *cobra.Command, location string) error {
+func (n *installation) install(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
-	p, values, err := r.packageAndValues(cmd, location)
+	p, values, err := n.packageAndValues(cmd, location)
 	if err != nil {
 		return err
 	}
-	decision := parameters.Install(p.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: r.accepted})
+	decision := parameters.Install(p.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: n.accepted})
+	if err := refused("install", decision); err != nil && !n.skipInstance {
+		return err
+	}
+	s, err := n.connect()
+	if err != nil {
+		return err
+	}
+	packages, err := n.resolve(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if n.createNamespace {
+		if err := n.namespaceOf(ctx, s, p, decision.Values); err != nil {
+			return err
+		}
+	}
+	if n.skipInstance {
+		if _, err := s.upload(ctx, packages); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "operator version %s is in namespace %s\n", p.VersionName(), s.namespace)
+		return err
+	}
+	_, version := p.Resources(s.namespace)
+	return n.create(cmd, s, packages, n.instanceOf(version, decision.Values))
+}
+
+// installStored installs an OperatorVersion that is on the server.
+func (n *installation) installStored(cmd *cobra.Command, name string) error {
+	values, err := n.read(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	s, err := n.connect()
+	if err != nil {
+		return err
+	}
+	var list api.OperatorVersionList
+	if err := s.list(cmd.Context(), operatorVersions, &list); err != nil {
+		return err
+	}
+	version := api.Newest(list.Items, api.TaskSpec{Package: name, OperatorVersion: n.operatorVersion, AppVersion: n.appVersion})
+	if version == nil {
+		return fmt.Errorf("there is no such version of operator %s in namespace %s", name, s.namespace)
+	}
+	decision := parameters.Install(version.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: n.accepted})
 	if err := refused("install", decision); err != nil {
 		return err
 	}
-	s, err := r.connect()
-	if err != nil {
-		return err
+	if n.instance == "" {
+		n.instance = api.InstanceName(name)
 	}
-	packages, err := r.resolve(ctx, s, p)
-	if err != nil {
-		return err
-	}
-	instance := &api.Instance{
+	return n.create(cmd, s, nil, n.instanceOf(version, decision.Values))
+}
+
+// instanceOf returns the Instance to create.
+func (n *installation) instanceOf(version *api.OperatorVersion, values map[string]string) *api.Instance {
+	return &api.Instance{
 		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "Instance"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: r.instance, Namespace: s.namespace, Labels: map[string]string{api.OperatorLabel: p.Operator.Name},
+			Name: n.instance, Namespace: version.Namespace, Labels: map[string]string{api.OperatorLabel: version.Spec.Operator.Name},
 		},
-		Spec: api.InstanceSpec{OperatorVersion: corev1.ObjectReference{Name: p.VersionName()}, Parameters: decision.Values},
+		Spec: api.InstanceSpec{OperatorVersion: corev1.ObjectReference{Name: version.Name}, Parameters: values},
 	}
-	if err := s.install(ctx, packages, instance); err != nil {
+}
+
+// create creates the objects of the packages and the Instance, and reports it.
+func (n *installation) create(cmd *cobra.Command, s *server, packages []*pack.Package, instance *api.Instance) error {
+	if err := s.install(cmd.Context(), packages, instance); err != nil {
 		return err
 	}
-	return r.report(cmd, s, instance, fmt.Sprintf("instance %s of %s installed", instance.Name, p.VersionName()))
+	return n.report(cmd, s, instance, fmt.Sprintf("instance %s of %s installed", instance.Name, instance.Spec.OperatorVersion.Name))
 }
 
 // install creates the objects of the packages and the Instance. If one cannot be created, it

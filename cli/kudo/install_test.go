@@ -49,7 +49,7 @@ parameter 'OTHER' is unknown: operator version tok-1.0-0.1.0 has no such paramet
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	c.fails(t, "instance one is in namespace install already", "install", folder, "-p", "REALM=r", "--instance", "one")
-	c.must(t, "install", folder, "-p", "REALM=r")
+	c.must(t, "install", folder, "-p", "REALM=r", "--instance", "tok")
 	// Another package with the same version is refused.
 	c.fails(t, "operator version tok-1.0-0.1.0 is in namespace install already, with other content",
 		"install", tok(t, "0.1.0", first+"- {name: MORE, default: m}\n"), "-p", "REALM=r", "--instance", "two")
@@ -60,7 +60,7 @@ func testGetAndUninstall(t *testing.T, c cluster) {
 	if out := c.must(t, "get"); out != "no instances in namespace get-uninstall\n" {
 		t.Errorf("got %q", out)
 	}
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	for what, want := range map[string]string{
 		"instances":        "tok    tok-1.0-0.1.0",
 		"operators":        "tok",

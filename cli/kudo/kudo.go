@@ -43,7 +43,7 @@ func New(program Program) *cobra.Command {
 		newInstallCommand(), newUpdateCommand(), newUpgradeCommand(), newRollbackCommand(), newUninstallCommand(),
 		newGetCommand(), newPlanCommand(),
 		newPackageCommand(), newRepoCommand(), newSearchCommand(),
-		newInitCommand(program), newManagerCommand(program),
+		newInitCommand(program), newManagerCommand(program), newVersionCommand(program),
 	)
 	return cmd
 }

@@ -37,6 +37,8 @@ var anyServer = map[string]func(*testing.T, cluster){
 	"plans":         testPlans,
 	"get-uninstall": testGetAndUninstall,
 	"leftovers":     testLeftovers,
+	"kudo-lines":    testKudoLines,
+	"public":        testPublicPackages,
 	"zookeeper":     testZooKeeper,
 	"refused":       testRefusedByServer,
 }

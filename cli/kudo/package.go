@@ -47,6 +47,7 @@ folder gives the same bytes each time. The path of the .tgz goes to stdout.`,
 		},
 	}
 	cmd.Flags().StringVarP(&destination, "destination", "d", ".", "folder for the .tgz")
+	cmd.Flags().BoolP("overwrite", "w", true, "replace a .tgz that exists; it is always replaced")
 	return cmd
 }
 

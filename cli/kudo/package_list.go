@@ -13,42 +13,71 @@ import (
 	"holdfast.dev/holdfast/operator/pack"
 )
 
-func newListCommand() *cobra.Command {
-	return group("list", "List what a package defines",
-		newListOf("parameters", "List the parameters of a package, in its order", parameterRows),
-		newListOf("plans", "List the plans of a package with their phases, steps and tasks", planRows),
-		newListOf("tasks", "List the tasks of a package", taskRows))
+// listing holds the flags of the commands that list a part of a package.
+type listing struct {
+	source
+	descriptions, required, names bool
+	resources                     bool
 }
 
-// newListOf returns a command that prints a table of one part of a package.
-func newListOf(what, short string, rows func(*pack.Package) [][]string) *cobra.Command {
-	var from source
+func newListCommand() *cobra.Command {
+	parameters, plans, tasks := &listing{}, &listing{}, &listing{}
+	commands := []*cobra.Command{
+		parameters.command("parameters", "List the parameters of a package, in its order", parameters.parameterRows),
+		plans.command("plans", "List the plans of a package with their phases, steps and tasks", plans.planRows),
+		tasks.command("tasks", "List the tasks of a package", taskRows),
+	}
+	flags := commands[0].Flags()
+	flags.BoolVarP(&parameters.descriptions, "descriptions", "d", false, "show the descriptions too")
+	flags.BoolVarP(&parameters.required, "required", "r", false, "show only the parameters that need a value")
+	flags.BoolVar(&parameters.names, "names", false, "show only the names")
+	flags = commands[1].Flags()
+	flags.BoolVar(&plans.resources, "with-tasks-resources", false, "show the templates of the tasks too")
+	flags.BoolVarP(&plans.resources, "with-tasks", "t", false, "the same as --with-tasks-resources")
+	return group("list", "List what a package defines", commands...)
+}
+
+// command returns a command that prints a table of one part of a package.
+func (l *listing) command(what, short string, rows func(*pack.Package) [][]string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     what + " PACKAGE",
 		Short:   short,
 		Example: fmt.Sprintf("  holdfast kudo package list %s ./kafka", what),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := from.load(cmd.Context(), args[0])
+			p, err := l.load(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return table(cmd.OutOrStdout(), rows(p))
 		},
 	}
-	from.addFlags(cmd.Flags())
+	l.addFlags(cmd.Flags())
 	return cmd
 }
 
-func parameterRows(p *pack.Package) [][]string {
-	rows := [][]string{{"Name", "Default", "Required", "Immutable"}}
-	for _, d := range p.Definitions().Definitions {
-		rows = append(rows, []string{d.Name, valueCell(d.Default), strconv.FormatBool(d.Required), strconv.FormatBool(d.Immutable)})
+func (l *listing) parameterRows(p *pack.Package) [][]string {
+	header := []string{"Name", "Default", "Required", "Immutable"}
+	if l.names {
+		header = header[:1]
+	} else if l.descriptions {
+		header = append(header, "Description")
+	}
+	rows := [][]string{header}
+	for i, d := range p.Definitions().Definitions {
+		if _, found := d.DefaultText(); l.required && (found || !d.Required) {
+			continue
+		}
+		row := []string{
+			d.Name, valueCell(d.Default), strconv.FormatBool(d.Required), strconv.FormatBool(d.Immutable),
+			strings.Join(strings.Fields(p.Params.Parameters[i].Description), " "),
+		}
+		rows = append(rows, row[:len(header)])
 	}
 	return rows
 }
 
-func planRows(p *pack.Package) [][]string {
+func (l *listing) planRows(p *pack.Package) [][]string {
 	rows := [][]string{{"Plan", "Phase", "Step", "Tasks"}}
 	for _, name := range slices.Sorted(maps.Keys(p.Operator.Plans)) {
 		plan := p.Operator.Plans[name]
@@ -56,12 +85,30 @@ func planRows(p *pack.Package) [][]string {
 			for _, step := range phase.Steps {
 				rows = append(rows, []string{
 					withStrategy(name, plan.Strategy), withStrategy(phase.Name, phase.Strategy),
-					step.Name, strings.Join(step.Tasks, ", "),
+					step.Name, strings.Join(l.taskNames(p, step.Tasks), ", "),
 				})
 			}
 		}
 	}
 	return rows
+}
+
+// taskNames returns the names of tasks, with their kinds and templates if the flag asks for them.
+func (l *listing) taskNames(p *pack.Package, names []string) []string {
+	if !l.resources {
+		return names
+	}
+	var all []string
+	for _, name := range names {
+		for _, task := range p.Operator.Tasks {
+			if task.Name == name {
+				name = fmt.Sprintf("%s (%s %s)", name, task.Kind, strings.Join(uses(task), " "))
+				break
+			}
+		}
+		all = append(all, name)
+	}
+	return all
 }
 
 // withStrategy returns the name of a plan or a phase with its strategy.
@@ -75,13 +122,18 @@ func withStrategy(name string, strategy api.Strategy) string {
 func taskRows(p *pack.Package) [][]string {
 	rows := [][]string{{"Name", "Kind", "Uses"}}
 	for _, task := range p.Operator.Tasks {
-		uses := slices.Clone(task.Spec.Resources)
-		for _, more := range []string{task.Spec.Parameter, task.Spec.Pod, task.Spec.Package, task.Spec.ParameterFile} {
-			if more != "" {
-				uses = append(uses, more)
-			}
-		}
-		rows = append(rows, []string{task.Name, string(task.Kind), strings.Join(uses, ", ")})
+		rows = append(rows, []string{task.Name, string(task.Kind), strings.Join(uses(task), ", ")})
 	}
 	return rows
+}
+
+// uses returns the templates, the parameter and the package that a task uses.
+func uses(task api.Task) []string {
+	all := slices.Clone(task.Spec.Resources)
+	for _, more := range []string{task.Spec.Parameter, task.Spec.Pod, task.Spec.Package, task.Spec.ParameterFile} {
+		if more != "" {
+			all = append(all, more)
+		}
+	}
+	return all
 }

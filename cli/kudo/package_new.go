@@ -56,7 +56,8 @@ data:
 )
 
 func newPackageNewCommand() *cobra.Command {
-	return &cobra.Command{
+	var overwrite bool
+	cmd := &cobra.Command{
 		Use:   "new FOLDER",
 		Short: "Begin a package in a new folder",
 		Long: `Begin a package in a new folder, whose last part is its name. It can be installed
@@ -69,8 +70,8 @@ as it is: a ConfigMap with one parameter that is immutable and one that is not.`
 			if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 				return fmt.Errorf("%q is no name for a package: %s", name, strings.Join(wrong, "; "))
 			}
-			// An existing folder is not overwritten.
-			if _, err := os.Stat(folder); err == nil {
+			// An existing folder is not overwritten by mistake.
+			if _, err := os.Stat(folder); err == nil && !overwrite {
 				return fmt.Errorf("%s is there already", folder)
 			}
 			if err := errors.Join(
@@ -84,6 +85,8 @@ as it is: a ConfigMap with one parameter that is immutable and one that is not.`
 			return err
 		},
 	}
+	cmd.Flags().BoolVarP(&overwrite, "overwrite", "w", false, "write into a folder that exists")
+	return cmd
 }
 
 // write writes a file and creates its folder.

@@ -1,6 +1,7 @@
 package kudo
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,13 +23,15 @@ func newPlanCommand() *cobra.Command {
 func newStatusCommand() *cobra.Command {
 	var conn connection
 	var wait waiting
+	var who named
+	var format output
 	cmd := &cobra.Command{
 		Use:     "status INSTANCE",
 		Short:   "Show how far the plans of an instance are",
 		Long:    "Show how far the plans of an instance are. With --wait the one that runs is followed.",
 		Example: "  holdfast kudo plan status events",
-		Args:    cobra.ExactArgs(1),
-		RunE: conn.withInstance(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
+		Args:    cobra.MaximumNArgs(1),
+		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if wait.wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
@@ -39,6 +42,9 @@ func newStatusCommand() *cobra.Command {
 			known := instance.Status.PlanStatus
 			if version != nil {
 				known = plan.AllStatuses(version.Spec.Plans, known)
+			}
+			if format != "" {
+				return format.print(cmd.OutOrStdout(), known)
 			}
 			for _, name := range slices.Sorted(maps.Keys(known)) {
 				status := known[name]
@@ -52,44 +58,61 @@ func newStatusCommand() *cobra.Command {
 	}
 	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
+	format.addFlags(cmd.Flags())
 	return cmd
 }
 
 func newTriggerCommand() *cobra.Command {
 	var conn connection
 	var wait waiting
+	var who named
+	var planName string
 	cmd := &cobra.Command{
 		Use:     "trigger INSTANCE PLAN",
 		Short:   "Run a plan of an instance",
 		Example: "  holdfast kudo plan trigger events backup --wait",
-		Args:    cobra.ExactArgs(2),
+		Args:    cobra.MaximumNArgs(2),
 		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
-			trigger := change{name: "plan", edit: func(instance *api.Instance) error {
-				instance.Spec.PlanExecution = api.PlanExecution{PlanName: args[1]}
-				return nil
-			}}
-			judged, err := s.write(cmd.Context(), args[0], trigger, nil)
+			name, others, err := who.take(args)
 			if err != nil {
 				return err
 			}
-			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered", args[1], args[0]))
+			if planName != "" {
+				others = append([]string{planName}, others...)
+			}
+			if len(others) != 1 {
+				return errors.New("give the name of one plan, as an argument or with --name")
+			}
+			trigger := change{name: "plan", edit: func(instance *api.Instance) error {
+				instance.Spec.PlanExecution = api.PlanExecution{PlanName: others[0]}
+				return nil
+			}}
+			judged, err := s.write(cmd.Context(), name, trigger, nil)
+			if err != nil {
+				return err
+			}
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered", others[0], name))
 		}),
 	}
 	conn.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&planName, "name", "", "name of the plan, instead of the argument")
 	return cmd
 }
 
 func newCancelCommand() *cobra.Command {
 	var conn connection
+	var who named
 	cmd := &cobra.Command{
 		Use:   "cancel INSTANCE",
 		Short: "End the running plan of an instance",
 		Long: `End the running plan of an instance. The plan is then in state FATAL_ERROR, and the
 instance can be updated again. What the plan has done so far stays.`,
 		Example: "  holdfast kudo plan cancel events",
-		Args:    cobra.ExactArgs(1),
-		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
+		Args:    cobra.MaximumNArgs(1),
+		RunE: conn.withName(&who, func(cmd *cobra.Command, s *server, name string) error {
 			var cancelled string
 			cancel := change{name: "cancel", edit: func(instance *api.Instance) error {
 				if cancelled = instance.RunningPlan(); cancelled == "" {
@@ -98,24 +121,26 @@ instance can be updated again. What the plan has done so far stays.`,
 				instance.Spec.PlanExecution = api.PlanExecution{UID: instance.Spec.PlanExecution.UID, Status: api.FatalError}
 				return nil
 			}}
-			if _, err := s.write(cmd.Context(), args[0], cancel, nil); err != nil {
+			if _, err := s.write(cmd.Context(), name, cancel, nil); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s cancelled\n", cancelled, args[0])
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s cancelled\n", cancelled, name)
 			return err
 		}),
 	}
 	conn.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
 	return cmd
 }
 
 func newHistoryCommand() *cobra.Command {
 	var conn connection
+	var who named
 	cmd := &cobra.Command{
 		Use:   "history INSTANCE",
 		Short: "List the last run of each plan, and the versions an instance had",
-		Args:  cobra.ExactArgs(1),
-		RunE: conn.withInstance(func(cmd *cobra.Command, s *server, instance *api.Instance) error {
+		Args:  cobra.MaximumNArgs(1),
+		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			records, err := api.Records(instance)
 			if err != nil {
 				return fmt.Errorf("instance %s: %w", instance.Name, err)
@@ -142,6 +167,7 @@ func newHistoryCommand() *cobra.Command {
 		}),
 	}
 	conn.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
 	return cmd
 }
 

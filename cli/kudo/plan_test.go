@@ -7,7 +7,7 @@ import (
 
 // testPlans checks the commands plan trigger, plan status and plan history.
 func testPlans(t *testing.T, c cluster) {
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	c.fails(t, "'none'", "plan", "trigger", "tok", "none")
 	c.fails(t, "plan 'break' ended with FATAL_ERROR: save.copy: task fail: the task is meant to fail for good",
 		"plan", "trigger", "tok", "break", "--wait")

@@ -15,7 +15,7 @@ import (
 
 func newRepoCommand() *cobra.Command {
 	return group("repo", "Keep a list of repositories, and make one",
-		newRepoAddCommand(), newRepoListCommand(), newRepoRemoveCommand(), newIndexCommand())
+		newRepoAddCommand(), newRepoListCommand(), newRepoRemoveCommand(), newRepoContextCommand(), newIndexCommand())
 }
 
 func newRepoAddCommand() *cobra.Command {
@@ -110,8 +110,34 @@ func newRepoRemoveCommand() *cobra.Command {
 	return cmd
 }
 
+func newRepoContextCommand() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use:   "context NAME",
+		Short: "Make a repository the one that is asked when none is named",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, list, err := from.repositories()
+			if err != nil {
+				return err
+			}
+			if err := list.Prefer(args[0]); err != nil {
+				return err
+			}
+			if err := list.Write(file); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "repository %s is the first of the list\n", args[0])
+			return err
+		},
+	}
+	from.addList(cmd.Flags())
+	return cmd
+}
+
 func newIndexCommand() *cobra.Command {
-	var base string
+	var base, merge string
+	var from source
 	cmd := &cobra.Command{
 		Use:   "index FOLDER",
 		Short: "Write the index of a folder of packages",
@@ -123,6 +149,16 @@ one of them must be valid.`,
 			index, err := repo.Build(args[0], base, metav1.Now())
 			if err != nil {
 				return err
+			}
+			if merge != "" {
+				from.repository = merge
+				other, err := from.index(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if err := index.Merge(other, args[0]); err != nil {
+					return err
+				}
 			}
 			text, err := index.Bytes()
 			if err != nil {
@@ -138,5 +174,9 @@ one of them must be valid.`,
 	}
 	cmd.Flags().StringVar(&base, "url", "", "URL of the folder that is put in front of the file names (default: they are relative to "+
 		"the index)")
+	cmd.Flags().StringVar(&merge, "merge", "", "repository whose packages are added to the index: a name from the list, a URL or a folder")
+	cmd.Flags().StringVar(&merge, "merge-repo", "", "the same as --merge")
+	cmd.Flags().BoolP("overwrite", "w", true, "replace an index that exists; it is always replaced")
+	from.addList(cmd.Flags())
 	return cmd
 }

@@ -3,6 +3,7 @@ package kudo
 import (
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 )
 
@@ -25,7 +26,7 @@ func (r *request) addFlags(cmd *cobra.Command, acceptHelp string) {
 	r.source.addFlags(cmd.Flags())
 	r.valueFlags.addFlags(cmd.Flags())
 	r.waiting.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&r.instance, "instance", "", "name of the instance (default: the name of the package)")
+	cmd.Flags().StringVar(&r.instance, "instance", "", "name of the instance (default: the name of the package with -instance after it)")
 	cmd.Flags().StringArrayVar(&r.accepted, "accept-immutable", nil, acceptHelp)
 }
 
@@ -37,7 +38,7 @@ func (r *request) packageAndValues(cmd *cobra.Command, location string) (*pack.P
 		return nil, nil, err
 	}
 	if r.instance == "" {
-		r.instance = p.Operator.Name
+		r.instance = api.InstanceName(p.Operator.Name)
 	}
 	values, err := r.read(cmd.InOrStdin())
 	return p, values, err

@@ -12,6 +12,7 @@ import (
 func newRollbackCommand() *cobra.Command {
 	var conn connection
 	var wait waiting
+	var who named
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "rollback INSTANCE",
@@ -19,21 +20,22 @@ func newRollbackCommand() *cobra.Command {
 		Long: `Take an instance back to the version it had before its last upgrade, with the
 values it had then. What is immutable in both versions keeps its value.`,
 		Example: "  holdfast kudo rollback events --wait",
-		Args:    cobra.ExactArgs(1),
-		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
+		Args:    cobra.MaximumNArgs(1),
+		RunE: conn.withName(&who, func(cmd *cobra.Command, s *server, name string) error {
 			wanted := change{name: "rollback", edit: requestRollback}
 			if dryRun {
-				return s.preview(cmd.Context(), args[0], wanted, cmd.OutOrStdout())
+				return s.preview(cmd.Context(), name, wanted, cmd.OutOrStdout())
 			}
-			judged, err := s.write(cmd.Context(), args[0], wanted, nil)
+			judged, err := s.write(cmd.Context(), name, wanted, nil)
 			if err != nil {
 				return err
 			}
 			version := judged.after.VersionKey()
-			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", args[0], version))
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", name, version))
 		}),
 	}
 	conn.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would happen, and change nothing")
 	return cmd

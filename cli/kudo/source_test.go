@@ -64,7 +64,7 @@ func testURLs(t *testing.T, c cluster) {
 		t.Errorf("left behind: %s", got)
 	}
 
-	c.must(t, "install", server.URL+"/tok-1.0-0.1.0.tgz", "-p", "REALM=r", "--wait")
+	c.must(t, "install", server.URL+"/tok-1.0-0.1.0.tgz", "--instance", "tok", "-p", "REALM=r", "--wait")
 	c.must(t, "install", "tok", "--repo", server.URL, "--operator-version", "0.1.0", "-p", "REALM=r", "--instance", "second", "--wait")
 	c.must(t, "upgrade", "tok", "--repo", server.URL, "--instance", "second", "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l", "--wait")
 	if got := c.instance(t, "second").Spec.OperatorVersion.Name; got != "tok-1.0-0.2.0" {

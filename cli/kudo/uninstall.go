@@ -13,6 +13,7 @@ import (
 type uninstall struct {
 	connection
 	waiting
+	named
 	deleteClusterScoped bool
 }
 
@@ -28,11 +29,12 @@ Cluster-scoped objects, such as definitions and cluster roles, stay too: they ar
 named. --delete-cluster-scoped waits until the instance is gone and deletes them, with
 your rights, except those that another instance uses and definitions that have objects.`,
 		Example: "  holdfast kudo uninstall events --wait",
-		Args:    cobra.ExactArgs(1),
-		RunE:    u.withInstance(u.run),
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    u.withInstance(&u.named, u.run),
 	}
 	u.connection.addFlags(cmd.Flags())
 	u.waiting.addFlags(cmd.Flags())
+	u.named.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&u.deleteClusterScoped, "delete-cluster-scoped", false,
 		"also delete the cluster-scoped objects that no other instance uses; waits")
 	return cmd

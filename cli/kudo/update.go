@@ -13,6 +13,7 @@ func newUpdateCommand() *cobra.Command {
 	var conn connection
 	var params valueFlags
 	var wait waiting
+	var who named
 	var takeOver []string
 	cmd := &cobra.Command{
 		Use:   "update INSTANCE",
@@ -26,8 +27,12 @@ set a value lacks a permission or has left, --take-over makes you the author of 
 value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs again.`,
 		Example: `  holdfast kudo update events -p BROKER_COUNT=5 --wait
   holdfast kudo update events --take-over BROKER_COUNT --wait`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := who.only(args)
+			if err != nil {
+				return err
+			}
 			values, err := params.read(cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -46,17 +51,18 @@ value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs ag
 				}
 				return api.RequestTakeOver(instance, takeOver)
 			}}
-			judged, err := s.write(cmd.Context(), args[0], update, nil)
+			judged, err := s.write(cmd.Context(), name, update, nil)
 			if err != nil {
 				return err
 			}
 			if judged.decision.Plan == "" {
 				wait.wait = false
 			}
-			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s updated", args[0]))
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s updated", name))
 		},
 	}
 	conn.addFlags(cmd.Flags())
+	who.addFlags(cmd.Flags())
 	params.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVar(&takeOver, "take-over", nil,

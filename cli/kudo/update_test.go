@@ -17,7 +17,7 @@ import (
 
 // testUpdate checks the command update, with refused and accepted values.
 func testUpdate(t *testing.T, c cluster) {
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(file, []byte("REALM: other\nZONE: null\nSIZE: 9\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ parameter 'ZONE' is immutable but was removed (value 'eu')`, "update", "tok", "-
 func testTakeOver(t *testing.T, c cluster) {
 	c.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := c.behind(t, c.server.As(t, "eve"), nil)
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok", "--wait")
 	servertest.Eventually(t, "eve may write", func() bool {
 		_, err := eve.kudo(t.Context(), "update", "tok", "-p", "SIZE=9", "--wait")
 		return err == nil

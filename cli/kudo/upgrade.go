@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
@@ -53,6 +54,9 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	if err != nil {
 		return err
 	}
+	if err := u.findInstance(cmd, s, p.Operator.Name); err != nil {
+		return err
+	}
 	packages, err := u.resolve(ctx, s, p)
 	if err != nil {
 		return err
@@ -70,6 +74,22 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 		return err
 	}
 	return u.report(cmd, s, written, fmt.Sprintf("instance %s upgraded to %s", u.instance, target.Name))
+}
+
+// findInstance chooses the Instance if the command line names none. Earlier releases named it
+// like the operator, so that name is used if it is the only one of the two.
+func (u *upgrade) findInstance(cmd *cobra.Command, s *server, operator string) error {
+	if cmd.Flags().Changed("instance") {
+		return nil
+	}
+	err := s.get(cmd.Context(), instances, u.instance, &api.Instance{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if s.get(cmd.Context(), instances, operator, &api.Instance{}) == nil {
+		u.instance = operator
+	}
+	return nil
 }
 
 // change returns the upgrade as a change of the Instance. It carries the consent to all

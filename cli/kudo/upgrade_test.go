@@ -13,7 +13,7 @@ import (
 // testUpgrade checks the command upgrade, with and without consent and --dry-run.
 func testUpgrade(t *testing.T, c cluster) {
 	older, newer := tok(t, "0.1.0", first), tok(t, "0.2.0", second)
-	c.must(t, "install", older, "-p", "REALM=r", "-p", "LATER=set")
+	c.must(t, "install", older, "--instance", "tok", "-p", "REALM=r", "-p", "LATER=set")
 	refusals := `upgrade refused:
 parameter 'LATER' was changed to immutable in operator version 0.2.0 but no value was provided
 parameter 'NEW' was added in operator version 0.2.0, but no value was provided (default would be D)
@@ -70,7 +70,7 @@ parameter 'BARE' was added in operator version 0.2.0, but no value was provided`
 
 // testRollback checks that the command rollback restores version and values.
 func testRollback(t *testing.T, c cluster) {
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "-p", "SIZE=8")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "-p", "SIZE=8", "--instance", "tok")
 	c.fails(t, "no version is recorded to roll back to", "rollback", "tok")
 	values := c.instance(t, "tok").Spec.Parameters
 	c.must(t, "upgrade", tok(t, "0.2.0", second), "-p", "BARE=b", "-p", "NEW=n", "-p", "LATER=l", "-p", "SIZE=1")
@@ -95,7 +95,7 @@ func testZooKeeper(t *testing.T, c cluster) {
 	version := func(number string) string {
 		return filepath.Join("..", "..", "examples", "operators", "zookeeper", number)
 	}
-	c.must(t, "install", version("0.1.0"), "-p", "CLUSTER_NAME=main")
+	c.must(t, "install", version("0.1.0"), "--instance", "zookeeper", "-p", "CLUSTER_NAME=main")
 	c.fails(t, `upgrade refused:
 parameter 'POD_POLICY' was changed to immutable in operator version 0.2.0 but no value was provided
 parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be )`, "upgrade", version("0.2.0"))

@@ -24,7 +24,7 @@ func testRefusedByServer(t *testing.T, c cluster) {
 	if got := c.names(t, "operators") + c.names(t, "operatorversions"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	c.deny(t)
 	size := 3
 	servertest.Eventually(t, "updates are denied", func() bool {
@@ -63,7 +63,7 @@ func testKeepsObjectsOfOthers(t *testing.T, c cluster) {
 			http.Error(out, "not today", http.StatusForbidden)
 		})
 	}
-	c.behind(t, c.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.behind(t, c.server.Config(t), replace).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	if got := c.names(t, "operators") + " " + c.names(t, "operatorversions"); got != " tok-1.0-0.1.0" {
 		t.Errorf("there are %s", got)
 	}
@@ -93,7 +93,7 @@ func testResponseLost(t *testing.T, c cluster) {
 	}
 	c.behind(t, c.server.Config(t), lose(http.MethodPost)).
 		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.1.0",
-			"install", tok(t, "0.1.0", first), "-p", "REALM=r")
+			"install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	c.awaitPlans(t)
 	c.behind(t, c.server.Config(t), lose(http.MethodPut)).
 		fails(t, "instance tok was written all the same, with operator version tok-1.0-0.2.0",
@@ -114,7 +114,7 @@ func testRequestLost(t *testing.T, c cluster) {
 			next.ServeHTTP(out, request)
 		})
 	}
-	c.behind(t, c.server.Config(t), lose).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r")
+	c.behind(t, c.server.Config(t), lose).fails(t, "create instance tok: ", "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	if got := c.names(t, "operators") + c.names(t, "operatorversions"); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
@@ -130,8 +130,8 @@ func testEditorInstalls(t *testing.T, c cluster) {
 		_, err := eve.kudo(t.Context(), "get")
 		return err == nil
 	})
-	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r")
-	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--wait")
+	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
+	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok", "--wait")
 	eve.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "hers", "--wait")
 	names, _, err := authorship.NamesOn(c.instance(t, "hers"))
 	if err != nil || names.Requester != "eve" || !slices.Equal(names.Authors["REALM"], []string{"eve"}) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,24 @@ type waiting struct {
 func (w *waiting) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&w.wait, "wait", false, "wait until it is done, and show how far it is")
 	flags.DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
+	flags.Var((*seconds)(&w.timeout), "wait-time", "how long to wait, in seconds; the same as --timeout")
 }
+
+// seconds is a duration that is given as a number of seconds.
+type seconds time.Duration
+
+// String implements pflag.Value.
+func (s *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*s)/time.Second), 10) }
+
+// Set implements pflag.Value.
+func (s *seconds) Set(text string) error {
+	number, err := strconv.ParseUint(text, 10, 31)
+	*s = seconds(time.Duration(number) * time.Second)
+	return err
+}
+
+// Type implements pflag.Value.
+func (s *seconds) Type() string { return "seconds" }
 
 // report prints a message about a write. With --wait it then follows the run that the write
 // started.

@@ -45,7 +45,7 @@ func (s *trigger) Write(text []byte) (int, error) {
 // testWait checks --wait with a plan that does not end: the command fails, and the plan
 // continues.
 func testWait(t *testing.T, c cluster) {
-	out := c.must(t, "install", hang(t), "--wait")
+	out := c.must(t, "install", hang(t), "--instance", "hang", "--wait")
 	for _, want := range []string{
 		"instance hang of hang-0.1.0 installed\n", "deploy/main/only [COMPLETE]\n", "deploy [COMPLETE]\n",
 	} {
@@ -103,7 +103,7 @@ func testWaitBegins(t *testing.T, c cluster) {
 // testWaitEnds checks that --wait ends when the run is replaced and when the Instance is
 // deleted.
 func testWaitEnds(t *testing.T, c cluster) {
-	c.must(t, "install", hang(t), "--wait")
+	c.must(t, "install", hang(t), "--instance", "hang", "--wait")
 	follow := func(then func()) error {
 		out := &trigger{text: "hang/main/only [IN_PROGRESS]", then: then}
 		return c.run(t.Context(), out, "plan", "trigger", "hang", "hang", "--wait", "--timeout", "0")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,8 @@ const fieldManager = "holdfast-kudo-init"
 
 // Installer installs operator packages on one cluster.
 type Installer struct {
+	// Verify makes Install change nothing. It reports what it would do.
+	Verify  bool
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
 }
@@ -104,7 +107,7 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 // removeWorkload deletes the Deployment and Service of an earlier installation if the manager
 // now runs outside the cluster.
 func (i *Installer) removeWorkload(ctx context.Context, config Config, report func(Outcome)) error {
-	if config.WebhookURL == nil {
+	if config.WebhookURL == nil || config.DefinitionsOnly || i.Verify {
 		return nil
 	}
 	unwanted, err := workload(config)
@@ -134,16 +137,30 @@ func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured
 	// With force, changes by other managers, such as another number of replicas, are
 	// overwritten.
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	if i.Verify {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
 	applied, err := resource.Apply(ctx, object.GetName(), object, options)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 	case !existed:
 		return "created", nil
-	case before.GetResourceVersion() == applied.GetResourceVersion():
+	case before.GetResourceVersion() == applied.GetResourceVersion() && !i.Verify:
+		return "unchanged", nil
+	case i.Verify && sameExceptManagers(before, applied):
 		return "unchanged", nil
 	}
 	return "configured", nil
+}
+
+// sameExceptManagers compares the answer of a dry run with the stored object. A dry run may have
+// another time in the managed fields.
+func sameExceptManagers(a, b *unstructured.Unstructured) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	a.SetManagedFields(nil)
+	b.SetManagedFields(nil)
+	return apiequality.Semantic.DeepEqual(a.Object, b.Object)
 }
 
 // resource returns the client for the resource of an object. The plurals of all installed

@@ -27,6 +27,8 @@ type Config struct {
 	// WebhookURL is the URL of a manager outside the cluster. If it is nil, the manager runs
 	// as a Deployment, behind a Service.
 	WebhookURL *url.URL
+	// DefinitionsOnly leaves out everything but the definitions of the three kinds.
+	DefinitionsOnly bool
 	// Keys is the content of the Secret, from manager.CompleteKeys for Hosts. Install sets it
 	// from the existing Secret.
 	Keys map[string][]byte
@@ -61,7 +63,9 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	all = slices.Concat(all, webhooks, kinds)
-	if config.WebhookURL == nil {
+	if config.DefinitionsOnly {
+		all = kinds
+	} else if config.WebhookURL == nil {
 		workload, err := workload(config)
 		if err != nil {
 			return nil, err

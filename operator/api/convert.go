@@ -22,6 +22,9 @@ func OperatorVersionName(operator, appVersion, version string) string {
 	return fmt.Sprintf("%s-%s-%s", operator, appVersion, version)
 }
 
+// InstanceName returns the name of an Instance that a user gives no name, as in KUDO.
+func InstanceName(operator string) string { return operator + "-instance" }
+
 // ValueType returns the type of the parameter, from either of the two fields.
 func (p *Parameter) ValueType() string {
 	if p.Type != "" {

@@ -19,6 +19,8 @@ const (
 	PlanAnnotation  = "kudo.dev/plan"
 	PhaseAnnotation = "kudo.dev/phase"
 	StepAnnotation  = "kudo.dev/step"
+	// VersionAnnotation holds spec.version of the OperatorVersion.
+	VersionAnnotation = "kudo.dev/operator-version"
 )
 
 // Annotations of rendered objects that KUDO does not have.

@@ -159,7 +159,7 @@ func (e *execution) values(at place) render.Values {
 func (e *execution) markOwned(at place, object *unstructured.Unstructured) error {
 	err := render.Label([]*unstructured.Unstructured{object}, render.Meta{
 		Operator: e.version.Spec.Operator.Name, Instance: e.instance.Name, Namespace: e.instance.Namespace,
-		Plan: at.plan, Phase: at.phase, Step: at.step,
+		Plan: at.plan, Phase: at.phase, Step: at.step, Version: e.version.Spec.Version,
 	}, e.namespaced)
 	if err != nil {
 		return err

@@ -20,7 +20,9 @@ import (
 // another Instance shares an object.
 var (
 	ownLabels      = []string{api.HeritageLabel, api.OperatorLabel, api.InstanceLabel}
-	ownAnnotations = []string{api.PlanAnnotation, api.PhaseAnnotation, api.StepAnnotation, api.OwnerAnnotation}
+	ownAnnotations = []string{
+		api.PlanAnnotation, api.PhaseAnnotation, api.StepAnnotation, api.VersionAnnotation, api.OwnerAnnotation,
+	}
 )
 
 // share prepares a cluster-scoped object that is stored already for its application: it sets
@@ -41,7 +43,7 @@ func (e *execution) share(ctx context.Context, object target, found *unstructure
 	}
 	annotations := object.GetAnnotations()
 	annotations[api.OwnerAnnotation] = api.OwnersText(append(others, e.instance.UID))
-	keepKeys(annotations, found.GetAnnotations(), ownAnnotations[:3])
+	keepKeys(annotations, found.GetAnnotations(), ownAnnotations[:4])
 	object.SetAnnotations(annotations)
 	labels := object.GetLabels()
 	keepKeys(labels, found.GetLabels(), ownLabels)

@@ -15,6 +15,8 @@ import (
 type Meta struct {
 	Operator, Instance, Namespace string
 	Plan, Phase, Step             string
+	// Version is spec.version of the OperatorVersion.
+	Version string
 }
 
 // Label sets the labels, the annotations and the namespace of objects. The function
@@ -22,8 +24,8 @@ type Meta struct {
 //
 // Label sets the labels on the object and on its pod templates and volume claim
 // templates, because packages select pods and claims by them. The labels are the same in
-// every run of every plan. It sets the annotations, which name the plan, the phase and the
-// step, on the object only. They differ from plan to plan: in a pod template they would
+// every run of every plan. It sets the annotations, which name the plan, the phase, the
+// step and the version, on the object only. They differ from plan to plan: in a pod template they would
 // restart pods, and the server refuses a change of a volume claim template.
 func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(schema.GroupVersionKind) (bool, error)) error {
 	labels := map[string]string{
@@ -31,6 +33,7 @@ func Label(objects []*unstructured.Unstructured, meta Meta, namespaced func(sche
 	}
 	annotations := map[string]string{
 		api.PlanAnnotation: meta.Plan, api.PhaseAnnotation: meta.Phase, api.StepAnnotation: meta.Step,
+		api.VersionAnnotation: meta.Version,
 	}
 	for _, object := range objects {
 		inNamespace, err := namespaced(object.GroupVersionKind())

@@ -61,7 +61,7 @@ func TestObjects(t *testing.T) {
 
 func TestLabel(t *testing.T) {
 	const labels = `heritage: kudo, kudo.dev/operator: zookeeper, kudo.dev/instance: zk`
-	const annotations = `kudo.dev/plan: deploy, kudo.dev/phase: main, kudo.dev/step: nodes`
+	const annotations = `kudo.dev/plan: deploy, kudo.dev/phase: main, kudo.dev/step: nodes, kudo.dev/operator-version: 0.1.0`
 	tests := map[string]struct{ object, want string }{
 		"stateful set": {
 			object: `{apiVersion: apps/v1, kind: StatefulSet,
@@ -104,7 +104,7 @@ func TestLabel(t *testing.T) {
 		}
 		return object
 	}
-	meta := render.Meta{Operator: "zookeeper", Instance: "zk", Namespace: "prod", Plan: "deploy", Phase: "main", Step: "nodes"}
+	meta := render.Meta{Operator: "zookeeper", Instance: "zk", Namespace: "prod", Plan: "deploy", Phase: "main", Step: "nodes", Version: "0.1.0"}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := read(t, test.object)

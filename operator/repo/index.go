@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -96,6 +97,48 @@ func (x *Index) sort() {
 			return order
 		})
 	}
+}
+
+// Merge adds the packages of another index to the index of a folder. A version that both have
+// stays as it is. The URLs of added packages are relative to the other index, so they change.
+func (x *Index) Merge(other *Index, folder string) error {
+	for name, entries := range other.Entries {
+		for _, entry := range entries {
+			if slices.ContainsFunc(x.Entries[name], func(known Entry) bool { return known.VersionName() == entry.VersionName() }) {
+				continue
+			}
+			entry.URLs = slices.Clone(entry.URLs)
+			for i, url := range entry.URLs {
+				var err error
+				if entry.URLs[i], err = other.seenFrom(folder, url); err != nil {
+					return err
+				}
+			}
+			x.Entries[name] = append(x.Entries[name], entry)
+		}
+	}
+	x.sort()
+	return nil
+}
+
+// seenFrom returns the location of a package that the index names for an index in a folder.
+func (x *Index) seenFrom(folder, location string) (string, error) {
+	if isURL(location) {
+		return location, nil
+	}
+	location = join(x.location, location)
+	if isURL(location) {
+		return location, nil
+	}
+	from, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if location, err = filepath.Abs(location); err != nil {
+		return "", err
+	}
+	relative, err := filepath.Rel(from, location)
+	return filepath.ToSlash(relative), err
 }
 
 // Query selects a package. Empty versions match any version.

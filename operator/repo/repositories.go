@@ -77,6 +77,17 @@ func (r *Repositories) Add(repository Repository) error {
 	return nil
 }
 
+// Prefer makes a repository the default one.
+func (r *Repositories) Prefer(name string) error {
+	preferred, err := r.Find(name)
+	if err != nil {
+		return err
+	}
+	rest := slices.DeleteFunc(r.Repositories, func(known Repository) bool { return known.Name == preferred.Name })
+	r.Repositories = append([]Repository{preferred}, rest...)
+	return nil
+}
+
 // Find returns the repository with a name, or the first one if the name is empty. The
 // error is a NotFoundError if the list is empty.
 func (r *Repositories) Find(name string) (Repository, error) {
