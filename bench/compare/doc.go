@@ -10,6 +10,6 @@
 //     machine. A disturbed sample is measured again, at most Settings.Repeats times; the attempt with the least foreign CPU time
 //     counts. The report says how many samples were measured again, and how many stayed disturbed.
 //
-// CPU time does not depend much on other work on the machine, but the time that a client waits does. The report therefore leaves the
-// times out if more than a tenth of the samples stayed disturbed.
+// Other work on the machine changes the time that a client waits far more than CPU time. The report therefore leaves the times out
+// if more than a tenth of the samples stayed disturbed.
 package compare

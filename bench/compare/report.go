@@ -45,15 +45,18 @@ func (r *Result) introduction() string {
 	if r.settings.Flags != "" {
 		command += " ARGS='" + r.settings.Flags + "'"
 	}
-	fmt.Fprintf(&b, "# Benchmarks\n\n`%s` wrote this page. The same client sends the same requests to", command)
+	var servers []string
 	for i, name := range r.sides {
-		if i > 0 {
-			b.WriteString(" and to")
-		}
-		fmt.Fprintf(&b, " %s (%s)", name, r.versions[i])
+		servers = append(servers, fmt.Sprintf("%s (%s)", name, r.versions[i]))
 	}
-	fmt.Fprintf(&b, ", in turns, on a machine\nwith %s. The servers write to disk with fsync, serve TLS, authenticate "+
-		"clients by\ncertificates, and write no audit log.\n", plural(runtime.NumCPU(), "CPU"))
+	fmt.Fprintf(&b, `# Benchmarks
+
+This page shows what requests, watches, definitions and starts cost on %s.
+The same client sends the same requests to each, in turns, on a machine with %s. The servers write to disk with fsync, serve TLS,
+authenticate clients by certificates, and write no audit log. This command wrote the page:
+
+    %s
+`, strings.Join(servers, " and on "), plural(runtime.NumCPU(), "CPU"), command)
 	var counts []int
 	for _, l := range r.lines {
 		for _, samples := range l.samples {
@@ -63,33 +66,28 @@ func (r *Result) introduction() string {
 	fmt.Fprintf(&b, `
 - CPU time and memory are those of all processes of a side: kube-apiserver includes its etcd, Holdfast has etcd in its process.
 - The value of a request is the CPU time that it takes. A value is the median of %d to %d samples, with the lowest and the highest in
-  brackets.
+  brackets. Of an even number of samples, the higher one in the middle counts.
+- Linux counts CPU time in steps of 10 ms. A sample divides them by its number of requests, so a row with few requests is coarse.
 - Peak is the highest resident memory during the row. A server keeps running from row to row.
 - The ratio is Holdfast's value divided by kube-apiserver's. The goal is the highest ratio that we accept in the long run.
 - The custom resource has %d fields with validation rules. An object is sent with %.1f KB. A ConfigMap has %.1f KB.
-- A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. A disturbed sample is taken again, at
-  most %s, and the least disturbed attempt counts. In this run %d samples about requests were taken, %d were taken again, and
+- The rows of lists send the same list again. Holdfast answers it from the texts that it has cached.
+- A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. A disturbed sample is taken again up
+  to %s, and the least disturbed attempt counts. In this run %d samples about requests were taken, %d were taken again, and
   %d stayed disturbed.
 `, slices.Min(counts), slices.Max(counts), r.settings.Fields,
 		kilobytes(resource{group: "bench.example.com", name: "fleet", fields: r.settings.Fields}.instance("client-00", 1)),
-		kilobytes(configMap("client-00", 1)), 100*r.settings.Others, times(r.settings.Repeats), r.taken, r.repeated, r.disturbed)
+		kilobytes(configMap("client-00", 1)), 100*r.settings.Others, plural(r.settings.Repeats, "time"), r.taken, r.repeated, r.disturbed)
 	if !r.quiet() {
 		b.WriteString(`
-**Other work ran on the machine during this run.** The CPU time of a request is then somewhat higher on both sides, and the ratio still
-means something. The time that a client waits does not, so this page leaves it out.
+**Other work ran on the machine during this run.** This raises the CPU time of a request on both sides. The
+ratios need a quiet run to confirm them. The time that a client waits means nothing in such a run, so the page leaves it out.
 `)
 	}
 	return b.String()
 }
 
 func kilobytes(obj object) float64 { return float64(len(encode(obj))) / 1000 }
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
 
 // table returns the table of a section.
 func (r *Result) table(section string) string {
@@ -177,6 +175,7 @@ func sorted[T cmp.Ordered](samples []sample, of func(sample) T) []T {
 	return values
 }
 
+// median returns the value in the middle, and the higher one of two in the middle.
 func median[T cmp.Ordered](values []T) T { return values[len(values)/2] }
 
 // gitVersion returns the version in an answer to /version.

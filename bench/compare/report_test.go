@@ -62,13 +62,14 @@ func TestTable(t *testing.T) {
 // The page says so when the run was disturbed, and names the flags of the run.
 func TestIntroduction(t *testing.T) {
 	r := measured(Row{Section: "1 client", Name: "update", Unit: "ms"}, []float64{1}, []float64{2})
-	if page := r.Markdown(nil); strings.Contains(page, "Other work ran") || !strings.Contains(page, "`make bench-peer` wrote") {
+	if page := r.Markdown(nil); strings.Contains(page, "Other work ran") || !strings.Contains(page, "\n    make bench-peer\n") {
 		t.Errorf("page of a quiet run:\n%s", page)
 	}
 	r.disturbed, r.settings.Flags = 3, "-rounds=3"
 	page := r.Markdown(map[string]string{"1 client": "benchmarks/1-client.svg"})
 	for _, want := range []string{
-		"Other work ran", "`make bench-peer ARGS='-rounds=3'` wrote", "![1 client](benchmarks/1-client.svg)", "Holdfast (v1) and to kube-apiserver (v2)",
+		"Other work ran", "\n    make bench-peer ARGS='-rounds=3'\n", "![1 client](benchmarks/1-client.svg)",
+		"Holdfast (v1) and on kube-apiserver (v2)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
