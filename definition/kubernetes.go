@@ -14,7 +14,11 @@ import (
 // because only Kubernetes requires structural schemas. KubernetesErrors does not compile
 // CEL rules, because Validate does.
 func KubernetesErrors(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
-	versions := decodeVersions(crd)
+	return kubernetesErrors(ctx, crd, decodeVersions(crd))
+}
+
+// kubernetesErrors is KubernetesErrors with decoded schemas, in which it sets the structural form.
+func kubernetesErrors(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	for i := range versions {
 		r := &versions[i]
 		r.structural, r.omitRules = r.schema, true

@@ -16,9 +16,12 @@ import (
 // that the write does not change is not validated again, so that a definition
 // stored under earlier rules can still be updated.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
+	return w.validate(ctx, crd, readVersions(crd))
+}
+
+func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	errs := field.ErrorList(slices.Clone(crd.Spec.ConversionErrors))
 	errs = append(errs, w.validatePruning(crd)...)
-	versions := readVersions(crd)
 	for i := range versions {
 		errs = append(errs, w.validateVersion(crd, &versions[i])...)
 	}

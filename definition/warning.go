@@ -41,7 +41,11 @@ type Warning struct {
 // ItemEscape, because the author of a map or list without a marker usually wants clients
 // to add and remove keys or items.
 func (w Write) Inspect(crd *CustomResourceDefinition) []Warning {
-	found := schemaWarnings(crd, decodeVersions(crd))
+	return w.inspect(crd, decodeVersions(crd))
+}
+
+func (w Write) inspect(crd *CustomResourceDefinition, versions []readVersion) []Warning {
+	found := schemaWarnings(crd, versions)
 	if w.APIVersion != V1beta1 {
 		return found
 	}

@@ -3,8 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"holdfast.dev/holdfast/value"
@@ -93,7 +91,7 @@ func (d *decoder) schema(path *value.Path, v any) *Schema {
 // decode decodes the keys of m into a new T.
 func (o object[T]) decode(d *decoder, path *value.Path, m map[string]any) *T {
 	out := new(T)
-	for _, key := range slices.Sorted(maps.Keys(m)) {
+	for _, key := range sortedNames(m) {
 		if d.full() {
 			break
 		}

@@ -1,9 +1,6 @@
 package schema
 
 import (
-	"maps"
-	"slices"
-
 	"holdfast.dev/holdfast/value"
 )
 
@@ -48,7 +45,7 @@ func entries[T any](d *decoder, path *value.Path, v any, one func(*value.Path, a
 		return nil
 	}
 	out := make(map[string]*T, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range sortedNames(m) {
 		if d.full() {
 			return nil
 		}

@@ -107,7 +107,7 @@ func listed(edge Edge, list []*Schema, yield func(Child) bool) bool {
 }
 
 func named(edge Edge, m map[string]*Schema, yield func(Child) bool) bool {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range sortedNames(m) {
 		if s := m[name]; s != nil && !yield(Child{Schema: s, Edge: edge, Name: name}) {
 			return false
 		}
@@ -115,8 +115,19 @@ func named(edge Edge, m map[string]*Schema, yield func(Child) bool) bool {
 	return true
 }
 
+// sortedNames returns the keys of a map in order. It allocates once: every walk calls it for every
+// node.
+func sortedNames[T any](m map[string]T) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(names)
+	return names
+}
+
 func dependent(m map[string]*Dependency, yield func(Child) bool) bool {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range sortedNames(m) {
 		d := m[name]
 		if d != nil && d.Schema != nil && !yield(Child{Schema: d.Schema, Edge: DependencySchema, Name: name}) {
 			return false

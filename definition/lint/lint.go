@@ -43,15 +43,15 @@ func Check(ctx context.Context, o manifest.Object) []finding.Finding {
 		return c.found
 	}
 	c.unknown(def.Unknown)
-	errs := def.Write.Validate(ctx, def.CustomResourceDefinition)
-	for _, err := range errs {
+	examined := def.Write.Examine(ctx, def.CustomResourceDefinition)
+	for _, err := range examined.Errors {
 		c.refused(err)
 	}
-	for _, w := range def.Write.Inspect(def.CustomResourceDefinition) {
+	for _, w := range examined.Warnings {
 		rule := warningRules[w.Topic]
 		c.add(finding.Finding{Rule: rule.id, Severity: rule.severity, Path: w.Path, Message: w.Message, Fix: w.Fix})
 	}
-	c.portable(ctx, def)
+	c.portable(def, examined.NotPortable)
 	c.mend(def)
 	finding.Sort(c.found)
 	return c.found
@@ -108,7 +108,7 @@ func (c *check) mend(def *source.Definition) {
 }
 
 // portable reports what this server accepts and Kubernetes does not.
-func (c *check) portable(ctx context.Context, def *source.Definition) {
+func (c *check) portable(def *source.Definition, errs field.ErrorList) {
 	if def.Write.APIVersion == definition.V1beta1 {
 		c.add(finding.Finding{
 			Rule: v1beta1Rule, Severity: finding.Warning, Path: "apiVersion",
@@ -117,7 +117,7 @@ func (c *check) portable(ctx context.Context, def *source.Definition) {
 		})
 		return
 	}
-	for _, err := range definition.KubernetesErrors(ctx, def.CustomResourceDefinition) {
+	for _, err := range errs {
 		if slices.ContainsFunc(c.found, func(f finding.Finding) bool { return f.Path == err.Field && f.Severity == finding.Error }) {
 			continue
 		}
