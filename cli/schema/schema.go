@@ -34,7 +34,7 @@ func New(version string) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newGenerateCommand(), newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
-		newDiffCommand(version),
+		newDiffCommand(version), newCompileCommand(version),
 	)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd

@@ -1,0 +1,115 @@
+package stock
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/schema"
+)
+
+// refuseExpensive refuses the markers of a version whose rules cost too much.
+func (c *compilation) refuseExpensive(v *version) {
+	estimate := ruleCost
+	if c.options.Target == Policy {
+		estimate = policyCost
+	}
+	for _, r := range v.rules {
+		cost, err := estimate(r)
+		path := schemaPath(v.index, r.target.path)
+		switch {
+		case err != nil:
+			c.refuse(path, "", "Kubernetes refuses the rule for it: %v", err)
+		case cost > limit:
+			fits := func() bool {
+				cost, err := estimate(r)
+				return err == nil && cost <= limit
+			}
+			c.refuse(path, suggestion(r.target, fits), "the rule for it is too expensive for Kubernetes: %s", excess(cost))
+		}
+	}
+}
+
+// excess says by how much a cost is over the limit.
+func excess(cost uint64) string {
+	factor := float64(cost) / limit
+	if factor > 100 {
+		return "with the largest values it costs more than 100 times the limit"
+	}
+	return fmt.Sprintf("with the largest values it costs %.1f times the limit", factor)
+}
+
+// bound is a node whose values have no largest size.
+type bound struct {
+	node    *node
+	keyword string
+	field   **int64
+}
+
+// suggestion returns the largest bounds with which a rule fits, as a fix.
+func suggestion(target *node, fits func() bool) string {
+	missing := unbounded(target)
+	if len(missing) == 0 {
+		return "lower the bounds of the lists, maps and strings in it"
+	}
+	for size := int64(1 << 14); size >= 4; size /= 2 {
+		for _, b := range missing {
+			*b.field = &size
+		}
+		ok := fits()
+		for _, b := range missing {
+			*b.field = nil
+		}
+		if !ok {
+			continue
+		}
+		var parts []string
+		for _, b := range missing {
+			parts = append(parts, fmt.Sprintf("%s: %d to %s", b.keyword, size, immutability.Field(b.node.path)))
+		}
+		return "for example, add " + strings.Join(parts, ", ")
+	}
+	return "lower the bounds of the lists, maps and strings in it"
+}
+
+// unbounded returns the lists, maps and strings that the cost of the rule of a target depends on
+// and that have no bound: those around it, and those in its value.
+func unbounded(target *node) []bound {
+	var found []bound
+	add := func(n *node) {
+		s := n.Schema
+		b := bound{node: n}
+		switch {
+		case n.isList():
+			b.keyword, b.field = "maxItems", &s.MaxItems
+		case n.isMap():
+			b.keyword, b.field = "maxProperties", &s.MaxProperties
+		case s.IntOrString || s.Type == "string" && len(s.Enum) == 0 && !hasKnownSize(s):
+			b.keyword, b.field = "maxLength", &s.MaxLength
+		default:
+			return
+		}
+		if *b.field == nil {
+			found = append(found, b)
+		}
+	}
+	var above []*node
+	for n := target.parent; n != nil; n = n.parent {
+		above = append(above, n)
+	}
+	for i := len(above) - 1; i >= 0; i-- {
+		add(above[i])
+	}
+	target.find(func(n *node) bool {
+		if target.marker() == immutability.Immutable || n == target || n.isListKey() && n.parent.parent == target {
+			add(n)
+		}
+		return false
+	})
+	return found
+}
+
+// hasKnownSize reports whether the format of a string bounds its length.
+func hasKnownSize(s *schema.Schema) bool {
+	return s.Format == "date" || s.Format == "date-time" || s.Format == "duration"
+}
