@@ -159,8 +159,12 @@ func TestNodeRootInUse(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	// The root is free again. The context has ended, so the second agent ends directly.
-	if out, err := run(ctx, second...); err != nil || out != "holdfast: node host-2 keeps volumes in "+root+"\n" {
+	// The root is free again, and belongs to the first node.
+	if _, err := run(ctx, second...); err == nil || !strings.Contains(err.Error(), "has the volumes of node host-1") {
+		t.Errorf("the second node got the root of the first: %v", err)
+	}
+	// The context has ended, so the second agent ends directly.
+	if out, err := run(ctx, append(second, "--take-over")...); err != nil || out != "holdfast: node host-2 keeps volumes in "+root+"\n" {
 		t.Errorf("it printed %q and ended with %v", out, err)
 	}
 }

@@ -75,7 +75,7 @@ func BenchmarkHollowNodes(b *testing.B) {
 // hollowRuns are the cases. With watchEach, an agent opens one watch for each object, as a kubelet
 // does.
 var hollowRuns = []hollowRun{
-	{name: "mutable"},
+	{name: "mutable", objects: mutable},
 	{name: "mixed", objects: mixed},
 	{name: "immutable", objects: immutable},
 	{name: "mutable-watch-each", watchEach: true},

@@ -227,8 +227,10 @@ func TestHookOutput(t *testing.T) {
 	c.apply(t, podWithHooks("unknown", "app", "{holdfast.dev/on-change: gone}"))
 	c.waitForCondition(t, "unknown", "False", "there is no such hook on this node")
 	for _, want := range [][]string{
-		{"holdfast_node_hook_failures_total", "check", "fails"}, {"holdfast_node_hook_runs_total", "on-change", "fails"},
-		{"holdfast_node_hook_failures_total", "on-change", "unknown"}, {"holdfast_node_hook_duration_seconds", "check", "fails"},
+		{"holdfast_node_hook_failures_total", "check", "fails"},
+		{"holdfast_node_hook_failures_total", "on-change", "unknown"},
+		{"holdfast_node_hook_runs_total", "on-change", "fails"},
+		{"holdfast_node_hook_duration_seconds", "check", "fails"},
 	} {
 		if a.gauge(t, want[0], want[1:]...) == 0 {
 			t.Errorf("%s is 0", want)
