@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,8 +16,7 @@ import (
 // syncTerminating keeps the volumes of a deleted pod up to date until its grace period ends.
 // Then it removes them and finishes the deletion, unless a kubelet does that.
 func (a *Agent) syncTerminating(ctx context.Context, pod *corev1.Pod) (outcome, error) {
-	owner := a.nodeOwner()
-	left := pod.DeletionTimestamp.Sub(a.Clock.Now())
+	owner, left := a.nodeOwner(), a.graceLeft(pod)
 	if owner == ownedHere && left <= 0 {
 		return outcome{}, a.finish(ctx, pod)
 	}
@@ -28,6 +28,17 @@ func (a *Agent) syncTerminating(ctx context.Context, pod *corev1.Pod) (outcome, 
 		result.retry = true
 	}
 	return result, err
+}
+
+// graceLeft returns how long the files of a deleted pod have to stay. Without a grace period it
+// is zero, even if the clock of this host is behind that of the server: the agent itself ends
+// the period before it finishes the deletion, and must not write the files again then.
+func (a *Agent) graceLeft(pod *corev1.Pod) time.Duration {
+	if ptr.Deref(pod.DeletionGracePeriodSeconds, 0) == 0 {
+		return 0
+	}
+	// The API cuts the time to seconds, so the period may end up to a second later.
+	return pod.DeletionTimestamp.Add(time.Second).Sub(a.Clock.Now())
 }
 
 // finish removes the files of a pod that is being deleted and deletes the pod with a
