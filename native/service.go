@@ -59,11 +59,13 @@ func dropFieldsOfOldType(newSpec, oldSpec *corev1.ServiceSpec) {
 			newSpec.IPFamilies, newSpec.IPFamilyPolicy = nil, nil
 		}
 	}
-	external := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
-	if !external && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
+	hasPorts := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
+	// A Service with external IPs has a policy whatever its type.
+	isExternal := hasPorts || newSpec.Type == corev1.ServiceTypeClusterIP && len(newSpec.ExternalIPs) > 0
+	if !isExternal && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
 		newSpec.ExternalTrafficPolicy = ""
 	}
-	if !external && sameNodePorts(newSpec.Ports, oldSpec.Ports) {
+	if !hasPorts && sameNodePorts(newSpec.Ports, oldSpec.Ports) {
 		for i := range newSpec.Ports {
 			newSpec.Ports[i].NodePort = 0
 		}

@@ -44,3 +44,25 @@ func TestKeepAllocatedHealthPort(t *testing.T) {
 		})
 	}
 }
+
+// TestPolicyOfExternalIPs changes the type of a Service. With external IPs it keeps its policy,
+// because such a Service must have one.
+func TestPolicyOfExternalIPs(t *testing.T) {
+	for name, test := range map[string]struct {
+		addresses []string
+		want      corev1.ServiceExternalTrafficPolicy
+	}{
+		"without external IPs": {want: ""},
+		"with external IPs":    {addresses: []string{"192.0.2.1"}, want: corev1.ServiceExternalTrafficPolicyLocal},
+	} {
+		old := corev1.ServiceSpec{
+			Type: corev1.ServiceTypeNodePort, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, ExternalIPs: test.addresses,
+		}
+		updated := *old.DeepCopy()
+		updated.Type = corev1.ServiceTypeClusterIP
+		native.KeepAllocated(&updated, &old)
+		if updated.ExternalTrafficPolicy != test.want {
+			t.Errorf("%s: policy %q, want %q", name, updated.ExternalTrafficPolicy, test.want)
+		}
+	}
+}

@@ -20,14 +20,14 @@ func TestLoading(t *testing.T) {
 	}
 	loaded := make(chan struct{})
 	handler := genericapifilters.WithMuxAndDiscoveryComplete(server, loaded)
-	status := func(path string, info *genericapirequest.RequestInfo) *http.Response {
+	status := func(path string, info *genericapirequest.RequestInfo) *httptest.ResponseRecorder {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		if info != nil {
 			req = req.WithContext(genericapirequest.WithRequestInfo(req.Context(), info))
 		}
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, req)
-		return answer.Result()
+		return answer
 	}
 	for path, info := range map[string]*genericapirequest.RequestInfo{
 		"/apis/example.com":    {},
@@ -37,12 +37,12 @@ func TestLoading(t *testing.T) {
 		},
 	} {
 		answer := status(path, info)
-		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: %s, Retry-After %q", path, answer.Status, answer.Header.Get("Retry-After"))
+		if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d, Retry-After %q", path, answer.Code, answer.Header().Get("Retry-After"))
 		}
 	}
 	close(loaded)
-	if answer := status("/apis/example.com/v1", &genericapirequest.RequestInfo{}); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("after loading: %s", answer.Status)
+	if answer := status("/apis/example.com/v1", &genericapirequest.RequestInfo{}); answer.Code != http.StatusNotFound {
+		t.Errorf("after loading: %d", answer.Code)
 	}
 }
