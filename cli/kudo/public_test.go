@@ -35,7 +35,7 @@ func publicPackage(t *testing.T, name, version string) string {
 	out := offline(t, "package", "verify", location)
 	switch name {
 	case "monitor":
-		if !strings.Contains(out, "plans leave them out: spec.restartPolicy, spec.template.spec.containers[0].ports[0].protocal") {
+		if !strings.Contains(out, "plans leave them out: spec.restartPolicy, spec.template.spec.containers[0].ports[0].protocolName") {
 			t.Errorf("verify does not name the unknown fields:\n%s", out)
 		}
 	case "removed":

@@ -10,13 +10,12 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/native"
 )
 
 // builtIn is the scheme of the built-in kinds. It is built once and never changed.
-var builtIn = sync.OnceValue(func() *runtime.Scheme { return native.NewPublishedScheme() })
+var builtIn = sync.OnceValue(native.NewPublishedScheme)
 
 // DropUnknown removes the fields of an object that its kind does not have, and returns their
 // paths. KUDO's packages contain such fields, and KUDO's way to write objects drops them. A
