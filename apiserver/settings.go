@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/flowcontrol"
+	flowcontrolmetrics "k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/apiserver/definitions"
@@ -45,6 +46,9 @@ func applySettings(b base) error {
 // applyFairness limits concurrent requests by priority levels. The server receives the body
 // of a request before the request counts against the limit.
 func applyFairness(config *genericapiserver.Config, clients *clients) {
+	// The library sets the metrics before it registers them, which is a race between two
+	// servers in one process.
+	flowcontrolmetrics.Register()
 	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
 	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.informers, clients.kube.FlowcontrolV1(), seats))
 	inner := config.BuildHandlerChainFunc
