@@ -180,10 +180,10 @@ func TestRefusals(t *testing.T) {
 		},
 		"scale": {
 			versions: `  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
-      spec: {type: object, properties: {n: {type: integer, x-kubernetes-immutable: true}}}}}},
-    subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}}
+      spec: {type: object, properties: {size: {type: integer, x-kubernetes-immutable: true}}}}}},
+    subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}}
 `,
-			policy: []string{root + ".properties[n]: " +
+			policy: []string{root + ".properties[size]: " +
 				"the subresource scale writes this field, and a policy does not see the object in such a request; " +
 				"use --to cel, or remove the subresource scale"},
 		},
