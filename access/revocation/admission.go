@@ -54,7 +54,7 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	if !ok {
 		return nil
 	}
-	return judge(ctx, a, stored)
+	return judge(ctx, stored)
 }
 
 // nameOf returns the name of the written object. The deletion of a collection has the name in
@@ -68,9 +68,9 @@ func nameOf(a admission.Attributes) string {
 	return a.GetName()
 }
 
-// judge rejects a list that the server cannot parse. It warns a user whose own credential is on the
-// list.
-func judge(ctx context.Context, a admission.Attributes, stored *corev1.ConfigMap) error {
+// judge returns an error if the server cannot parse the new list. If the new list revokes the
+// credential with which the client sends it, the client gets a warning.
+func judge(ctx context.Context, stored *corev1.ConfigMap) error {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(stored.Data)) {
 		if key != Key {
@@ -84,7 +84,7 @@ func judge(ctx context.Context, a admission.Attributes, stored *corev1.ConfigMap
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), Name, errs)
 	}
-	if entry, found := NewList(entries).Find(of(a.GetUserInfo())); found {
+	if entry, found := NewList(entries).Find(credentialFrom(ctx)); found {
 		warning.AddWarning(ctx, "", "the list revokes your own credential: "+entry.Subject())
 	}
 	return nil

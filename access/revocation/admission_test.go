@@ -1,15 +1,20 @@
 package revocation_test
 
 import (
+	"crypto/tls"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access/revocation"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -86,6 +91,53 @@ func (f *fixture) testAdmission(t *testing.T) {
 		t.Errorf("the list changed: %v, %v", entries, err)
 	}
 }
+
+// testWarning checks that a client gets a warning if the list that it writes revokes the credential
+// with which it writes, and that it gets none if another credential of the same user is revoked.
+func (f *fixture) testWarning(t *testing.T) {
+	f.set(t)
+	config := f.server.Config(t)
+	pair, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial := pair.Leaf.SerialNumber.Text(16)
+	const admin = "- {user: holdfast-admin, issuedBefore: %q}"
+	at := func(offset time.Duration) string { return time.Now().Add(offset).UTC().Format(time.RFC3339) }
+	const own = "the list revokes your own credential: "
+	for name, test := range map[string]struct {
+		list string
+		want []string
+	}{
+		"credentials that are older": {fmt.Sprintf(admin, at(-time.Hour)), nil},
+		"all credentials until now":  {fmt.Sprintf(admin, at(time.Minute)), []string{own + "user holdfast-admin"}},
+		"its certificate":            {"- {serial: \"" + serial + "\"}", []string{own + "serial " + serial}},
+		"another user":               {"- {user: jane}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings := &warningList{}
+			config := rest.CopyConfig(config)
+			config.WarningHandler = warnings
+			maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(revocation.Namespace)
+			stored, err := maps.Get(t.Context(), revocation.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored.Data = map[string]string{revocation.Key: test.list}
+			if _, err := maps.Update(t.Context(), stored, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, warnings.texts); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// warningList is a rest.WarningHandler that stores the warnings of a server.
+type warningList struct{ texts []string }
+
+func (w *warningList) HandleWarningHeader(_ int, _, text string) { w.texts = append(w.texts, text) }
 
 // update replaces the data of the ConfigMap.
 func update(t *testing.T, maps coreclient.ConfigMapInterface, data map[string]string) error {

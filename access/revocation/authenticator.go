@@ -53,7 +53,8 @@ func (r *Registry) Token(tokens authenticator.Token) authenticator.Token {
 }
 
 // Request wraps the authenticator of whole requests, which uses those of Certificate and Token.
-// It begins the session of a long-running request.
+// It stores the credential in the session of the request, and begins the session if the request is
+// long-running.
 func (r *Registry) Request(requests authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		var c Credential
@@ -61,21 +62,33 @@ func (r *Registry) Request(requests authenticator.Request) authenticator.Request
 		if err != nil || !ok {
 			return response, ok, err
 		}
-		if err := r.beginIfLongRunning(req, c); err != nil {
+		if err := r.setCredential(req, c); err != nil {
 			return nil, false, err
 		}
 		return response, true, nil
 	})
 }
 
-// beginIfLongRunning begins the session of a long-running request. A request without a
-// credential has no session.
-func (r *Registry) beginIfLongRunning(req *http.Request, c Credential) error {
+// setCredential stores the credential in the session of a request, and begins the session if the
+// request is long-running. A request without a credential is anonymous, and no list ends it.
+func (r *Registry) setCredential(req *http.Request, c Credential) error {
 	s, found := req.Context().Value(sessionKey{}).(*session)
-	info, known := request.RequestInfoFrom(req.Context())
-	if !found || !known || c == (Credential{}) || !s.isLongRunning(req, info) {
+	if !found || c == (Credential{}) {
+		return nil
+	}
+	s.credential = c
+	if info, known := request.RequestInfoFrom(req.Context()); !known || !s.isLongRunning(req, info) {
 		return nil
 	}
 	// The list may have changed since the check of the credential.
-	return r.begin(s, c)
+	return r.begin(s)
+}
+
+// credentialFrom returns the credential that authenticated the request of a context, or the zero
+// Credential. For an impersonated user it is the credential of the user that impersonates.
+func credentialFrom(ctx context.Context) Credential {
+	if s, found := ctx.Value(sessionKey{}).(*session); found {
+		return s.credential
+	}
+	return Credential{}
 }

@@ -13,6 +13,8 @@ import (
 type List struct {
 	serials, credentials map[string]Entry
 	users, nodes         map[string]Entry
+	// unreadableAt is set if the stored list cannot be parsed; see newUnreadable.
+	unreadableAt time.Time
 }
 
 // NewList returns the list of validated entries.
@@ -35,6 +37,19 @@ func NewList(entries []Entry) *List {
 	}
 	return l
 }
+
+// newUnreadable returns the list of a server that starts at a time and cannot parse the stored list.
+// It revokes every credential, because each of them may be on the stored list, except certificates
+// of the administrator that are issued from now on. The server then replaces its own certificate of
+// the administrator, who can correct the stored list with it.
+func newUnreadable(now time.Time) *List {
+	l := NewList(nil)
+	// Certificates have whole seconds.
+	l.unreadableAt = now.Truncate(time.Second).Add(time.Second)
+	return l
+}
+
+func (l *List) isUnreadable() bool { return !l.unreadableAt.IsZero() }
 
 // addWidest adds an entry, unless the index has one for the same name that matches more
 // credentials.
@@ -90,9 +105,9 @@ func (e Entry) covers(issued time.Time) bool {
 
 // validFrom returns the time before which the list revokes all credentials of the user: the latest
 // issuedBefore in an entry for the user, or for the node that the user is. It is zero if there is
-// none.
+// none. If the stored list cannot be parsed, it is the time of newUnreadable.
 func (l *List) validFrom(user string) time.Time {
-	var from time.Time
+	from := l.unreadableAt
 	for _, entry := range []Entry{l.users[user], l.nodes[nodeOf(user)]} {
 		if entry.IssuedBefore != nil && entry.IssuedBefore.After(from) {
 			from = entry.IssuedBefore.Time

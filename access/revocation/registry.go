@@ -10,12 +10,18 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"holdfast.dev/holdfast/access"
 )
 
 // loadTimeout is how long authentication waits for the list to be read for the first time.
 const loadTimeout = 10 * time.Second
 
-var errNotLoaded = errors.New("the list of revoked credentials was not read yet")
+var (
+	errNotLoaded  = errors.New("the list of revoked credentials was not read yet")
+	errUnreadable = fmt.Errorf("the list of revoked credentials cannot be parsed, so the server accepts only the certificate in its "+
+		"admin.kubeconfig: use it to correct the ConfigMap %s in the namespace %s", Name, Namespace)
+)
 
 // Registry holds the current list and the sessions that it may end.
 type Registry struct {
@@ -41,7 +47,7 @@ func (r *Registry) Set(list *List) {
 		close(r.loaded)
 	}
 	for s := range r.sessions {
-		if _, found := list.Find(s.credential); found {
+		if list.check(s.credential) != nil {
 			revoked = append(revoked, s)
 		}
 	}
@@ -78,6 +84,9 @@ func (r *Registry) Check(ctx context.Context, c Credential) error {
 
 // check returns an error if the list revokes a credential.
 func (l *List) check(c Credential) error {
+	if l.isUnreadable() && (c.User != access.AdminUser || c.Issued.Before(l.unreadableAt)) {
+		return errUnreadable
+	}
 	if entry, found := l.Find(c); found {
 		return fmt.Errorf("the credential of %s is revoked: %s", c.User, entry.Subject())
 	}
@@ -93,8 +102,10 @@ func (r *Registry) ValidFrom(user string) time.Time {
 	return time.Time{}
 }
 
-// session is a long-running request from its authentication to its end.
+// session is a request from its authentication to its end. The registry knows the sessions of
+// long-running requests only.
 type session struct {
+	// credential is set before the registry knows the session, and never changes then.
 	credential    Credential
 	end           context.CancelFunc
 	isLongRunning request.LongRunningRequestCheck
@@ -118,13 +129,12 @@ func (r *Registry) WithSessions(next http.Handler, isLongRunning request.LongRun
 
 // begin adds a session to those that Set ends. It returns an error if the current list revokes the
 // credential.
-func (r *Registry) begin(s *session, c Credential) error {
+func (r *Registry) begin(s *session) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.list.Load().check(c); err != nil {
+	if err := r.list.Load().check(s.credential); err != nil {
 		return err
 	}
-	s.credential = c
 	r.sessions[s] = struct{}{}
 	return nil
 }

@@ -174,6 +174,7 @@ func TestRevocation(t *testing.T) {
 	t.Run("watch", func(t *testing.T) { f.testWatch(t) })
 	t.Run("reissue", func(t *testing.T) { f.testReissue(t, jane) })
 	t.Run("admission", func(t *testing.T) { f.testAdmission(t) })
+	t.Run("warning", func(t *testing.T) { f.testWarning(t) })
 	t.Run("administrator", func(t *testing.T) { f.testAdministrator(t) })
 }
 

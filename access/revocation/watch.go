@@ -3,6 +3,7 @@ package revocation
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -40,24 +41,30 @@ func (r *Registry) Watch(ctx context.Context, client coreclient.CoreV1Interface,
 }
 
 // apply sets the list from a ConfigMap. If obj is nil, it sets the empty list. If the text of the
-// ConfigMap cannot be parsed, the previous list stays in force.
+// ConfigMap cannot be parsed, the previous list stays in force. If there is no previous list, apply
+// sets the one of newUnreadable.
 func (r *Registry) apply(obj any) {
 	text := ""
 	if stored, ok := obj.(*corev1.ConfigMap); ok {
 		text = stored.Data[Key]
 	}
 	list, err := read(text)
-	if err != nil {
-		// Admission rejects such a list. A server of another version may have written it.
-		klog.ErrorS(err, "a part of the list of revoked credentials cannot be read and is not enforced", "configMap", Name)
+	// Admission rejects a list with errors. A server of another version may have written it.
+	switch {
+	case list != nil && err != nil:
+		klog.ErrorS(err, "invalid entries of the list of revoked credentials are not enforced", "configMap", Name)
+	case list == nil && r.list.Load() == nil:
+		klog.ErrorS(err, "the list of revoked credentials cannot be parsed; the server replaces the certificate of the administrator "+
+			"and rejects every other credential until the list is correct", "configMap", Name)
+		list = newUnreadable(time.Now())
+	case list == nil:
+		klog.ErrorS(err, "the list of revoked credentials cannot be parsed; the previous list stays in force", "configMap", Name)
+		return
 	}
-	if list != nil {
-		r.Set(list)
-	}
+	r.Set(list)
 }
 
-// setIfNone sets the empty list if apply has set none: the ConfigMap does not exist, or its text
-// cannot be parsed.
+// setIfNone sets the empty list if apply has set none, because the ConfigMap does not exist.
 func (r *Registry) setIfNone() {
 	select {
 	case <-r.loaded:
