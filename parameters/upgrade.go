@@ -1,6 +1,7 @@
 package parameters
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -68,7 +69,7 @@ func (d *decider) makeImmutable(oldDefinition, newDefinition *Definition) {
 		d.refuse(name, "parameter '%s' was changed to immutable in operator version %s but no value was provided", name, d.to.Version)
 	case defaulted.set:
 		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided (default would be %s)",
-			name, d.to.Version, brief(defaulted.text))
+			name, d.to.Version, cmp.Or(brief(defaulted.text), `""`))
 	default:
 		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided", name, d.to.Version)
 	}

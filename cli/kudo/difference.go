@@ -183,7 +183,11 @@ func fileLines(data map[string]any) ([]string, error) {
 			}
 			continue
 		}
-		all = append(all, "  "+name+": |\n")
+		indicator := "|"
+		if !strings.HasSuffix(value, "\n") {
+			indicator = "|-"
+		}
+		all = append(all, "  "+name+": "+indicator+"\n")
 		for line := range strings.Lines(value) {
 			all = append(all, "    "+strings.TrimSuffix(line, "\n")+"\n")
 		}

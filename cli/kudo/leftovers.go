@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,14 +116,22 @@ func (l *leftovers) delete(ctx context.Context, out io.Writer) error {
 	}
 	var failed []error
 	// Definitions come last, after their objects.
-	slices.SortStableFunc(l.objects, func(a, b *unstructured.Unstructured) int { return isDefinition(a) - isDefinition(b) })
+	slices.SortStableFunc(l.objects, func(a, b *unstructured.Unstructured) int {
+		switch {
+		case isDefinition(a) == isDefinition(b):
+			return 0
+		case isDefinition(a):
+			return 1
+		}
+		return -1
+	})
 	for _, object := range l.objects {
 		reason, err := l.deleteOne(ctx, object)
-		state := "is deleted"
 		if err != nil {
 			failed = append(failed, fmt.Errorf("delete %s: %w", title(object), err))
 			continue
 		}
+		state := "is deleted"
 		if reason != "" {
 			state = "stays: " + reason
 		}
@@ -133,13 +142,18 @@ func (l *leftovers) delete(ctx context.Context, out io.Writer) error {
 	return errors.Join(failed...)
 }
 
-// deleteOne deletes an object, or returns the reason why it stays.
+// deleteOne deletes an object, or returns the reason why it stays. An object that the user may
+// not read stays: it may belong to another Instance, and a definition may have objects.
 func (l *leftovers) deleteOne(ctx context.Context, object *unstructured.Unstructured) (reason string, err error) {
+	uid, version := object.GetUID(), object.GetResourceVersion()
+	if uid == "" {
+		return "you are not allowed to read it", nil
+	}
 	shared, err := l.shared(ctx, object)
 	if err != nil || shared {
 		return "another instance uses it", err
 	}
-	if isDefinition(object) == 1 {
+	if isDefinition(object) {
 		if has, err := l.hasObjects(ctx, object); err != nil || has {
 			return "it has objects", err
 		}
@@ -148,15 +162,13 @@ func (l *leftovers) deleteOne(ctx context.Context, object *unstructured.Unstruct
 	if err != nil {
 		return "", err
 	}
-	uid, version := object.GetUID(), object.GetResourceVersion()
-	options := metav1.DeleteOptions{}
-	if uid != "" {
-		options.Preconditions = &metav1.Preconditions{UID: &uid, ResourceVersion: &version}
+	err = resource.Delete(ctx, object.GetName(), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+	})
+	if apierrors.IsNotFound(err) {
+		return "", nil
 	}
-	if err := resource.Delete(ctx, object.GetName(), options); !apierrors.IsNotFound(err) {
-		return "", err
-	}
-	return "", nil
+	return "", err
 }
 
 // shared reports whether another Instance that exists uses an object.
@@ -195,10 +207,7 @@ func (l *leftovers) hasObjects(ctx context.Context, definition *unstructured.Uns
 	return false, nil
 }
 
-// isDefinition returns 1 for a CustomResourceDefinition, else 0.
-func isDefinition(object *unstructured.Unstructured) int {
-	if object.GetKind() == "CustomResourceDefinition" && object.GroupVersionKind().Group == "apiextensions.k8s.io" {
-		return 1
-	}
-	return 0
+// isDefinition reports whether an object is a CustomResourceDefinition.
+func isDefinition(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == apiextensionsv1.Kind("CustomResourceDefinition")
 }

@@ -86,10 +86,12 @@ func (u *upgrade) findInstance(cmd *cobra.Command, s *server, operator string) e
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	if s.get(cmd.Context(), instances, operator, &api.Instance{}) == nil {
-		u.instance = operator
+	err = s.get(cmd.Context(), instances, operator, &api.Instance{})
+	if apierrors.IsNotFound(err) {
+		return nil // the upgrade reports that there is no Instance with the usual name
 	}
-	return nil
+	u.instance = operator
+	return err
 }
 
 // change returns the upgrade as a change of the Instance. It carries the consent to all

@@ -98,7 +98,7 @@ func testZooKeeper(t *testing.T, c cluster) {
 	c.must(t, "install", version("0.1.0"), "--instance", "zookeeper", "-p", "CLUSTER_NAME=main")
 	c.fails(t, `upgrade refused:
 parameter 'POD_POLICY' was changed to immutable in operator version 0.2.0 but no value was provided
-parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be )`, "upgrade", version("0.2.0"))
+parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be "")`, "upgrade", version("0.2.0"))
 	consent := []string{"upgrade", version("0.2.0"), "--accept-immutable", "POD_POLICY", "--accept-immutable", "BACKUP_CLASS"}
 	if out := c.must(t, append(consent, "--dry-run")...); !strings.Contains(out, "+++ PersistentVolumeClaim ") {
 		t.Errorf("dry run:\n%s", out)

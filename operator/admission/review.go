@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -121,8 +122,13 @@ func (r Review) restoreOwn(instance *api.Instance) {
 // OperatorVersion does not exist.
 func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion, parameters.Decision, error) {
 	key := instance.VersionKey()
-	if instance.Spec.OperatorVersion.Name == "" {
+	switch reference := instance.Spec.OperatorVersion; {
+	case reference.Name == "":
 		return nil, refused("operatorVersion.name is required"), nil
+	case strings.Contains(reference.Name+reference.Namespace, "/") && r.uses(instance):
+		// The slash separates the namespace from the name in a key.
+		return nil, refused("operatorVersion has the name %q and the namespace %q: neither may contain a slash",
+			reference.Name, reference.Namespace), nil
 	}
 	if allowed, err := r.mayUse(instance); err != nil || !allowed {
 		return nil, refused("operator version %s is in another namespace: user %q must be allowed to get it there",
@@ -156,15 +162,23 @@ func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion
 	return to, decision, err
 }
 
-// mayUse reports whether the requester may use the OperatorVersion of the Instance. One of
-// another namespace it must be allowed to get. A write that changes nothing and runs nothing
-// does not use it.
+// mayUse reports whether the requester may use the OperatorVersion of the Instance. If the
+// OperatorVersion is in another namespace, the requester must be allowed to get it.
 func (r Review) mayUse(instance *api.Instance) (bool, error) {
 	key := instance.VersionKey()
-	if r.MayGet == nil || key == instance.Spec.OperatorVersion.Name || r.Requester.IsSystem() || r.unchanged(instance) {
+	if r.MayGet == nil || key == instance.Spec.OperatorVersion.Name || r.Requester.IsSystem() || !r.uses(instance) {
 		return true, nil
 	}
 	return r.MayGet(key)
+}
+
+// uses reports whether the write can start a run of the OperatorVersion or change the values of
+// its parameters. A write that takes values over or passes their authors changes no value, but
+// can start the last plan again.
+func (r Review) uses(instance *api.Instance) bool {
+	_, takesOver := r.New.Annotations[api.TakeOverAnnotation]
+	return takesOver || !r.unchanged(instance) ||
+		r.New.Annotations[api.InheritedAuthorsAnnotation] != r.Old.Annotations[api.InheritedAuthorsAnnotation]
 }
 
 // unchanged reports whether the write is an update that keeps the version and the

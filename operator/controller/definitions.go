@@ -40,7 +40,7 @@ func (e *execution) unknownKind(ctx context.Context, at place, task string, obje
 	if dependency {
 		return object.unknown
 	}
-	return fatalf("%s: %w", title(object.Unstructured), object.unknown)
+	return fatalError{object.unknown}
 }
 
 // definersBefore returns the tasks that can define kinds before or while a task runs.

@@ -39,11 +39,11 @@ func (e *execution) share(ctx context.Context, object target, found *unstructure
 		return err
 	}
 	if len(others) == 0 {
-		return nil // the object has this Instance as its owner
+		return nil // the rendered annotation has the only owner already: this Instance
 	}
 	annotations := object.GetAnnotations()
+	keepKeys(annotations, found.GetAnnotations(), ownAnnotations)
 	annotations[api.OwnerAnnotation] = api.OwnersText(append(others, e.instance.UID))
-	keepKeys(annotations, found.GetAnnotations(), ownAnnotations[:4])
 	object.SetAnnotations(annotations)
 	labels := object.GetLabels()
 	keepKeys(labels, found.GetLabels(), ownLabels)

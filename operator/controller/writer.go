@@ -122,15 +122,20 @@ func (w *writer) apply(ctx context.Context, object *unstructured.Unstructured, d
 	return resource.Apply(ctx, object.GetName(), object, options)
 }
 
-// delete deletes exactly the given object, by its UID, and its dependents.
+// delete deletes exactly the given object, by its UID, and its dependents. A cluster-scoped
+// object must not have changed since it was read: another Instance may have begun to use it.
 func (w *writer) delete(ctx context.Context, found *unstructured.Unstructured, dryRun ...string) error {
 	resource, err := w.resource(found)
 	if err != nil {
 		return err
 	}
-	uid, background := found.GetUID(), metav1.DeletePropagationBackground
+	uid, version, background := found.GetUID(), found.GetResourceVersion(), metav1.DeletePropagationBackground
+	exactly := &metav1.Preconditions{UID: &uid}
+	if found.GetNamespace() == "" {
+		exactly.ResourceVersion = &version
+	}
 	err = resource.Delete(ctx, found.GetName(), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background, DryRun: dryRun,
+		Preconditions: exactly, PropagationPolicy: &background, DryRun: dryRun,
 	})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -45,7 +45,7 @@ var upgrades = map[string][]struct {
 		},
 		{version: "0.2.0", values: map[string]string{"POD_POLICY": "Parallel", "BACKUP_CLASS": "slow"}, refused: []string{
 			"parameter 'POD_POLICY' was changed to immutable in operator version 0.2.0 but no value was provided",
-			"parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be )",
+			`parameter 'BACKUP_CLASS' was added in operator version 0.2.0, but no value was provided (default would be "")`,
 		}},
 		{version: "0.3.0", values: map[string]string{"TENANT": "harbour"}, refused: []string{
 			"parameter 'TENANT' was added in operator version 0.3.0, but no value was provided",

@@ -27,9 +27,12 @@ func Migrate(ctx context.Context, files pack.Files) (pack.Files, error) {
 		l := newLinter(each)
 		for _, template := range l.rendered() {
 			name := path.Join(folder, "templates", template)
+			if _, found := files[name]; !found {
+				continue // package verify reports it
+			}
 			text := string(migrated[name])
 			for _, object := range l.objectsOf(ctx, template) {
-				text = replaceVersion(text, object, l.successors(ctx, template, object))
+				text = replaceVersion(text, object, l.successor(ctx, template, object))
 			}
 			migrated[name] = []byte(text)
 		}
@@ -37,9 +40,10 @@ func Migrate(ctx context.Context, files pack.Files) (pack.Files, error) {
 	return migrated, nil
 }
 
-// successors returns the API version that replaces the one of an object in a template, empty if
-// it is served, or if one of the objects of this kind in the template needs more than that.
-func (l *linter) successors(ctx context.Context, template string, object *unstructured.Unstructured) string {
+// successor returns the API version that replaces the one of an object in a template. It is empty
+// if the server still serves the API version, or if one of the objects of this kind in the template
+// needs more changes than that.
+func (l *linter) successor(ctx context.Context, template string, object *unstructured.Unstructured) string {
 	successor := ""
 	for _, other := range l.objectsOf(ctx, template) {
 		if other.GroupVersionKind() != object.GroupVersionKind() {

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -23,7 +25,8 @@ type removal struct {
 func removedIn(object *unstructured.Unstructured) *removal {
 	kind := object.GroupVersionKind()
 	for _, row := range removals {
-		if row.group != kind.Group || !contains(row.versions, kind.Version) || len(row.kinds) > 0 && !contains(row.kinds, kind.Kind) {
+		if row.group != kind.Group || !slices.Contains(row.versions, kind.Version) ||
+			len(row.kinds) > 0 && !slices.Contains(row.kinds, kind.Kind) {
 			continue
 		}
 		found := row.removal
@@ -36,15 +39,6 @@ func removedIn(object *unstructured.Unstructured) *removal {
 		return &found
 	}
 	return nil
-}
-
-func contains(all []string, one string) bool {
-	for _, each := range all {
-		if each == one {
-			return true
-		}
-	}
-	return false
 }
 
 // hasSelector reports whether a workload has a selector, which apps/v1 requires.

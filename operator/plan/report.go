@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/value"
 )
 
 // Outcome is the result of executing a step: Done, Waiting, Failed or Fatal.
@@ -88,10 +89,7 @@ func report(status *api.PlanStatus, result Result, now metav1.Time) {
 	if phase == nil {
 		return
 	}
-	message := result.Outcome.message
-	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
-	}
+	message := value.CutBytes(result.Outcome.message, maxMessage)
 	for i := range phase.Steps {
 		step := &phase.Steps[i]
 		// A complete step stays complete, even if a second worker reports it later with
