@@ -1,7 +1,6 @@
 package definition_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/definition"
@@ -144,50 +142,5 @@ func TestScheme(t *testing.T) {
 	definition.Write{APIVersion: definition.V1beta1, Old: crd}.Prepare(&items[0])
 	if diff := cmp.Diff(list.Items, items); diff != "" {
 		t.Errorf("list there and back (-want +got):\n%s", diff)
-	}
-}
-
-func TestOpenAPIDefinitions(t *testing.T) {
-	models := definition.OpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) })
-	for _, root := range []any{
-		definition.CustomResourceDefinition{},
-		v1beta1.CustomResourceDefinition{},
-		definition.CustomResourceDefinitionList{},
-		v1beta1.CustomResourceDefinitionList{},
-	} {
-		if _, ok := models[util.GetCanonicalTypeName(root)]; !ok {
-			t.Errorf("%T is not described", root)
-		}
-	}
-	for _, version := range []string{"v1", "v1beta1"} {
-		for model, names := range map[string][]string{
-			"JSONSchemaProps": {
-				"x-kubernetes-immutable", "x-kubernetes-immutable-keys", "x-kubernetes-addition-only", "x-kubernetes-deletion-only",
-				"x-kubernetes-no-prune", "x-kubernetes-normalize", "properties",
-			},
-			"CustomResourceDefinitionSpec":    {"prune", "group"},
-			"CustomResourceDefinitionVersion": {"prune", "name"},
-			"CustomResourceDefinitionStatus":  {"skeletons", "conditions"},
-		} {
-			described := models["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."+version+"."+model].Schema.Properties
-			for _, name := range names {
-				if _, ok := described[name]; !ok {
-					t.Errorf("%s %s has no %s", version, model, name)
-				}
-			}
-		}
-	}
-	for name := range models {
-		for _, needed := range models[name].Dependencies {
-			if _, ok := models[needed]; !ok && !slices.Contains([]string{
-				"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
-				"io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
-				"io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-				"io.k8s.apimachinery.pkg.apis.meta.v1.Time",
-				"io.k8s.apimachinery.pkg.runtime.RawExtension",
-			}, needed) {
-				t.Errorf("%s needs %s, which is not described", name, needed)
-			}
-		}
 	}
 }

@@ -46,3 +46,11 @@ func TestLoading(t *testing.T) {
 		t.Errorf("after loading: %d", answer.Code)
 	}
 }
+
+// TestUnknownResources checks that the server answers 404 for a resource without a definition,
+// also if no definition can have the name.
+func TestUnknownResources(t *testing.T) {
+	for _, resource := range []string{"nothings", "100%25", "nothings%25/status"} {
+		shared.must(t, http.StatusNotFound, "GET", "/apis/unknown.example.com/v1/namespaces/default/"+resource, "")
+	}
+}

@@ -6,19 +6,19 @@ import "holdfast.dev/holdfast/definition"
 // another spec or other accepted names, a new resource replaces the old one. A definition
 // that is not established is dropped.
 func (s *Server) replace(crd *definition.CustomResourceDefinition) {
-	next := newResource(s, crd)
-	name := next.groupResource()
-	s.mu.RLock()
-	old := s.resources[name]
-	s.mu.RUnlock()
 	if !isEstablished(crd) {
 		s.drop(crd)
 		return
 	}
+	name := definitionResource(crd)
+	s.mu.RLock()
+	old := s.resources[name]
+	s.mu.RUnlock()
 	if old != nil && old.same(crd) {
 		old.terminating.Store(crd.DeletionTimestamp != nil)
 		return
 	}
+	next := newResource(s, crd)
 	if old != nil && old.crd.UID == crd.UID {
 		next.warm(old)
 	}

@@ -72,9 +72,7 @@ func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
 		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
-func (r *resource) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: r.crd.Spec.Group, Resource: r.crd.Status.AcceptedNames.Plural}
-}
+func (r *resource) groupResource() schema.GroupResource { return definitionResource(r.crd) }
 
 func (r *resource) namespaced() bool { return r.crd.Spec.Scope == apiextensionsv1.NamespaceScoped }
 

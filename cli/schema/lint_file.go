@@ -34,8 +34,8 @@ func (l *linting) lint(ctx context.Context, input manifest.Input, data []byte) l
 			continue
 		}
 		definitions := slices.DeleteFunc(objects, func(o manifest.Object) bool { return !source.IsDefinition(o) })
-		// A key twice may hide a definition: of two files without a separator between them, the
-		// second wins.
+		// Duplicate keys may hide a definition: if two files are joined without a separator, the
+		// decoder takes the keys of the second.
 		if len(definitions) > 0 || bytes.Contains(document.Text, []byte(definition.Kind.Kind)) {
 			result.findings = append(result.findings, lint.Duplicates(document)...)
 		}

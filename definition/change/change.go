@@ -78,4 +78,4 @@ type comparison struct {
 func (c *comparison) add(change Change) { c.found = append(c.found, change) }
 
 // text returns a value for a message, cut if it is long.
-func text(v any) string { return value.Printer{}.Print(v) }
+func text(v any) string { return value.Printer{LiteralHTML: true}.Print(v) }

@@ -44,7 +44,7 @@ func (c *comparison) refused(ctx context.Context) {
 		}
 		c.add(Change{
 			Rule: refusedRule, Severity: finding.Error, Path: err.Field,
-			Message: strings.TrimSuffix(err.ErrorBody(), ": "), Reason: "the server refuses this update of the definition",
+			Message: err.ErrorBody(), Reason: "the server refuses this update of the definition",
 		})
 	}
 }

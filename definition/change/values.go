@@ -51,7 +51,8 @@ func (s *schemaComparison) validation(path *value.Path, keyword, message string,
 	s.report(path, keyword, change)
 }
 
-// limits compares keywords with a number, and pattern, format and uniqueItems.
+// limits compares the keywords in limitKeywords, pattern, format, multipleOf, exclusiveMaximum and
+// exclusiveMinimum.
 func (s *schemaComparison) limits(old, updated *schema.Schema, path *value.Path) {
 	for _, k := range limitKeywords {
 		before, after := k.of(old), k.of(updated)

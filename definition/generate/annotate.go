@@ -184,7 +184,7 @@ func (a *annotator) validate(object map[string]any) error {
 		return err
 	}
 	for _, err := range def.Write.Validate(context.Background(), def.CustomResourceDefinition) {
-		message := strings.TrimSuffix(strings.TrimPrefix(err.ErrorBody(), "Forbidden: "), ": ")
+		message := strings.TrimPrefix(err.ErrorBody(), "Forbidden: ")
 		if m, ok := a.places[err.Field]; ok {
 			where := def.Name
 			if m.field != "" {

@@ -102,8 +102,8 @@ func (p place) location() string { return p.pkg.Fset.Position(p.Pos()).String() 
 // comments.
 func (p place) Pos() token.Pos { return p.node.Pos() }
 
-// misspelled reports comments that look like a marker of Holdfast but are none. They would
-// protect nothing.
+// misspelled reports comments that look like a marker of Holdfast but are none. Such a comment
+// has no effect, and its author thinks that the field is protected.
 func (r *resolver) misspelled() {
 	similar := map[string]string{"immutablekeys": "+immutable=keys"}
 	for name := range names {
@@ -123,15 +123,15 @@ func (r *resolver) misspelled() {
 	}
 }
 
-// misspelling returns an error for a comment whose letters are those of a marker, up to their
-// case, and that is not that marker.
+// misspelling returns an error for a comment such as +Immutable, + immutable or +immutable-keys:
+// it has the letters of a marker, in upper or lower case, but is not the marker.
 func misspelling(comment *ast.Comment, similar map[string]string) error {
 	text, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(comment.Text, "//")), "+")
 	if !ok {
 		return nil
 	}
 	name, _, _ := strings.Cut(text, "=")
-	if _, known := names[strings.TrimSpace(name)]; known && name == strings.TrimSpace(name) {
+	if _, known := names[name]; known {
 		return nil
 	}
 	letters := func(r rune) rune {

@@ -20,7 +20,8 @@ type place struct {
 	// name is its description for messages, such as "field Hull of BoatSpec".
 	name    string
 	markers markers.MarkerValues
-	// embedded is true for a type whose fields become fields of the struct around it.
+	// embedded is true for a type that a struct embeds. The schema has the fields of the type
+	// beside those of the struct, and no node for the type itself.
 	embedded bool
 }
 
@@ -139,7 +140,7 @@ func (r *resolver) typePlaces(typ crd.TypeIdent) []place {
 		r.reached[typ] = true
 		for i := range info.Fields {
 			f := &info.Fields[i]
-			if name, _ := jsonName(f); name == "" || name == "-" {
+			if _, ok := jsonName(f); !ok {
 				for _, u := range usesOf(f.Markers) {
 					fieldPlace(typ, f).refuse(u, "the field has no node of its own in the schema: mark the fields of its type")
 				}
@@ -172,12 +173,12 @@ func fieldPlace(typ crd.TypeIdent, f *markers.FieldInfo) place {
 	return place{pkg: typ.Package, node: f.RawField, name: name + " of " + typ.Name, markers: f.Markers}
 }
 
-// jsonName returns the name of a field in JSON. It is false for a field that is not encoded,
-// or whose own fields become fields of the struct around it.
-func jsonName(f *markers.FieldInfo) (string, bool) {
+// jsonName returns the name of a field in JSON. ok is false for a field without a node of its own
+// in the schema: one that JSON leaves out, and an embedded struct.
+func jsonName(f *markers.FieldInfo) (name string, ok bool) {
 	options := strings.Split(f.Tag.Get("json"), ",")
 	if len(options) == 1 && options[0] == "-" {
-		return "-", false
+		return "", false
 	}
 	if slices.Contains(options[1:], "inline") {
 		return "", false

@@ -90,7 +90,7 @@ func (c *check) unknown(paths []string) {
 func (c *check) refused(err *field.Error) {
 	c.add(finding.Finding{
 		Rule: refusalRule(err.Field), Severity: finding.Error, Path: err.Field,
-		Message: strings.TrimSuffix(err.ErrorBody(), ": "),
+		Message: err.ErrorBody(),
 	})
 }
 
@@ -123,7 +123,7 @@ func (c *check) portable(def *source.Definition, errs field.ErrorList) {
 		}
 		c.add(finding.Finding{
 			Rule: notPortableRule, Severity: finding.Note, Path: err.Field,
-			Message: strings.TrimSuffix(err.ErrorBody(), ": ") + " (in Kubernetes; this server accepts it)",
+			Message: err.ErrorBody() + " (in Kubernetes; this server accepts it)",
 		})
 	}
 }

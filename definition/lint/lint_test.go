@@ -129,6 +129,17 @@ func TestCheck(t *testing.T) {
 				"add x-kubernetes-immutable: true to spec.a, or make it required",
 			},
 		},
+		"an escape from a rule with &&": {
+			file: definitionOf("required: [spec], properties: {spec: {type: object, required: [b], properties: {\n" +
+				"a: {type: object, x-kubernetes-validations: [{rule: 'self.b == oldSelf.b && self.c < 5'}],\n" +
+				"required: [b, c], properties: {b: {type: integer}, c: {type: integer}}}, b: {type: string}}}}"),
+			want: []string{
+				"11:32 warning escape-cel properties[spec].properties[a].properties[b]: " +
+					"immutable by the rule \"self.b == oldSelf.b && self.c < 5\", " +
+					"but spec.a is optional: it can be removed and then set again with another value",
+				"add x-kubernetes-immutable: true to spec.a, or make it required",
+			},
+		},
 		"values of a map": {
 			file: definitionOf("required: [spec], properties: {spec: {type: object,\n" +
 				"additionalProperties: {type: string, x-kubernetes-immutable: true}}}"),
@@ -198,7 +209,7 @@ func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, rule := range lint.Rules {
 		if rule.Summary == "" || seen[rule.ID] {
-			t.Errorf("rule %s is there twice, or without a summary", rule.ID)
+			t.Errorf("rule %s is a duplicate, or has no summary", rule.ID)
 		}
 		seen[rule.ID] = true
 	}

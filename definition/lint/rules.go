@@ -41,7 +41,7 @@ var warningRules = map[definition.Topic]struct {
 // Rules are all rules, for users who want to ignore one and for formats that list them.
 var Rules = []finding.Rule{
 	{ID: syntaxRule, Summary: "The file is not YAML or JSON."},
-	{ID: duplicateKeyRule, Summary: "An object has a key twice; only the last value counts."},
+	{ID: duplicateKeyRule, Summary: "An object has a duplicate key; only the last value counts."},
 	{ID: unknownFieldRule, Summary: "A key is no field of a definition and no keyword of a schema."},
 	{ID: fieldTypeRule, Summary: "A field has a value of the wrong type."},
 	{ID: definitionRule, Summary: "The server refuses the definition: names, versions, conversion, columns."},
@@ -76,13 +76,13 @@ func refusalRule(path string) string {
 	return schemaRule
 }
 
-// Duplicates returns the findings about keys that a document has twice.
+// Duplicates returns the findings about the duplicate keys of a document.
 func Duplicates(d *manifest.Document) []finding.Finding {
 	var found []finding.Finding
 	for _, duplicate := range d.Duplicates() {
 		found = append(found, finding.Finding{
 			Rule: duplicateKeyRule, Severity: finding.Error, File: d.File, Position: duplicate.Position,
-			Message: "key " + duplicate.Key + " is there twice: kubectl takes the last value",
+			Message: "duplicate key " + duplicate.Key + ": kubectl takes the last value",
 		})
 	}
 	return found

@@ -117,8 +117,10 @@ func (id identity) isNamedBy(o owner) bool {
 	return o.kind == id.kind && o.name == id.name
 }
 
-// collected returns the objects that the server deletes with old: those whose owners are all
-// deleted, and their own children in turn. An object with another owner stays.
+// collected returns the objects among others that the garbage collector deletes after the
+// deletion of old. The garbage collector deletes an object when all its owners are deleted, so
+// collected also returns the children of children. An object with an owner that stays is left
+// out.
 func collected(old map[string]any, others []map[string]any) []Child {
 	root := identityOf(old)
 	deleted := []identity{root}
@@ -127,6 +129,7 @@ func collected(old map[string]any, others []map[string]any) []Child {
 	}
 	var children []Child
 	done := make([]bool, len(others))
+	// Each round finds objects whose last owner an earlier round found.
 	for found := true; found; {
 		found = false
 		for i, other := range others {
@@ -140,7 +143,7 @@ func collected(old map[string]any, others []map[string]any) []Child {
 			id := identityOf(other)
 			deleted = append(deleted, id)
 			child := Child{Kind: id.kind, Name: id.name}
-			if id.namespace != root.namespace && root.namespace == "" {
+			if root.namespace == "" {
 				child.Namespace = id.namespace
 			}
 			children = append(children, child)

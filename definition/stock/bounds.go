@@ -8,7 +8,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// refuseExpensive refuses the markers of a version whose rules cost too much.
+// refuseExpensive estimates the cost of every rule of a version, and refuses the marker of a rule
+// whose cost is over the limit of Kubernetes.
 func (c *compilation) refuseExpensive(v *version) {
 	estimate := ruleCost
 	if c.options.Target == Policy {
@@ -39,20 +40,21 @@ func excess(cost uint64) string {
 	return fmt.Sprintf("with the largest values it costs %.1f times the limit", factor)
 }
 
-// bound is a node whose values have no largest size.
+// bound is a bound that a list, map or string does not have. Kubernetes takes the size of a
+// request for the size of such a value, which makes rules expensive.
 type bound struct {
-	node    *node
+	node *node
+	// keyword is the keyword of the bound, such as maxItems, and field its place in the schema of
+	// the node.
 	keyword string
 	field   **int64
 }
 
-// suggestion returns the largest bounds with which a rule fits, as a fix.
+// suggestion returns a fix for a rule that is too expensive. It gives all missing bounds the same
+// number, a smaller one each time, until fits reports that the rule is no longer too expensive.
 func suggestion(target *node, fits func() bool) string {
 	missing := unbounded(target)
-	if len(missing) == 0 {
-		return "lower the bounds of the lists, maps and strings in it"
-	}
-	for size := int64(1 << 14); size >= 4; size /= 2 {
+	for size := int64(1 << 14); size >= 4 && len(missing) > 0; size /= 2 {
 		for _, b := range missing {
 			*b.field = &size
 		}
@@ -72,8 +74,8 @@ func suggestion(target *node, fits func() bool) string {
 	return "lower the bounds of the lists, maps and strings in it"
 }
 
-// unbounded returns the lists, maps and strings that the cost of the rule of a target depends on
-// and that have no bound: those around it, and those in its value.
+// unbounded returns the missing bounds on which the cost of the rule of a target depends: those of
+// lists and maps around the target, and those of lists, maps and strings in its value.
 func unbounded(target *node) []bound {
 	var found []bound
 	add := func(n *node) {

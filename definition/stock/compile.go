@@ -114,7 +114,7 @@ func isCovered(v *version, versions []*version) bool {
 func (c *compilation) verify(ctx context.Context, versions []*version) {
 	if errs := definition.KubernetesErrors(ctx, c.def.CustomResourceDefinition); len(errs) > 0 {
 		for _, err := range errs {
-			c.refuse(err.Field, "", "%s (in Kubernetes; this server accepts it)", strings.TrimSuffix(err.ErrorBody(), ": "))
+			c.refuse(err.Field, "", "%s (in Kubernetes; this server accepts it)", err.ErrorBody())
 		}
 		return
 	}

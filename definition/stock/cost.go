@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -118,12 +119,14 @@ func policyCost(r rule) (uint64, error) {
 		return 0, err
 	}
 	env := set.NewExpressionsEnv()
-	for _, expression := range []string{r.expression, r.estimated} {
-		if _, issues := env.Compile(expression); issues.Err() != nil {
+	var ast *celgo.Ast
+	for _, expression := range slices.Compact([]string{r.expression, r.estimated}) {
+		compiled, issues := env.Compile(expression)
+		if issues.Err() != nil {
 			return 0, fmt.Errorf("%s: %w", expression, issues.Err())
 		}
+		ast = compiled
 	}
-	ast, _ := env.Compile(r.estimated)
 	cost, err := env.EstimateCost(ast, &library.CostEstimator{SizeEstimator: sizes{declared}})
 	return cost.Max, err
 }

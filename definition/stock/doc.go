@@ -8,13 +8,13 @@
 //
 //	result := stock.Compile(ctx, object, stock.Options{Target: stock.CEL})
 //
-// The compiled rules refuse the updates that package immutability refuses. A refusal is a marker,
-// or a keyword, for which that is not possible: CEL cannot express it, or Kubernetes does not
-// allow rules that expensive. A definition with a refusal is not compiled at all.
+// The compiled rules refuse the updates that package immutability refuses. A refusal says that
+// there is no such rule for a marker or a keyword: CEL cannot express it, or the rule costs more
+// than Kubernetes allows. A definition with a refusal is not compiled at all.
 //
-// An operand is the CEL expression for a value in the old or the new object. A node has a plain
-// value if the operator == of CEL agrees with the equality of package immutability there. The
-// operator depends on the target: rules in a schema know the types of lists, and compare lists of
-// type map and set without their order; policies compare all lists in order. In an object in a
-// schema, null and absent are the same for CEL.
+// An operand is the CEL expression for a value in the old or in the new object. A value is plain if
+// the operator == of CEL compares it as package immutability does. Two values that are not plain
+// are compared part by part. The operator depends on the target. In a schema, it knows the types of
+// lists and ignores the order of lists of type map and set, and a property that is null equals an
+// absent one. In a policy, it compares all lists in order.
 package stock

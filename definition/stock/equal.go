@@ -8,8 +8,8 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// equal returns the expression that is true if two values are equal, as package immutability
-// defines it.
+// equal returns the expression that is true if two values are equal for package immutability. It
+// records a refusal if there is no such expression.
 func (w *writer) equal(n *node, p operands) string {
 	if !w.isComparable(n) {
 		return "false"
@@ -17,6 +17,7 @@ func (w *writer) equal(n *node, p operands) string {
 	return w.equalValue(n, p)
 }
 
+// equalValue is equal for a node that isComparable has accepted.
 func (w *writer) equalValue(n *node, p operands) string {
 	if w.isPlain(n) {
 		return fmt.Sprintf("%s == %s", p.new, p.old)
@@ -71,8 +72,10 @@ func (w *writer) equalLists(n *node, p operands) string {
 	return and(sameSize(p), w.byIndex(n, p, func(in operands) string { return w.equalValue(n.items(), in) }))
 }
 
-// equalMapLists compares two lists of type map, also their order. In a schema, the operator ==
-// ignores the order. It compares the results of map in order.
+// equalMapLists returns the expression that is true if two lists of type map have equal items in
+// the same order. In a schema, the operator == ignores the order of such lists. The function map
+// returns a list without a type, for which == compares the order, so the expression compares the
+// results of map.
 func (w *writer) equalMapLists(n *node, p operands) string {
 	w.depth++
 	defer func() { w.depth-- }()
@@ -96,13 +99,13 @@ func (w *writer) equalMapLists(n *node, p operands) string {
 	return and(all...)
 }
 
-// isPlain reports whether the operator == of CEL agrees with the equality of package immutability
-// for the values of n. The reasons are in k8s.io/apiserver/pkg/cel/common/valuesunstructured.go.
+// isPlain reports whether the values of n are plain: the operator == of CEL compares them as package
+// immutability does. k8s.io/apiserver/pkg/cel/common/valuesunstructured.go implements the operator.
 func (w *writer) isPlain(n *node) bool {
 	return n.find(w.isSpecial) == nil
 }
 
-// isSpecial reports whether == does not agree because of n itself.
+// isSpecial reports whether n is the reason that a value is not plain, and not a node below n.
 func (w *writer) isSpecial(n *node) bool {
 	isSet := n.isList() && n.Schema.ListType == "set"
 	if !w.typed {

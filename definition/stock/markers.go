@@ -113,7 +113,7 @@ func (c *compilation) versions() []*version {
 	for i := range c.def.Spec.Versions {
 		v := &c.def.Spec.Versions[i]
 		if !c.def.Spec.Pruned(v.Name) {
-			c.refuse("spec.versions["+fmt.Sprint(i)+"]", "remove prune and preserveUnknownFields", "Kubernetes always prunes")
+			c.refuse(fmt.Sprintf("spec.versions[%d]", i), "remove prune and preserveUnknownFields", "Kubernetes always prunes")
 		}
 		s, _, err := v.DecodeSchema()
 		if err != nil || s == nil {

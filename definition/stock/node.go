@@ -11,12 +11,15 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// node is a node of a schema, with the way to it.
+// node is a node of a schema, with its path and its parent.
 type node struct {
 	schema.Child
 	path   *value.Path
 	parent *node
 }
+
+// rootNode returns the root of a schema as a node.
+func rootNode(s *schema.Schema) *node { return &node{Child: schema.Child{Schema: s}} }
 
 // child returns a child of n.
 func (n *node) child(c schema.Child) *node {
@@ -59,7 +62,7 @@ func (n *node) marker() immutability.Marker { return immutability.MarkerOf(n.Sch
 func (n *node) isList() bool                { return n.Schema.Type == "array" }
 func (n *node) isMap() bool                 { return n.Schema.IsMap() }
 
-// isRequired reports whether the property n is in every valid object.
+// isRequired reports whether every valid object has the property n.
 func (n *node) isRequired() bool { return slices.Contains(n.parent.Schema.Required, n.Name) }
 
 // isListKey reports whether n is a key of the items of a list of type map.
@@ -118,9 +121,10 @@ func (n *node) find(match func(*node) bool) *node {
 // name the property.
 func identifier(name string) (escaped string, ok bool) { return cel.Escape(name) }
 
-// targets returns the nodes with markers that have an effect, in the order of the schema. A
-// marker in an immutable node or in an item of a set has no effect, and neither has one on the
-// key of a list of type map, because items are matched by it.
+// targets returns the nodes whose markers need a rule, in the order of the schema. A marker below
+// an immutable node or below a list of type set needs none, because the rule for the whole value
+// forbids the change. A marker on a key of a list of type map needs none, because an item with
+// another key is another item.
 func targets(root *node) []*node {
 	var found []*node
 	var walk func(n *node)

@@ -120,6 +120,3 @@ func (r rule) policyMessage() string {
 	}
 	return field + " " + message(immutability.Immutable)
 }
-
-// rootNode returns the root of a schema as a node.
-func rootNode(s *schema.Schema) *node { return &node{Child: schema.Child{Schema: s}} }

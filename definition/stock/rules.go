@@ -8,11 +8,15 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// rule is a CEL rule for a marker, at a node of the schema.
+// rule is a CEL rule for a marker.
 type rule struct {
+	// at is the node that has the rule, and target the node with the marker. at is the root for a
+	// policy.
 	at, target *node
 	expression string
-	// estimated is an expression with the same meaning whose cost can be estimated.
+	// estimated is the expression whose cost is estimated. It differs from expression only if
+	// expression has optional values, which the estimator takes for infinitely expensive. Both have
+	// the same result.
 	estimated string
 }
 

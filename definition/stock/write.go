@@ -173,8 +173,9 @@ func (w *writer) sameKeys(list *node, p operands) string {
 	return and(all...)
 }
 
-// maxIndexes is the largest maxItems of a list whose items are matched by index. CEL has no way
-// to count in all versions of Kubernetes, so the rule has a list of the indexes.
+// maxIndexes is the largest allowed maxItems of a list whose items are matched by index. In older
+// versions of Kubernetes, CEL has no function that returns the numbers below n, so the rule
+// contains all indexes of the list.
 const maxIndexes = 128
 
 // byIndex returns the expression for the items of a list that both objects have at an index.
