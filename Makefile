@@ -59,19 +59,21 @@ check: ## for every save: format, lint, the tests that start no server
 	@tools/step.sh unit       $(SUBMAKE) test-without-server
 	@echo "make check: every step passed"
 
-# For every commit: everything that a change must pass. It stops at the first step that fails, and the fast steps come first.
+# For every commit: everything that a change must pass. It stops at the first step that fails. After the compilation, the
+# fast steps come first.
 #
 # The steps are in this form to save time, above all with cold caches, where compiling and linking take most of it:
 #
-# - All code is compiled twice: once plain, for lint, the end-to-end tests and the benchmarks, and once with the race detector,
-#   for the tests of the root module. tools/verify.sh checks that the root module and the test module have the same versions of
+# - The root module is compiled twice: plain, for lint, the end-to-end tests and the benchmarks, and with the race detector, for
+#   its own tests. The other modules are compiled plain. tools/verify.sh checks that the root module and the test module have the same versions of
 #   shared dependencies, because one different version makes Go compile everything that depends on it again.
 # - Fuzzing would compile a third time, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
 #   its short form, and it keeps the target working. `make fuzz` does the fuzzing.
 # - Each benchmark runs once. The soak tests are among the tests, in a form that takes seconds; `make soak` runs them longer.
 # - go vet is one of the linters, so `go test` does not run it again.
-# - The first step builds the tools and compiles everything at the same time, and more tests run at a time than there are cores:
-#   downloads, long chains of imports and tests that wait would otherwise leave the processors idle for a fifth of the time.
+# - The first step does three things at the same time: it builds the tools, compiles all modules plain, and compiles the root
+#   module with the race detector. The numbers after -p and -parallel are for a machine with two cores: more tests run at a time
+#   than it has cores. Otherwise downloads, long chains of imports and tests that wait leave the cores idle for a fifth of the time.
 .PHONY: test
 test: ## everything a change must pass
 	@tools/step.sh compile    $(SUBMAKE) -j3 test-tools compile compile-race

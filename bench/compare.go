@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"holdfast.dev/holdfast/bench/compare"
@@ -23,8 +24,8 @@ func runCompare(ctx context.Context, args []string) error {
 	short := flags.Bool("short", false, "send few requests, to try the program; the flags below are ignored")
 	flags.IntVar(&settings.Rounds, "rounds", settings.Rounds, "samples of each row of requests, on each side")
 	flags.IntVar(&settings.Starts, "starts", settings.Starts, "samples of each row about starts and memory, on each side")
-	flags.Float64Var(&settings.Work, "work", settings.Work, "part of the full number of requests in a sample")
-	flags.Float64Var(&settings.Others, "others", settings.Others, "part of the CPU time that other processes may use during a sample")
+	flags.Float64Var(&settings.Work, "work", settings.Work, "fraction of the full number of requests in a sample")
+	flags.Float64Var(&settings.Others, "others", settings.Others, "fraction of the CPU time that other processes may use during a sample")
 	flags.IntVar(&settings.Repeats, "repeats", settings.Repeats, "how often a sample is taken again if other processes used more")
 	flags.IntVar(&settings.Definitions, "definitions", settings.Definitions, "number of definitions in the rows about them")
 	objects := flags.String("objects", "1000,10000", "numbers of stored objects in the rows about them")
@@ -32,17 +33,19 @@ func runCompare(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	settings.Flags = given(flags)
 	var err error
 	if settings.Objects, err = numbers(*objects); err != nil {
 		return fmt.Errorf("-objects: %w", err)
 	}
+	slices.Sort(settings.Objects)
+	settings.Objects = slices.Compact(settings.Objects)
 	if settings.Rows, err = regexp.Compile(*rows); err != nil {
 		return fmt.Errorf("-rows: %w", err)
 	}
 	if *short {
 		settings = compare.Short()
 	}
+	settings.Flags = given(flags)
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err

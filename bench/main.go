@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -26,7 +27,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{"attack": runAttack, "compare": runCompare}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("usage: bench attack|compare [flags]; bench compare -help lists the flags")
+		return errors.New("usage: bench attack|compare [flags]; bench compare -help lists the flags")
 	}
 	return commands[args[0]](ctx, args[1:])
 }

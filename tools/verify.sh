@@ -2,7 +2,8 @@
 # verify.sh checks what no compiler checks:
 #
 # - the generated files are what `make generate` writes;
-# - every go.mod is tidy, and the root module and the test module use the same versions of their shared dependencies;
+# - every go.mod is tidy, and the root module and the test module use the same versions of their shared dependencies. The check
+#   leaves out bench/peer/go.mod, because Go would download Kubernetes for it;
 # - no file contains a path that exists on one machine only.
 #
 # It reports everything that it finds. Run it at the root of the checkout.

@@ -88,7 +88,8 @@ func prepare(ctx context.Context, admin *side.Client) error {
 	if err := admin.Await(ctx, side.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/default"}); err != nil {
 		return err
 	}
-	// The peer creates this namespace a moment after the start; Await goes on until it is there.
+	// Holdfast has this namespace when it is ready. The peer creates it a moment later, so this request creates it, or fails because
+	// it exists.
 	namespace := `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-node-lease"}}`
 	_, _ = admin.Do(ctx, side.Request{Method: http.MethodPost, Path: "/api/v1/namespaces", Body: []byte(namespace)})
 	const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"

@@ -1,9 +1,10 @@
 package compare
 
-// partFields is the number of fields of one part of a resource.
+// partFields is the number of fields of one part. A part is an object in spec that describes one workload. A resource has as many
+// parts as its number of fields needs.
 const partFields = 15
 
-// described adds a description to a schema, as long as those of public projects often are.
+// described adds a description to a schema. The descriptions have a length that is usual in public projects.
 func described(text string, schema object) object {
 	schema["description"] = text
 	return schema
@@ -48,7 +49,8 @@ func partSchema() object {
 	}
 }
 
-// keyedList returns the schema of a list whose items have a key.
+// keyedList returns the schema of a list of objects with the list type map. The field key identifies an item: two items of a list
+// cannot have the same value in it.
 func keyedList(length int, key string, properties object) object {
 	return object{
 		"type": "array", "maxItems": length, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list{key},
@@ -56,7 +58,7 @@ func keyedList(length int, key string, properties object) object {
 	}
 }
 
-// part returns a value of a part.
+// part returns the value of one part. It sets every field.
 func part(name string, replicas int) object {
 	return object{
 		"image": "registry.example.com/fleet/" + name + ":1.27.4", "class": "medium",

@@ -16,6 +16,9 @@ func (r *Result) quiet() bool { return r.disturbed*10 <= r.taken }
 func (r *Result) Markdown(plots map[string]string) string {
 	var b strings.Builder
 	b.WriteString(r.introduction())
+	if len(plots) > 0 {
+		b.WriteString("\nEach row of a plot has a scale of its own: the longer of its two bars has the full width. A red mark shows the goal.\n")
+	}
 	for _, section := range r.Sections() {
 		fmt.Fprintf(&b, "\n## %s\n\n", heading(section))
 		if plot := plots[section]; plot != "" {
@@ -64,19 +67,21 @@ authenticate clients by certificates, and write no audit log. This command wrote
 		}
 	}
 	fmt.Fprintf(&b, `
-- CPU time and memory are those of all processes of a side: kube-apiserver includes its etcd, Holdfast has etcd in its process.
+- CPU time and memory include etcd: kube-apiserver has an etcd process of its own, and Holdfast runs etcd in its own process.
 - The value of a request is the CPU time that it takes. A value is the median of %d to %d samples, with the lowest and the highest in
   brackets. Of an even number of samples, the higher one in the middle counts.
 - Linux counts CPU time in steps of 10 ms. A sample divides them by its number of requests, so a row with few requests is coarse.
-- Peak is the highest resident memory during the row. A server keeps running from row to row.
+- Peak is the highest resident memory during the row. In a row about a start or about memory, it is the highest since the server
+  started. One server answers all rows of requests, so the peak of a row includes memory that earlier rows left behind.
 - The ratio is Holdfast's value divided by kube-apiserver's. The goal is the highest ratio that we accept in the long run.
-- The custom resource has %d fields with validation rules. An object is sent with %.1f KB. A ConfigMap has %.1f KB.
-- The rows of lists send the same list again. Holdfast answers it from the texts that it has cached.
-- A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. A disturbed sample is taken again up
-  to %s, and the least disturbed attempt counts. In this run %d samples about requests were taken, %d were taken again, and
-  %d stayed disturbed.
+- The custom resource has %d fields with validation rules. An object of it has %.1f KB as
+  JSON, and a ConfigMap has %.1f KB.
+- The rows of lists repeat the same list. Holdfast answers it with encoded objects from its cache.
+- A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. The program takes a disturbed sample
+  again, up to %s, and uses the least disturbed attempt. In this run it took %d samples about requests, and %d of
+  them again. %d stayed disturbed.
 `, slices.Min(counts), slices.Max(counts), r.settings.Fields,
-		kilobytes(resource{group: "bench.example.com", name: "fleet", fields: r.settings.Fields}.instance("client-00", 1)),
+		kilobytes(customResource(r.settings).instance("client-00", 1)),
 		kilobytes(configMap("client-00", 1)), 100*r.settings.Others, plural(r.settings.Repeats, "time"), r.taken, r.repeated, r.disturbed)
 	if !r.quiet() {
 		b.WriteString(`

@@ -96,6 +96,25 @@ func TestPlot(t *testing.T) {
 	}
 }
 
+// The mark of a goal does not cross the value of a shorter bar, long labels are wrapped and not cut, and a plot without goals does not
+// explain the mark.
+func TestPlotText(t *testing.T) {
+	long := Row{Section: "memory", Name: "at rest after a start with 300 definitions that no client uses", Unit: "MB", Goal: 0.1}
+	plot := measured(long, []float64{3}, []float64{100}).Plot("memory")
+	for _, want := range []string{
+		">at rest after a start with 300</text>", ">definitions that no client uses</text>", ">goal</text>",
+		`<rect x="304" y="38" width="2"`, `<text x="312" y="52" font-size="12">3.00 MB</text>`,
+	} {
+		if !strings.Contains(plot, want) {
+			t.Errorf("the plot has no %q:\n%s", want, plot)
+		}
+	}
+	long.Goal = 0
+	if plot := measured(long, []float64{3}, []float64{100}).Plot("memory"); strings.Contains(plot, "goal") {
+		t.Errorf("a plot without goals explains the mark:\n%s", plot)
+	}
+}
+
 // A disturbed sample is taken again, and the attempt with the least work of other processes counts.
 func TestUndisturbed(t *testing.T) {
 	tests := map[string]struct {

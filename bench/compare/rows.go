@@ -14,7 +14,7 @@ type Row struct {
 	// Section is the table that the row is in.
 	Section string
 	Name    string
-	// Unit is the unit of the values: ms of CPU time, or MB of memory.
+	// Unit is the unit of the values: ms of CPU time, MB of memory, or waitUnit.
 	Unit string
 	// Goal is the highest ratio of Holdfast's value to the peer's that reaches the goal, or 0 if there is none.
 	Goal float64
@@ -37,9 +37,7 @@ type requestRow struct {
 
 // requestRows returns the rows of requests for 1 and for 16 clients, and the rows about growth.
 func requestRows(s Settings) []requestRow {
-	custom := resource{group: "bench.example.com", name: "fleet", fields: s.Fields}
-	// The rows of lists have a resource of their own, so that the other rows do not change the lists.
-	listed := resource{group: "bench.example.com", name: "roster", fields: s.Fields}
+	custom, listed := customResource(s), listedResource(s)
 	var rows []requestRow
 	for _, clients := range []int{1, 16} {
 		table := []requestRow{
@@ -80,6 +78,16 @@ func requestRows(s Settings) []requestRow {
 		rows[i].requests = max(int(float64(rows[i].requests)*s.Work), rows[i].clients, 2)
 	}
 	return rows
+}
+
+// customResource returns the custom resource of the rows of requests and watches.
+func customResource(s Settings) resource {
+	return resource{group: "bench.example.com", name: "fleet", fields: s.Fields}
+}
+
+// listedResource returns the resource of the rows of lists. It is another one, so that the other rows do not change the lists.
+func listedResource(s Settings) resource {
+	return resource{group: "bench.example.com", name: "roster", fields: s.Fields}
 }
 
 // grownResource returns the resource of the rows about growth.

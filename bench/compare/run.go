@@ -118,7 +118,7 @@ func (r *Result) requests(ctx context.Context, sides []side.Side, dir string, pr
 func (r *Result) takeTurns(
 	servers []*side.Server, row Row, take func(*side.Server) (sample, error), progress func(string),
 ) error {
-	if !r.settings.Rows.MatchString(row.title()) {
+	if r.settings.Rounds < 1 || !r.settings.Rows.MatchString(row.title()) {
 		return nil
 	}
 	for range r.settings.Rounds {
@@ -172,10 +172,7 @@ func (r *Result) define(ctx context.Context, server *side.Server) error {
 		return err
 	}
 	r.versions = append(r.versions, gitVersion(version))
-	resources := []resource{
-		{group: "bench.example.com", name: "fleet", fields: r.settings.Fields},
-		{group: "bench.example.com", name: "roster", fields: r.settings.Fields},
-	}
+	resources := []resource{customResource(r.settings), listedResource(r.settings)}
 	for _, fields := range r.settings.Growth {
 		resources = append(resources, grownResource(fields))
 	}

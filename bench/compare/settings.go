@@ -11,13 +11,13 @@ type Settings struct {
 	Rounds, Starts int
 	// Rows chooses the rows of requests by their titles.
 	Rows *regexp.Regexp
-	// Others is the part of the CPU time that other processes may use during a sample, and Repeats how often a sample in which
-	// they used more is measured again.
+	// Others is the fraction of the CPU time of the machine that other processes may use during a sample. If they used more, the
+	// sample is disturbed, and Run takes it again, at most Repeats times.
 	Others  float64
 	Repeats int
 	// Settle is how long a server stays idle before its memory is read.
 	Settle time.Duration
-	// Work is the part of the full number of requests that a sample sends.
+	// Work is the fraction of the full number of requests that a sample sends.
 	Work float64
 	// Fields is the number of fields of the custom resource, and Growth the numbers of fields in the rows about growth.
 	Fields int

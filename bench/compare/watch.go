@@ -115,8 +115,7 @@ func fanOut(ctx context.Context, server *side.Server, s Settings) (sample, error
 		return sample{}, err
 	}
 	defer client.Close()
-	custom := resource{group: "bench.example.com", name: "fleet", fields: s.Fields}
-	w := &worker{Client: client, target: custom.target(), name: "watched"}
+	w := &worker{Client: client, target: customResource(s).target(), name: "watched"}
 	if err := createOwn(ctx, w); err != nil {
 		return sample{}, err
 	}

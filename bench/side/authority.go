@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// authority signs the certificates of clients, and of the peer.
+// authority signs the certificates of clients, and of the peer. Package access of the root module has such a type too; this module
+// does not import the root module (see the doc comment of command bench).
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer

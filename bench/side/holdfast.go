@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Holdfast runs "holdfast serve" with its embedded etcd. The flags are added to those that the start needs.
-func Holdfast(binary string, flags ...string) Side {
+// Holdfast runs "holdfast serve" with its embedded etcd.
+func Holdfast(binary string) Side {
 	return Side{Name: "Holdfast", start: func(dir string) (*Server, error) {
 		ports, err := freePorts(1)
 		if err != nil {
@@ -18,7 +18,7 @@ func Holdfast(binary string, flags ...string) Side {
 		data := filepath.Join(dir, "data")
 		s := &Server{url: "https://127.0.0.1:" + ports[0]}
 		started := time.Now()
-		p, err := startProcess(dir, binary, append([]string{"serve", "--data-dir", data, "--secure-port", ports[0]}, flags...)...)
+		p, err := startProcess(dir, binary, "serve", "--data-dir", data, "--secure-port", ports[0])
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type Server struct {
 	dir       string
 	url       string
 	authority *authority
-	// processes are the server and, for the peer, before it etcd.
+	// processes are the processes in the order of their start. Those of the peer are etcd and kube-apiserver.
 	processes []*process
 }
 
