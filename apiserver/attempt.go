@@ -66,7 +66,7 @@ func retryAll(ctx context.Context, parts []attempt) {
 				klog.ErrorS(err, "a part of the start failed again, will be tried again", "start", part.name)
 				failed = append(failed, part)
 			default:
-				klog.InfoS("succeeded after a retry", "start", part.name)
+				klog.InfoS("a part of the start succeeded after a retry", "start", part.name)
 			}
 		}
 		parts = failed

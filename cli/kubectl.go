@@ -15,8 +15,8 @@ import (
 )
 
 // newKubectl returns the root command of kubectl under the name holdfast, with the commands
-// owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs the arguments because
-// the preferences of kubectl (kuberc) may change them.
+// owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
+// the arguments because the preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
 	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().

@@ -25,7 +25,7 @@ type Document struct {
 
 	root       *yamlv3.Node
 	parsed     bool
-	duplicated bool // an object has a key twice
+	duplicated bool // an object has a duplicate key
 }
 
 // Object is one object of a document.

@@ -27,9 +27,9 @@ var (
 	apiExtensions = []string{"api-extensions"}
 )
 
-// AllMetadata is the value of StatusKeeps for kinds whose metadata no write to the status
-// changes. It must not be changed.
-var AllMetadata = []string{"deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"}
+// allMetadata is the value of StatusKeeps for kinds whose metadata no write to the status
+// changes.
+var allMetadata = []string{"deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"}
 
 // Kinds returns the built-in kinds. Discovery shows their groups in this order.
 func Kinds() []Kind {
@@ -220,12 +220,12 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,
 			Object: &flowcontrolv1.FlowSchema{}, List: &flowcontrolv1.FlowSchemaList{},
-			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "prioritylevelconfigurations", Scope: Cluster,
 			Object: &flowcontrolv1.PriorityLevelConfiguration{}, List: &flowcontrolv1.PriorityLevelConfigurationList{},
-			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,
@@ -253,7 +253,7 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicies", Categories: apiExtensions, Scope: Cluster,
 			Object: &admissionv1.ValidatingAdmissionPolicy{}, List: &admissionv1.ValidatingAdmissionPolicyList{},
-			Status: true, StatusKeeps: AllMetadata, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "validatingadmissionpolicybindings", Categories: apiExtensions, Scope: Cluster,

@@ -51,8 +51,8 @@ func keepPodQOS(newObj, oldObj runtime.Object) {
 	newObj.(*corev1.Pod).Status.QOSClass = oldObj.(*corev1.Pod).Status.QOSClass
 }
 
-// keepPodStatus keeps what a client of an older version does not know and would remove: the
-// QoS class, and the observed generations.
+// keepPodStatus keeps the QoS class and the observed generations if the client sends none. A
+// client of an older version does not know these fields, and would remove them.
 func keepPodStatus(newObj, oldObj runtime.Object) {
 	updated, old := &newObj.(*corev1.Pod).Status, &oldObj.(*corev1.Pod).Status
 	if updated.QOSClass == "" {

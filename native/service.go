@@ -26,7 +26,7 @@ func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 	if len(newSpec.ClusterIPs) == 0 && newSpec.ClusterIP == oldSpec.ClusterIP {
 		newSpec.ClusterIPs = oldSpec.ClusterIPs
 	}
-	if newSpec.HealthCheckNodePort == 0 && hasHealthPort(newSpec) && hasHealthPort(oldSpec) {
+	if newSpec.HealthCheckNodePort == 0 && HasHealthPort(newSpec) && HasHealthPort(oldSpec) {
 		newSpec.HealthCheckNodePort = oldSpec.HealthCheckNodePort
 	}
 	if !HasNodePorts(newSpec) {
@@ -43,8 +43,8 @@ func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 	}
 }
 
-// hasHealthPort reports whether a Service with this spec has a health check node port.
-func hasHealthPort(spec *corev1.ServiceSpec) bool {
+// HasHealthPort reports whether a Service with this spec has a health check node port.
+func HasHealthPort(spec *corev1.ServiceSpec) bool {
 	return spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
@@ -60,7 +60,7 @@ func dropFieldsOfOldType(newSpec, oldSpec *corev1.ServiceSpec) {
 		}
 	}
 	hasPorts := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
-	// A Service with external IPs has a policy whatever its type.
+	// A Service of type ClusterIP has a policy if it has external IPs.
 	isExternal := hasPorts || newSpec.Type == corev1.ServiceTypeClusterIP && len(newSpec.ExternalIPs) > 0
 	if !isExternal && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
 		newSpec.ExternalTrafficPolicy = ""

@@ -1,33 +1,20 @@
 package node_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/access"
-	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -111,17 +98,12 @@ type hollowRun struct {
 }
 
 func (r hollowRun) bench(b *testing.B) {
-	server := startServer(b, b.TempDir(), freePort(b))
-	config := servertest.Config(b, server.kubeconfig)
-	if err := r.createPods(b.Context(), kubernetes.NewForConfigOrDie(config)); err != nil {
-		b.Fatal(err)
-	}
-	pki, err := access.OpenPKI(filepath.Join(server.dir, "pki"), nil)
-	if err != nil {
+	server := startBenchServer(b)
+	if err := r.createPods(b.Context(), server.Client(b)); err != nil {
 		b.Fatal(err)
 	}
 	begin, cpu := time.Now(), server.cpuTime(b)
-	fleet := startFleet(b, config, pki.Authority(), r)
+	fleet := startFleet(b, servertest.Config(b, server.config.Kubeconfig), server.authority(b), r)
 	volumes := int64(r.nodes * r.pods * r.volumesPerPod())
 	waitFor(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
 	b.ReportMetric(time.Since(begin).Seconds(), "ready-s")
@@ -130,15 +112,14 @@ func (r hollowRun) bench(b *testing.B) {
 	b.ReportMetric((server.cpuTime(b) - cpu).Seconds(), "server-cpu-s")
 	b.ReportMetric(float64(want-r.nodes), "object-watches")
 	before := server.cpuTime(b)
-	time.Sleep(r.steady)
+	time.Sleep(r.steady) // the time of the measurement; the benchmark waits for nothing here
 	b.ReportMetric(float64((server.cpuTime(b)-before).Milliseconds())/r.steady.Seconds(), "steady-cpu-ms/s")
 	b.ReportMetric(server.memory(b), "server-MB")
 
-	// Kill the server and start it again at the same address.
 	fleet.rate.reset()
-	server.kill()
-	time.Sleep(r.outage)
-	server = startServer(b, server.dir, server.port(b))
+	server.Kill()
+	time.Sleep(r.outage) // fleet.rate counts the requests of the agents in this time; the benchmark waits for nothing
+	server.start(b)
 	back := time.Now()
 	waitFor(b, "every agent is back", func() bool { return fleet.watches(b) == want && server.watches(b) >= want })
 	b.ReportMetric(time.Since(back).Seconds(), "back-s")
@@ -149,19 +130,17 @@ func (r hollowRun) bench(b *testing.B) {
 		b.Errorf("%d volumes were written again", touched)
 	}
 	fleet.stop()
-	server.kill()
+	server.Kill()
 }
 
-// waitFor waits until a condition holds. The limit of 20 minutes is for large runs on a busy
-// machine.
+// waitFor waits until a condition holds. The limit is longer than that of servertest.Eventually,
+// for large runs on a busy machine.
 func waitFor(b *testing.B, what string, holds func() bool) {
 	b.Helper()
-	for end := time.Now().Add(20 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if holds() {
-			return
-		}
+	poll := func(context.Context) (bool, error) { return holds(), nil }
+	if err := wait.PollUntilContextTimeout(b.Context(), 20*time.Millisecond, 20*time.Minute, true, poll); err != nil {
+		b.Fatalf("%s: %v", what, err)
 	}
-	b.Fatalf("not in time: %s", what)
 }
 
 // watches returns the number of open watches of all agents when all volumes are ready: one
@@ -235,135 +214,4 @@ func (r hollowRun) createPods(ctx context.Context, client kubernetes.Interface) 
 		}
 	}
 	return work.Wait()
-}
-
-// childServerEnv is the environment variable that turns this test binary into a server. Its
-// value is the apiserver.Config in JSON.
-const childServerEnv = "HOLDFAST_TEST_CONFIG"
-
-func serveChild(text string) error {
-	var config apiserver.Config
-	if err := json.Unmarshal([]byte(text), &config); err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	server, err := apiserver.New(ctx, config)
-	if err != nil {
-		return err
-	}
-	return server.Run(ctx, func() { fmt.Println(server.URL()) })
-}
-
-// process is a server that runs in a child process.
-type process struct {
-	cmd                  *exec.Cmd
-	dir, kubeconfig, url string
-}
-
-// freePort returns a free port below the range that the kernel uses for outgoing
-// connections. Otherwise, while the server is down, one of thousands of clients could get
-// this port for its own end of a connection, and the server could not listen on it again.
-func freePort(b *testing.B) int {
-	b.Helper()
-	for port := 20000; port < 32000; port++ {
-		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			_ = listener.Close()
-			return port
-		}
-	}
-	b.Fatal("no port is free")
-	return 0
-}
-
-func startServer(b *testing.B, dir string, port int) *process {
-	b.Helper()
-	p := &process{cmd: exec.Command(os.Args[0]), dir: dir, kubeconfig: filepath.Join(dir, "admin.kubeconfig")}
-	text, err := json.Marshal(apiserver.Config{DataDir: dir, Port: port})
-	if err != nil {
-		b.Fatal(err)
-	}
-	p.cmd.Env = append(os.Environ(), childServerEnv+"="+string(text))
-	var stderr bytes.Buffer
-	p.cmd.Stderr = &stderr
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(p.kill)
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		b.Fatalf("server in %s: %v: %v\n%s", dir, err, p.cmd.Wait(), stderr.String())
-	}
-	p.url = strings.TrimSpace(line)
-	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	return p
-}
-
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-}
-
-func (p *process) port(b *testing.B) int {
-	b.Helper()
-	return portOf(b, p.url)
-}
-
-// memory returns the resident memory of the server in MB, or 0 where there is no /proc.
-func (p *process) memory(b *testing.B) float64 {
-	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(data)
-	if found == nil {
-		b.Fatal("no VmRSS")
-	}
-	return float64(number(b, string(found[1]))) / 1000
-}
-
-// cpuTime returns the CPU time of the server, or 0 where there is no /proc.
-func (p *process) cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	// The name of the command, in parentheses, may contain spaces and parentheses. User and
-	// system time are the 12th and 13th field after it, in hundredths of a second.
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	return time.Duration(number(b, fields[11])+number(b, fields[12])) * 10 * time.Millisecond
-}
-
-var watchMetric = regexp.MustCompile(`(?m)^apiserver_longrunning_requests\{.*resource="(configmaps|secrets|pods)".*verb="WATCH".*\} (\S+)$`)
-
-// watches returns the number of open watches of pods and objects, from the metrics of the
-// server. Some of them belong to the server itself.
-func (p *process) watches(b *testing.B) int {
-	b.Helper()
-	client := kubernetes.NewForConfigOrDie(servertest.Config(b, p.kubeconfig))
-	text, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	open := 0.0
-	for _, found := range watchMetric.FindAllSubmatch(text, -1) {
-		count, err := strconv.ParseFloat(string(found[2]), 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		open += count
-	}
-	return int(open)
 }

@@ -41,7 +41,7 @@ func permissions(t *testing.T, path string) string {
 // umask belongs to the whole process, so this test is not parallel.
 func TestGroups(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root sets any group")
+		t.Skip("needs root: only root can set the group of a file to any group")
 	}
 	umask := syscall.Umask(0o077)
 	defer syscall.Umask(umask)

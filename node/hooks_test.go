@@ -18,7 +18,7 @@ import (
 func hooksDir(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("hooks belong to root")
+		t.Skip("needs root: the agent runs only hooks that belong to root, and this test creates them")
 	}
 	dir := openDir(t)
 	for name, script := range scripts {

@@ -36,12 +36,8 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	for variable, run := range map[string]func(string) error{childServerEnv: serveChild, childAgentEnv: runChildAgent} {
-		text := os.Getenv(variable)
-		if text == "" {
-			continue
-		}
-		if err := run(text); err != nil {
+	if text := os.Getenv(childAgentEnv); text != "" {
+		if err := runChildAgent(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -49,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 	// How often clients check for a new certificate; the default is several minutes.
 	transport.CertCallbackRefreshDuration = time.Second
-	code := m.Run()
+	code := servertest.ProcessMain(m)
 	if shared.server != nil {
 		if err := shared.server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "server ended with", err)

@@ -157,7 +157,7 @@ func TestRestoredWithoutServer(t *testing.T) {
 func TestFullRoot(t *testing.T) {
 	root := t.TempDir()
 	if err := syscall.Mount("none", root, "tmpfs", 0, "size=512k"); err != nil {
-		t.Skipf("no file system of its own: %v", err)
+		t.Skipf("needs the right to mount a tmpfs, which becomes the full root: %v", err)
 	}
 	defer func() { _ = syscall.Unmount(root, syscall.MNT_DETACH) }()
 	c := startCluster(t)

@@ -185,7 +185,7 @@ func TestInMemory(t *testing.T) {
 	const memory = "/dev/shm"
 	mounts, err := os.ReadFile("/proc/mounts")
 	if err != nil || !strings.Contains(string(mounts), " "+memory+" tmpfs ") {
-		t.Skip("no tmpfs at ", memory)
+		t.Skipf("needs a tmpfs at %s: /proc/mounts lists none (%v)", memory, err)
 	}
 	if inMemory, err := node.InMemory(memory); err != nil || !inMemory {
 		t.Errorf("%s: %v, %v", memory, inMemory, err)

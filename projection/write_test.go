@@ -120,7 +120,7 @@ func TestModeAloneIsAChange(t *testing.T) {
 // the error names the group if the process may not set it.
 func TestGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root sets any group")
+		t.Skip("needs root: only root can set the group of a file to any group")
 	}
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"slices"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -60,16 +62,16 @@ func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runti
 	return update.Judge(ctx, newObj, oldObj, validateStatus, s.checkMetadata)
 }
 
-// checkMetadata judges who owns the labels and annotations that a write to the status changes.
-// Nobody owns the status itself.
+// checkMetadata checks the ownership of the metadata that a write to the status changes. The
+// checker ignores the status, because no field of it has an owner.
 func (s statusStrategy) checkMetadata(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	newMeta, oldMeta := objectMeta(newObj), objectMeta(oldObj)
-	if maps.Equal(newMeta.GetLabels(), oldMeta.GetLabels()) && maps.Equal(newMeta.GetAnnotations(), oldMeta.GetAnnotations()) {
+	if maps.Equal(newMeta.GetLabels(), oldMeta.GetLabels()) && maps.Equal(newMeta.GetAnnotations(), oldMeta.GetAnnotations()) &&
+		slices.Equal(newMeta.GetFinalizers(), oldMeta.GetFinalizers()) &&
+		apiequality.Semantic.DeepEqual(newMeta.GetOwnerReferences(), oldMeta.GetOwnerReferences()) {
 		return nil
 	}
-	withoutStatus := newObj.DeepCopyObject()
-	statusOf(withoutStatus).Set(statusOf(oldObj))
-	return s.checkOwnership(ctx, withoutStatus, oldObj)
+	return s.checkOwnership(ctx, newObj, oldObj)
 }
 
 func validateStatus(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {

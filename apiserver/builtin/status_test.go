@@ -1,13 +1,8 @@
 package builtin_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"slices"
 	"strings"
 	"testing"
@@ -134,16 +129,11 @@ func createExample(t *testing.T, resource dynamic.ResourceInterface, kind schema
 // signingRequest returns the spec of a CertificateSigningRequest.
 func signingRequest(t *testing.T) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	request, err := newPKCS10(pkix.Name{CommonName: "jane"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "jane"}}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
-	return `{signerName: example.com/s, usages: [client auth], request: ` + request + `}`
+	return `{signerName: example.com/s, usages: [client auth], request: ` + base64.StdEncoding.EncodeToString(request) + `}`
 }
 
 // changedBy returns which of the metadata of changedMetadata an object has.
@@ -224,7 +214,7 @@ func TestStatusIsCompleted(t *testing.T) {
 			t.Fatalf("%+v, %v", failed, err)
 		}
 	})
-	t.Run("a service whose last finalizer a status removes gives back its address", func(t *testing.T) {
+	t.Run("a service whose last finalizer a status removes releases its address", func(t *testing.T) {
 		services := client.CoreV1().Services("default")
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "example", Finalizers: []string{"example.com/f"}},

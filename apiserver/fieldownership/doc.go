@@ -1,6 +1,6 @@
 // Package fieldownership runs package ownership in the server: on every update of an object
-// of any kind, and of its scale. To judge a write means to find the fields of other owners
-// that the write changes. The result is a verdict, with warnings and refusals.
+// of any kind, of its scale and of its status. To judge a write means to find the fields of
+// other owners that the write changes. The result is a verdict, with warnings and refusals.
 //
 // A [Checker] takes part in a write at four places. Its filter ([Checker.Filter]) finds out
 // which client sends the write, and adds warnings to the response once the write is stored.

@@ -30,7 +30,7 @@ const (
 )
 
 // writable are the endpoints of an object that can change a field with an owner: the object
-// itself, and two of its subresources. A write to the status can change labels and annotations.
+// itself, and two of its subresources. A write to the status can change metadata.
 var writable = []string{"", "scale", "status"}
 
 // Filter wraps the handlers of resources. It runs after authorization. Bodies are read

@@ -2,12 +2,8 @@ package fieldownership_test
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,77 +11,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
-
-// commander is a client that writes as one command of kubectl and keeps the warnings.
-type commander struct {
-	kubernetes.Interface
-	mu     sync.Mutex
-	said   []string
-	header http.Header
-}
-
-// running returns a client that sends the header of a command, and further headers, with
-// every request.
-func running(t testing.TB, config *restclient.Config, command string, headers ...string) *commander {
-	t.Helper()
-	c := &commander{}
-	config = restclient.CopyConfig(config)
-	config.WarningHandler = c
-	config.ContentType = "application/json"
-	config.UserAgent = "kubectl/v1.32.0 (linux/amd64)"
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			if command != "" {
-				req.Header.Set("Kubectl-Command", command)
-			}
-			for i := 0; i < len(headers); i += 2 {
-				req.Header.Set(headers[i], headers[i+1])
-			}
-			resp, err := next.RoundTrip(req)
-			if err == nil {
-				c.mu.Lock()
-				c.header = resp.Header
-				c.mu.Unlock()
-			}
-			return resp, err
-		})
-	})
-	c.Interface = kubernetes.NewForConfigOrDie(config)
-	return c
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (c *commander) HandleWarningHeader(_ int, _ string, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said = append(c.said, text)
-}
-
-// heard returns the warnings since the last call.
-func (c *commander) heard() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	said := c.said
-	c.said = nil
-	return said
-}
 
 const settings = `{"apiVersion":"v1","kind":"ConfigMap",` +
 	`"metadata":{"annotations":{},"name":"settings","namespace":"default","labels":{"team":"red"}},"data":{"a":"1"}}`
@@ -262,11 +197,12 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 			t.Errorf("apply is told %q", said)
 		}
 	})
-	t.Run("labels in a write to the status", func(t *testing.T) {
+	t.Run("metadata in a write to the status", func(t *testing.T) {
 		quotas := admin.CoreV1().ResourceQuotas("default")
-		configuration := strings.NewReplacer("ConfigMap", "ResourceQuota", `,"data":{"a":"1"}`, "").Replace(settings)
+		configuration := strings.NewReplacer("ConfigMap", "ResourceQuota", `"labels"`, `"finalizers":["example.com/f"],"labels"`,
+			`,"data":{"a":"1"}`, "").Replace(settings)
 		if _, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{
-			Name: "settings", Labels: map[string]string{"team": "red"},
+			Name: "settings", Labels: map[string]string{"team": "red"}, Finalizers: []string{"example.com/f"},
 			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": configuration},
 		}}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
 			t.Fatal(err)
@@ -283,6 +219,10 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 		if said := patch.heard(); err != nil || len(said) != 1 || !strings.Contains(said[0], `.metadata.labels.team value from "red" to "blue"`) {
 			t.Errorf("told %q, %v", said, err)
 		}
+		err = write(patch, "kubectl-patch", `{"metadata":{"finalizers":null}}`)
+		if said := patch.heard(); err != nil || len(said) != 1 || !strings.Contains(said[0], `field .metadata.finalizers`) {
+			t.Errorf("told %q, %v", said, err)
+		}
 		edit := running(t, config, "kubectl edit")
 		if err := write(edit, "kubectl-edit", `{"metadata":{"labels":{"team":"green"}}}`); !apierrors.IsInvalid(err) {
 			t.Errorf("an edit of an owned label: %v", err)
@@ -297,59 +237,4 @@ func TestOwnershipOfStoredWrites(t *testing.T) {
 			t.Errorf("told %d lines", len(said))
 		}
 	})
-}
-
-// An edit is refused for the fields that the user edited, not for those that a webhook
-// changed.
-func TestOwnershipBeforeAdmission(t *testing.T) {
-	t.Parallel()
-	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		kind := admissionv1.PatchTypeJSONPatch
-		review.Response = &admissionv1.AdmissionResponse{
-			UID: review.Request.UID, Allowed: true, PatchType: &kind,
-			Patch: []byte(`[{"op":"replace","path":"/data/a","value":"hooked"}]`),
-		}
-		_ = json.NewEncoder(w).Encode(review)
-	}))
-	t.Cleanup(hook.Close)
-	config := servertest.Start(t, apiserver.Config{}).Config(t)
-	admin := running(t, config, "")
-	applied(t, admin, "settings")
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
-	var webhook admissionregistrationv1.MutatingWebhookConfiguration
-	if err := yaml.Unmarshal([]byte(fmt.Sprintf(`
-metadata: {name: hook}
-webhooks:
-- name: hook.example.dev
-  admissionReviewVersions: [v1]
-  sideEffects: None
-  clientConfig: {url: %q, caBundle: %s}
-  objectSelector: {matchLabels: {team: red}}
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]
-`, hook.URL, base64.StdEncoding.EncodeToString(ca))), &webhook); err != nil {
-		t.Fatal(err)
-	}
-	webhooks := admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	if _, err := webhooks.Create(t.Context(), &webhook, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	edit := running(t, config, "kubectl edit")
-	n := 0
-	servertest.Eventually(t, "the webhook is called", func() bool {
-		n++
-		if err := patchConfig(t.Context(), edit, "settings", fmt.Sprintf(`{"data":{"free":"%d"}}`, n), "kubectl-edit"); err != nil {
-			t.Fatalf("an edit of a free field: %v", err)
-		}
-		got, err := admin.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
-		return err == nil && got.Data["a"] == "hooked"
-	})
-	err := patchConfig(t.Context(), edit, "settings", `{"data":{"a":"mine"}}`, "kubectl-edit")
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `from "hooked" to "mine"`) {
-		t.Errorf("an edit of an owned field: %v", err)
-	}
 }

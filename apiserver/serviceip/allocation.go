@@ -110,7 +110,7 @@ func (a *allocation) allocatePorts(ctx context.Context) error {
 // this port the load balancer asks each node whether the node has an endpoint.
 func (a *allocation) allocateHealthPort(ctx context.Context) (err error) {
 	spec := &a.service.Spec
-	if spec.Type != corev1.ServiceTypeLoadBalancer || spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+	if !native.HasHealthPort(spec) {
 		spec.HealthCheckNodePort = 0
 		return nil
 	}

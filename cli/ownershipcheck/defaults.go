@@ -54,7 +54,8 @@ func modelOf(gvk kind.GroupVersionKind, document []byte) map[string]any {
 	if utiljson.Unmarshal(document, &content) != nil {
 		return nil
 	}
-	models, _, _ := unstructured.NestedMap(content, "components", "schemas")
+	schemas, _, _ := unstructured.NestedFieldNoCopy(content, "components", "schemas")
+	models, _ := schemas.(map[string]any)
 	for _, model := range models {
 		object, ok := model.(map[string]any)
 		if ok && names(object["x-kubernetes-group-version-kind"], gvk) {

@@ -18,7 +18,8 @@ func TestRetainKeysScenarios(t *testing.T) {
 	const volume = `.spec.template.spec.volumes[name="v"]`
 	file := web("  strategy: {type: RollingUpdate}", "")
 	surge := patchWith("kubectl patch", "kubectl-patch", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":3}}}}`)
-	// changed is the warning about a field, which only the value around it can be transferred with.
+	// changed returns the warning about a field. The field cannot be transferred alone, so the
+	// warning advises to transfer unit, the value around it.
 	changed := func(field, unit, x, y string) string {
 		return strings.Replace(changedByCommand("kubectl patch", field, x, y, "<none>"), "--field '"+field+"'", "--field '"+unit+"'", 1)
 	}
@@ -100,13 +101,13 @@ func TestAllocatedScenarios(t *testing.T) {
 	})
 }
 
-// Large maps of texts are judged by another code than small ones.
+// Package ownership judges large maps of texts in another way than small ones.
 func TestLargeMaps(t *testing.T) {
 	types := views.New()
-	for name, test := range map[string]struct{ kind, field, before, after string }{
-		"data":       {"ConfigMap", "data", `"v"`, `"w"`},
-		"stringData": {"Secret", "stringData", `"v"`, `"w"`},
-		"labels":     {"ConfigMap", "metadata.labels", `"v"`, `"w"`},
+	for name, test := range map[string]struct{ kind, field string }{
+		"data":       {"ConfigMap", "data"},
+		"stringData": {"Secret", "stringData"},
+		"labels":     {"ConfigMap", "metadata.labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := largeMap(test.kind, test.field)
