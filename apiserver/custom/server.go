@@ -168,7 +168,8 @@ func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource
 		return r, nil
 	}
 	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	// A definition cannot have every name that a path can have, such as one with a percent sign.
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, nil
 	}
 	if err != nil {
