@@ -53,6 +53,7 @@ var pluginOrder = []string{
 	certificateRequester,
 	"CertificateApproval",
 	"CertificateSigning",
+	"ClusterTrustBundleAttest",
 	"CertificateSubjectRestriction",
 	"DefaultIngressClass",
 	"PodTopologyLabels",
@@ -138,6 +139,7 @@ func accessPlugins(b base, who identityStage) constructors {
 		certificateRequester:            func() admission.Interface { return certificate.NewRequester() },
 		"CertificateApproval":           func() admission.Interface { return certificate.NewApproval(rights) },
 		"CertificateSigning":            func() admission.Interface { return certificate.NewSigning(rights) },
+		"ClusterTrustBundleAttest":      func() admission.Interface { return certificate.NewAttest(rights) },
 		"CertificateSubjectRestriction": func() admission.Interface { return certificate.NewSubject() },
 		roleEscalation: func() admission.Interface {
 			return rbac.NewEscalation(who.roles, rights, rbac.LiveRoles(who.clients.kube.RbacV1()))

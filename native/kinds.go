@@ -218,6 +218,11 @@ func policyKinds() []Kind {
 			Status: true, Selectable: signingRequestFields, PrepareUpdate: keepSigningRequestSpec,
 		},
 		{
+			GroupVersion: certificatesv1.SchemeGroupVersion, Resource: "clustertrustbundles", Scope: Cluster,
+			Object: &certificatesv1.ClusterTrustBundle{}, List: &certificatesv1.ClusterTrustBundleList{},
+			Selectable: trustBundleFields, ConditionalUpdate: true,
+		},
+		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,
 			Object: &flowcontrolv1.FlowSchema{}, List: &flowcontrolv1.FlowSchemaList{},
 			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,

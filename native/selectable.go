@@ -80,3 +80,7 @@ func jobFields(obj runtime.Object) fields.Set {
 func signingRequestFields(obj runtime.Object) fields.Set {
 	return fields.Set{"spec.signerName": obj.(*certificatesv1.CertificateSigningRequest).Spec.SignerName}
 }
+
+func trustBundleFields(obj runtime.Object) fields.Set {
+	return fields.Set{"spec.signerName": obj.(*certificatesv1.ClusterTrustBundle).Spec.SignerName}
+}

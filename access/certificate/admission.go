@@ -81,9 +81,17 @@ func updated(a admission.Attributes, subresource string) (newCSR, oldCSR *certif
 // signerVerb is a verb on a signer.
 type signerVerb struct{ verb, signer string }
 
-// authorize checks that the user has the verb on the signer, or on all signers of its
-// domain.
+// authorize returns an error if the user does not have the verb on the signer of a request.
 func authorize(ctx context.Context, rules authorizer.UnconditionalAuthorizer, a admission.Attributes, want signerVerb) error {
+	if permitted(ctx, rules, a, want) {
+		return nil
+	}
+	return admission.NewForbidden(a, fmt.Errorf("user not permitted to %s requests with signerName %q", want.verb, want.signer))
+}
+
+// permitted reports whether the user has the verb on the signer, or on all signers of its
+// domain.
+func permitted(ctx context.Context, rules authorizer.UnconditionalAuthorizer, a admission.Attributes, want signerVerb) bool {
 	domain, _, _ := strings.Cut(want.signer, "/")
 	for _, name := range []string{want.signer, domain + "/*"} {
 		decision, _, err := rules.Authorize(ctx, authorizer.AttributesRecord{
@@ -91,8 +99,8 @@ func authorize(ctx context.Context, rules authorizer.UnconditionalAuthorizer, a 
 			APIGroup: certificatesv1.GroupName, APIVersion: "*", Resource: "signers", ResourceRequest: true,
 		})
 		if err == nil && decision == authorizer.DecisionAllow {
-			return nil
+			return true
 		}
 	}
-	return admission.NewForbidden(a, fmt.Errorf("user not permitted to %s requests with signerName %q", want.verb, want.signer))
+	return false
 }

@@ -17,13 +17,14 @@ import (
 var ann = &user.DefaultInfo{Name: "ann", UID: "u", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
 
 // signers allows ann to approve for one signer, bob to approve for all signers of
-// kubernetes.io, and carl to sign.
+// kubernetes.io, and carl to sign. ann may attest for a third signer.
 var signers = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	key := a.GetUser().GetName() + " " + a.GetVerb() + " " + a.GetAPIGroup() + " " + a.GetResource() + " " + a.GetName()
 	switch key {
 	case "ann approve certificates.k8s.io signers kubernetes.io/kube-apiserver-client",
 		"bob approve certificates.k8s.io signers kubernetes.io/*",
-		"carl sign certificates.k8s.io signers kubernetes.io/kube-apiserver-client":
+		"carl sign certificates.k8s.io signers kubernetes.io/kube-apiserver-client",
+		"ann attest certificates.k8s.io signers example.com/issuer":
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
@@ -124,6 +125,47 @@ func TestAdmission(t *testing.T) {
 				if err := plugin.Validate(t.Context(), request(newObj, oldObj, test.subresource, u), nil); err != nil {
 					got += err.Error()
 				}
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAttest(t *testing.T) {
+	bundle := func(signer, anchors string, finalizers ...string) *certificatesv1.ClusterTrustBundle {
+		out := &certificatesv1.ClusterTrustBundle{}
+		out.Name, out.Finalizers = "b", finalizers
+		out.Spec.SignerName, out.Spec.TrustBundle = signer, anchors
+		return out
+	}
+	const issuer = "example.com/issuer"
+	const refused = `clustertrustbundles.certificates.k8s.io "b" is forbidden: ` +
+		`user not permitted to attest for signerName "example.com/issuer"`
+	tests := map[string]struct {
+		newObj, oldObj *certificatesv1.ClusterTrustBundle
+		user, want     string
+	}{
+		"create":                   {newObj: bundle(issuer, "x"), user: "ann"},
+		"create without right":     {newObj: bundle(issuer, "x"), user: "bob", want: refused},
+		"create without signer":    {newObj: bundle("", "x"), user: "bob"},
+		"update":                   {newObj: bundle(issuer, "y"), oldObj: bundle(issuer, "x"), user: "ann"},
+		"update without right":     {newObj: bundle(issuer, "y"), oldObj: bundle(issuer, "x"), user: "bob", want: refused},
+		"finalizers without right": {newObj: bundle(issuer, "x"), oldObj: bundle(issuer, "x", "a.com/b"), user: "bob"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			operation, oldObj := admission.Create, runtime.Object(nil)
+			if test.oldObj != nil {
+				operation, oldObj = admission.Update, test.oldObj
+			}
+			a := admission.NewAttributesRecord(test.newObj, oldObj, certificatesv1.SchemeGroupVersion.WithKind("ClusterTrustBundle"), "", "b",
+				certificatesv1.SchemeGroupVersion.WithResource("clustertrustbundles"), "", operation, nil, false,
+				&user.DefaultInfo{Name: test.user})
+			got := ""
+			if err := certificate.NewAttest(signers).Validate(t.Context(), a, nil); err != nil {
+				got = err.Error()
 			}
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)

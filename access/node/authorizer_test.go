@@ -133,6 +133,7 @@ func TestAuthorize(t *testing.T) {
 		"update coordination.k8s.io:leases kube-node-lease/n1",
 		"create events a", "patch events a/x", "create events.k8s.io:events a",
 		"get node.k8s.io:runtimeclasses /x", "list node.k8s.io:runtimeclasses", "watch node.k8s.io:runtimeclasses",
+		"get certificates.k8s.io:clustertrustbundles /x", "list certificates.k8s.io:clustertrustbundles",
 		"create certificates.k8s.io:certificatesigningrequests", "get certificates.k8s.io:certificatesigningrequests /x",
 	}
 	const (
@@ -186,6 +187,7 @@ func TestAuthorize(t *testing.T) {
 		"get events a/x":                                    "a node may not get events",
 		"get apps:deployments a/x":                          "a node has no access to deployments",
 		"get apps:secrets a/s-volume":                       "a node has no access to secrets",
+		"update certificates.k8s.io:clustertrustbundles /x": "a node may not update clustertrustbundles",
 		"update node.k8s.io:runtimeclasses /x":              "a node may not update runtimeclasses",
 		"update certificates.k8s.io:certificatesigningrequests/approval /x": "a node has no access to certificatesigningrequests/approval",
 		"create rbac.authorization.k8s.io:rolebindings a":                   "a node has no access to rolebindings",

@@ -46,8 +46,11 @@ func (n *Authorizer) judge(node string, a authorizer.Attributes) string {
 			return only(a, "get", "list", "watch")
 		}
 	case certificatesv1.GroupName:
-		if resource == "certificatesigningrequests" {
+		switch resource {
+		case "certificatesigningrequests":
 			return only(a, "create", "get", "list", "watch")
+		case "clustertrustbundles":
+			return only(a, "get", "list", "watch")
 		}
 	}
 	return "a node has no access to " + resource

@@ -19,6 +19,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:basic-user", user.AllAuthenticated),
 		bind("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
 		bind("system:service-account-issuer-discovery", serviceaccount.AllServiceAccountsGroup),
+		bind("system:cluster-trust-bundle-discovery", serviceaccount.AllServiceAccountsGroup),
 		bind(selfNodeClient, user.NodesGroup),
 		// Without a subject, because package access/node authorizes nodes. The
 		// binding exists because it exists in Kubernetes.

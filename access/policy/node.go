@@ -16,6 +16,7 @@ func NodeRules() []rbacv1.PolicyRule {
 		on(core, "configmaps", "secrets").may(read...),
 		on(core, "serviceaccounts/token").may("create"),
 		on(certificates, "certificatesigningrequests").may("create", "get", "list", "watch"),
+		on(certificates, "clustertrustbundles").may(read...),
 		on(coordination, "leases").may("get", "create", "update", "patch", "delete"),
 		on(nodes, "runtimeclasses").may(read...),
 	}

@@ -56,6 +56,7 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 			"/livez", "/readyz", "/healthz", "/livez/*", "/readyz/*", "/healthz/*").may("get")),
 		role("system:service-account-issuer-discovery", at("/.well-known/openid-configuration", "/.well-known/openid-configuration/",
 			"/openid/v1/jwks", "/openid/v1/jwks/").may("get")),
+		role("system:cluster-trust-bundle-discovery", on(certificates, "clustertrustbundles").may(read...)),
 		role("system:auth-delegator",
 			on(authentication, "tokenreviews").may("create"),
 			on(authorization, "subjectaccessreviews").may("create")),

@@ -92,3 +92,7 @@ func signingState(r *certificatesv1.CertificateSigningRequest) string {
 	}
 	return state
 }
+
+var trustBundles = table(name,
+	text("SignerName", certificatesv1.ClusterTrustBundleSpec{}.SwaggerDoc()["signerName"],
+		func(b *certificatesv1.ClusterTrustBundle) string { return stringOr(b.Spec.SignerName, none) }))

@@ -63,6 +63,18 @@ VolumeBindingMode: Immediate
 AllowVolumeExpansion: false
 Age: <unknown>`,
 		},
+		"ClusterTrustBundle": {
+			object: `{apiVersion: certificates.k8s.io/v1, kind: ClusterTrustBundle, metadata: {name: "a.com:b:c"}, spec: {signerName: a.com/b}}`,
+			want: `
+Name: a.com:b:c
+SignerName: a.com/b`,
+		},
+		"ClusterTrustBundle without signer": {
+			object: `{apiVersion: certificates.k8s.io/v1, kind: ClusterTrustBundle, metadata: {name: a}}`,
+			want: `
+Name: a
+SignerName: <none>`,
+		},
 		"RuntimeClass": {
 			object: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: a, ` +
 				`creationTimestamp: "2026-01-02T00:00:00Z"}, handler: runsc}`,

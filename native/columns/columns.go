@@ -140,6 +140,8 @@ func For(obj runtime.Object) (Table, bool) {
 		return mutatingBindings, true
 	case *certificatesv1.CertificateSigningRequest:
 		return signingRequests, true
+	case *certificatesv1.ClusterTrustBundle:
+		return trustBundles, true
 	}
 	return Table{}, false
 }

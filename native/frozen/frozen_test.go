@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -218,6 +219,12 @@ func TestCheck(t *testing.T) {
 				`preemptionPolicy: Invalid value: "Never": field is immutable`,
 				`value: Invalid value: 2: field is immutable`,
 			},
+		},
+		"signer of a trust bundle": {
+			kind: &certificatesv1.ClusterTrustBundle{},
+			old:  `{spec: {signerName: a.com/b, trustBundle: a}}`,
+			new:  `{spec: {signerName: a.com/c, trustBundle: b}}`,
+			want: []string{`spec.signerName: Invalid value: "a.com/c": field is immutable`},
 		},
 		"runtime class": {
 			kind: &nodev1.RuntimeClass{},

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -49,7 +50,8 @@ func table() map[reflect.Type][]immutability.Rule {
 		reflect.TypeFor[schedulingv1.PriorityClass](): {
 			frozenField("value", nil), frozenField("preemptionPolicy", nil),
 		},
-		reflect.TypeFor[nodev1.RuntimeClass](): {frozenField("handler", nil)},
+		reflect.TypeFor[certificatesv1.ClusterTrustBundle](): {frozenField("spec.signerName", nil)},
+		reflect.TypeFor[nodev1.RuntimeClass]():               {frozenField("handler", nil)},
 		reflect.TypeFor[storagev1.StorageClass](): {
 			frozenField("provisioner", nil), frozenField("parameters", nil),
 			frozenField("reclaimPolicy", nil), frozenField("volumeBindingMode", nil),

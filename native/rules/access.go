@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func accessRules() []rule {
@@ -47,9 +46,7 @@ func accessRules() []rule {
 		}),
 
 		require[certificatesv1.CertificateSigningRequestSpec]("usages", "usages"),
-		onField[certificatesv1.CertificateSigningRequestSpec]("signerName", func(r *report, s string) {
-			r.add(validation.IsDomainPrefixedPath(r.path(), s))
-		}),
+		onField[certificatesv1.CertificateSigningRequestSpec]("signerName", signerName),
 		onField[certificatesv1.CertificateSigningRequestSpec]("request", certificateRequest),
 		onField[certificatesv1.CertificateSigningRequestSpec]("expirationSeconds", func(r *report, n int32) {
 			if n < 600 {

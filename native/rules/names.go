@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"reflect"
-
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -12,25 +10,25 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// nameRule returns the validator for the names of a kind. Most names have to be DNS subdomains.
-func nameRule(t reflect.Type) apivalidation.ValidateNameFunc {
-	switch t {
-	case reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[appsv1.StatefulSet]():
+// nameRule returns the validator for the name of an object. Most names have to be DNS subdomains.
+func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
+	switch obj := obj.(type) {
+	case *corev1.Namespace, *appsv1.StatefulSet:
 		return apivalidation.NameIsDNSLabel
-	case reflect.TypeFor[corev1.Service]():
+	case *corev1.Service:
 		return apivalidation.NameIsDNS1035Label
-	case reflect.TypeFor[batchv1.CronJob]():
+	case *batchv1.CronJob:
 		return cronJobName
-	case reflect.TypeFor[networkingv1.IPAddress]():
+	case *networkingv1.IPAddress:
 		return addressName
-	case reflect.TypeFor[corev1.Event](),
-		reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
-		reflect.TypeFor[policyv1.PodDisruptionBudget](),
-		reflect.TypeFor[rbacv1.Role](), reflect.TypeFor[rbacv1.RoleBinding](),
-		reflect.TypeFor[rbacv1.ClusterRole](), reflect.TypeFor[rbacv1.ClusterRoleBinding]():
+	case *certificatesv1.ClusterTrustBundle:
+		return trustBundleName(obj.Spec.SignerName)
+	case *corev1.Event, *certificatesv1.CertificateSigningRequest, *policyv1.PodDisruptionBudget,
+		*rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
 		return pathSegment
 	default:
 		return apivalidation.NameIsDNSSubdomain

@@ -209,7 +209,10 @@ func TestAccess(t *testing.T) {
 				`"key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", ` +
 				`"timestamping"`,
 		},
-		"signer":  {"spec/signerName = a", `spec.signerName: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
+		"signer": {
+			"spec/signerName = a",
+			`spec.signerName: Invalid value: "a": must be a fully qualified domain and path of the form 'example.com/signer-name'`,
+		},
 		"request": {"spec/request = aGVsbG8=", `spec.request: Invalid value: "aGVsbG8=": PEM block type must be CERTIFICATE REQUEST`},
 		"no request": {
 			"spec/request = LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",

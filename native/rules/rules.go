@@ -9,6 +9,6 @@ func kindRules() [][]rule {
 		workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
-		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(),
+		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(),
 	}
 }

@@ -20,7 +20,7 @@ func Validate(obj runtime.Object) field.ErrorList {
 	}
 	r := &report{create: true, claimTemplates: claimTemplatesOf(obj)}
 	if object, err := meta.Accessor(obj); err == nil {
-		r.add(validateMeta(object, nameRule(v.Type())))
+		r.add(validateMeta(object, nameRule(obj)))
 	}
 	r.walk(writeRules().rootNode(v.Type()), v)
 	return r.errs
