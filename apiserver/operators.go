@@ -59,13 +59,15 @@ func (o operators) authenticate(config *genericapiserver.AuthenticationInfo) {
 }
 
 // newOperatorAdmission returns the plugin with the rules of operator packages.
-func newOperatorAdmission(client dynamic.Interface, shared operators) admission.Interface {
+func newOperatorAdmission(clients *clients, shared operators) admission.Interface {
 	return enforcement.NewPlugin(enforcement.Config{
-		Versions: enforcement.LiveVersions(client), Keys: shared.keys, Deletions: shared.deletions,
+		Versions: enforcement.LiveVersions(clients.dynamic), Keys: shared.keys, Deletions: shared.deletions,
 		MayGet: enforcement.ReviewedVersions(shared.reviews),
 		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
 			return disclosure.Allowed(ctx)
 		},
+		Users:   enforcement.LiveUsers(clients.dynamic, clients.kube.CoreV1().Namespaces()),
+		MayRead: enforcement.ReviewedReaders(shared.reviews),
 	})
 }
 

@@ -147,7 +147,7 @@ func accessPlugins(b base, who identityStage) constructors {
 		credentialRevocation: func() admission.Interface { return revocation.NewAdmission(rights) },
 	}
 	if !b.config.WithoutOperators {
-		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients.dynamic, who.operators) }
+		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients, who.operators) }
 	}
 	return plugins
 }

@@ -88,10 +88,12 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("%w: run \"holdfast kudo init\" first", err)
 	}
 	deletions := deletion.NewStore(server.Typed, Namespace, records)
+	readers := enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
 	judged := enforcement.Config{
 		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
-		Discloses: enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews()),
-		MayGet:    enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
+		Discloses: readers, MayRead: readers,
+		MayGet: enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
+		Users:  enforcement.LiveUsers(server.Dynamic, server.Typed.CoreV1().Namespaces()),
 	}
 	reviews := &http.Server{
 		Handler:   enforcement.NewWebhook(judged),

@@ -86,3 +86,29 @@ spec:
 		t.Errorf("the cleanup did not have the rights of the administrator: %v", err)
 	}
 }
+
+// testStockVersionInUse checks that an OperatorVersion cannot be deleted while an Instance uses
+// it, and that its namespace can.
+func testStockVersionInUse(t *testing.T, s *stock) {
+	if err := s.create(t, tokVersions+"---\n"+tokInstance); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitEnd(t, "tok")
+	want := `admission webhook "deletions.kudo.dev" denied the request: Operation cannot be fulfilled on operatorversions.kudo.dev ` +
+		`"tok-0.1.0": instances use it: in-use/tok. Uninstall them or upgrade them to another version first`
+	if err := s.resource("operatorversions").Delete(t.Context(), "tok-0.1.0", metav1.DeleteOptions{}); !apierrors.IsConflict(err) ||
+		err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if err := s.resource("operatorversions").Delete(t.Context(), "tok-0.2.0", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("of no instance: %v", err)
+	}
+	namespaces := s.client.CoreV1().Namespaces()
+	if err := namespaces.Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Eventually(t, "the namespace is gone", func() bool {
+		_, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}

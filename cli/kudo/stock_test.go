@@ -176,6 +176,7 @@ func TestStock(t *testing.T) {
 		"plain":  testPlainWrites,
 		"rights": testStockRights,
 		"delete": testStockDeletion,
+		"in-use": testStockVersionInUse,
 		"policy": testMutatingPolicy,
 		"again":  testInitAgain,
 	} {

@@ -4,9 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/api"
 )
@@ -28,12 +32,41 @@ plans:
   cleanup: {phases: [{name: main, steps: [{name: clean, tasks: [clean]}]}]}
 `
 
-// replace deletes an OperatorVersion and creates it again with other content.
-func (c cluster) replace(t *testing.T, operator, name, waited string) {
+// replacing is a cluster with a second server on the same etcd, which does not admit operator
+// packages. Only there can an OperatorVersion be replaced while Instances use it.
+type replacing struct {
+	cluster
+	unchecked cluster
+}
+
+// enter returns the clients for a new namespace.
+func (c replacing) enter(t *testing.T, namespace string) replacing {
 	t.Helper()
-	if err := c.kudo("operatorversions").Delete(t.Context(), operator+"-0.1.0", metav1.DeleteOptions{}); err != nil {
+	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := c.typed.CoreV1().Namespaces().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	c.namespace, c.unchecked.namespace = namespace, namespace
+	// The second server learns of the namespace from its watch.
+	servertest.Eventually(t, "both servers know "+namespace, func() bool {
+		_, err := c.unchecked.typed.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
+	})
+	return c
+}
+
+// remove deletes an OperatorVersion although Instances may use it.
+func (c replacing) remove(t *testing.T, name string) {
+	t.Helper()
+	servertest.Eventually(t, name+" is deleted", func() bool {
+		return c.unchecked.kudo("operatorversions").Delete(t.Context(), name, metav1.DeleteOptions{}) == nil
+	})
+}
+
+// replace deletes an OperatorVersion and creates it again with other content.
+func (c replacing) replace(t *testing.T, operator, name, waited string) {
+	t.Helper()
+	c.remove(t, operator+"-0.1.0")
 	c.operator(t, operator, "0.1.0", strings.NewReplacer("NAME", name, "WAITED", waited).Replace(replaceable))
 }
 
@@ -47,11 +80,28 @@ func (c cluster) replaceable(t *testing.T, operator, waited string) {
 const replaced = "-0.1.0 has other content than when the plan was asked for: it was deleted and created anew. " +
 	"Look at it, and trigger the plan again to run it as it is now"
 
-// TestVersionReplacedWhileRunning checks that a running plan ends when its OperatorVersion
-// is replaced, and that the other templates are not applied with the requester's rights.
-func TestVersionReplacedWhileRunning(t *testing.T) {
+// TestReplacedVersion checks what plans do when their OperatorVersion was replaced.
+func TestReplacedVersion(t *testing.T) {
 	t.Parallel()
-	c := start(t)
+	stored := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
+	both := replacing{startAt(t, apiserver.Config{Etcd: stored}), startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})}
+	for name, test := range map[string]func(*testing.T, replacing){
+		"running":    testVersionReplacedWhileRunning,
+		"recreated":  testVersionRecreated,
+		"cleanup":    testVersionReplacedBeforeCleanup,
+		"dependency": testVersionOfDependencyReplaced,
+		"unpinned":   testValueNotPinned,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, both.enter(t, name))
+		})
+	}
+}
+
+// testVersionReplacedWhileRunning checks that a running plan ends when its OperatorVersion
+// is replaced, and that the other templates are not applied with the requester's rights.
+func testVersionReplacedWhileRunning(t *testing.T, c replacing) {
 	c.replaceable(t, "run", "false")
 	c.install(t, "mine", "run-0.1.0", nil)
 	c.awaitMessage(t, "mine", "the task is meant to wait")
@@ -74,27 +124,21 @@ func TestVersionReplacedWhileRunning(t *testing.T) {
 	}
 }
 
-// TestVersionRecreated checks that a plan continues when its OperatorVersion is created
+// testVersionRecreated checks that a plan continues when its OperatorVersion is created
 // again with the same content, although the UID differs.
-func TestVersionRecreated(t *testing.T) {
-	t.Parallel()
-	c := start(t)
+func testVersionRecreated(t *testing.T, c replacing) {
 	c.replaceable(t, "back", "false")
 	c.install(t, "mine", "back-0.1.0", nil)
 	c.awaitMessage(t, "mine", "the task is meant to wait")
-	if err := c.kudo("operatorversions").Delete(t.Context(), "back-0.1.0", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.remove(t, "back-0.1.0")
 	c.awaitMessage(t, "mine", "operator version back-0.1.0 does not exist")
 	c.replaceable(t, "back", "false")
 	c.awaitMessage(t, "mine", "the task is meant to wait")
 }
 
-// TestVersionReplacedBeforeCleanup checks that the cleanup plan of a replaced
+// testVersionReplacedBeforeCleanup checks that the cleanup plan of a replaced
 // OperatorVersion does not run with the requester's rights.
-func TestVersionReplacedBeforeCleanup(t *testing.T) {
-	t.Parallel()
-	c := start(t)
+func testVersionReplacedBeforeCleanup(t *testing.T, c replacing) {
 	c.replaceable(t, "clean", "true")
 	uninstall := func(name string) {
 		t.Helper()
@@ -123,11 +167,9 @@ func TestVersionReplacedBeforeCleanup(t *testing.T) {
 	}
 }
 
-// TestVersionOfDependencyReplaced checks that a plan fails if the OperatorVersion of its
+// testVersionOfDependencyReplaced checks that a plan fails if the OperatorVersion of its
 // dependency was replaced.
-func TestVersionOfDependencyReplaced(t *testing.T) {
-	t.Parallel()
-	c := start(t)
+func testVersionOfDependencyReplaced(t *testing.T, c replacing) {
 	c.replaceable(t, "child", "true")
 	c.operator(t, "parent", "0.1.0", `
 parameters: [{name: SIZE, default: "1"}]
@@ -148,5 +190,26 @@ plans: {deploy: {phases: [{name: main, steps: [{name: child, tasks: [child]}]}]}
 	}
 	if c.get(t, "configmaps", "top-child-bad") != nil {
 		t.Error("the other templates were run")
+	}
+}
+
+// testValueNotPinned checks that an Instance which is stored without a value for an immutable
+// parameter gets the effective value with its next accepted write.
+func testValueNotPinned(t *testing.T, c replacing) {
+	c.operator(t, "late", "0.1.0", `
+parameters: [{name: X, default: d, immutable: true}]
+plans: {deploy: {phases: []}}
+`)
+	servertest.Eventually(t, "an instance without values is stored", func() bool {
+		return c.unchecked.create(t, "instances", `{metadata: {name: late}, spec: {operatorVersion: {name: late-0.1.0}}}`) == nil
+	})
+	if values := c.instance(t, "late").Spec.Parameters; len(values) > 0 {
+		t.Fatalf("stored with %v", values)
+	}
+	if err := c.change(t, "late", func(i *api.Instance) { i.Labels = map[string]string{"a": "b"} }); err != nil {
+		t.Fatal(err)
+	}
+	if value := c.instance(t, "late").Spec.Parameters["X"]; value != "d" {
+		t.Errorf("X is %q", value)
 	}
 }

@@ -4,6 +4,7 @@
 //
 //	config := enforcement.Config{
 //		Versions: enforcement.LiveVersions(client), Keys: keyring, Deletions: deletions, Discloses: discloses,
+//		Users: enforcement.LiveUsers(client, namespaces), MayRead: enforcement.ReviewedReaders(reviews),
 //	}
 //	plugin := enforcement.NewPlugin(config)
 //	handler := enforcement.NewWebhook(config)
@@ -23,7 +24,8 @@
 //     the rule.
 //   - The user that deletes an Instance is recorded (package operator/deletion), because its
 //     cleanup has the rights of this user.
-//   - The spec of an OperatorVersion cannot change.
+//   - The spec of an OperatorVersion cannot change, and it cannot be deleted while Instances
+//     use it.
 //   - In our own server, the definitions of the three kinds cannot be deleted and their
 //     specs cannot change. On other servers the administrator manages them.
 package enforcement

@@ -61,6 +61,10 @@ type Config struct {
 	MayGet MayGet
 	// Discloses reports whether a refusal may show what the stored Instance contains.
 	Discloses Discloses
+	// Users returns the Instances that use an OperatorVersion.
+	Users Users
+	// MayRead reports whether a user may get one of them. Other Instances are not named.
+	MayRead Discloses
 }
 
 // judge decides about writes.

@@ -71,8 +71,8 @@ func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.
 }
 
 // Validate implements admission.ValidationInterface: it refuses changes of
-// OperatorVersions and of the definitions of the three kinds, and records the users that
-// delete Instances.
+// OperatorVersions and of the definitions of the three kinds, refuses to delete an
+// OperatorVersion in use, and records the users that delete Instances.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
@@ -84,6 +84,9 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 			return p.judge.recordDeletion(ctx, old, requester(a.GetUserInfo()))
 		}
 	case versions:
+		if old, isObject := a.GetOldObject().(*unstructured.Unstructured); isObject && a.GetOperation() == admission.Delete {
+			return p.judge.refuseDeletion(ctx, old, requester(a.GetUserInfo()))
+		}
 		if w, isWrite := writeOf(a); isWrite {
 			return p.judge.refuseSpecChange(w)
 		}

@@ -25,7 +25,7 @@ const (
 	// refuses changes of OperatorVersions.
 	ValidatePath = "/validate"
 	// DeletePath is the path of the validating webhook for deletes, which records the user
-	// that deletes an Instance.
+	// that deletes an Instance and refuses to delete an OperatorVersion in use.
 	DeletePath = "/delete"
 )
 
@@ -70,12 +70,18 @@ func (j judge) validate(ctx context.Context, w write) ([]operation, error) {
 	return nil, nil
 }
 
-// delete records the user that deletes an Instance.
+// delete records the user that deletes an Instance, and refuses to delete an OperatorVersion
+// in use.
 func (j judge) delete(ctx context.Context, w write) ([]operation, error) {
-	if w.resource != instances || w.newObj != nil || w.dryRun {
+	switch {
+	case w.newObj != nil:
 		return nil, nil
+	case w.resource == versions:
+		return nil, j.refuseDeletion(ctx, w.oldObj, w.requester)
+	case w.resource == instances && !w.dryRun:
+		return nil, j.recordDeletion(ctx, w.oldObj, w.requester)
 	}
-	return nil, j.recordDeletion(ctx, w.oldObj, w.requester)
+	return nil, nil
 }
 
 // dropNulls removes parameters with the value null. Our own server drops nulls before
