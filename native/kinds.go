@@ -17,7 +17,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -35,7 +34,8 @@ var allMetadata = []string{"deletionTimestamp", "labels", "annotations", "finali
 func Kinds() []Kind {
 	kinds := coreKinds()
 	kinds = append(kinds, workloadKinds()...)
-	return append(kinds, policyKinds()...)
+	kinds = append(kinds, policyKinds()...)
+	return append(kinds, storageKinds()...)
 }
 
 func coreKinds() []Kind {
@@ -184,6 +184,11 @@ func workloadKinds() []Kind {
 			Object: &networkingv1.IPAddress{}, List: &networkingv1.IPAddressList{}, Generation: true,
 		},
 		{
+			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "servicecidrs", Scope: Cluster,
+			Object: &networkingv1.ServiceCIDR{}, List: &networkingv1.ServiceCIDRList{},
+			Status: true, StatusKeeps: allMetadata,
+		},
+		{
 			GroupVersion: discoveryv1.SchemeGroupVersion, Resource: "endpointslices",
 			Object: &discoveryv1.EndpointSlice{}, List: &discoveryv1.EndpointSliceList{}, Generation: true,
 		},
@@ -231,10 +236,6 @@ func policyKinds() []Kind {
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "prioritylevelconfigurations", Scope: Cluster,
 			Object: &flowcontrolv1.PriorityLevelConfiguration{}, List: &flowcontrolv1.PriorityLevelConfigurationList{},
 			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
-		},
-		{
-			GroupVersion: storagev1.SchemeGroupVersion, Resource: "storageclasses", ShortNames: []string{"sc"}, Scope: Cluster,
-			Object: &storagev1.StorageClass{}, List: &storagev1.StorageClassList{}, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: schedulingv1.SchemeGroupVersion, Resource: "priorityclasses", ShortNames: []string{"pc"}, Scope: Cluster,

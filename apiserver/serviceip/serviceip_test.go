@@ -217,3 +217,19 @@ func TestServicesAtOneTime(t *testing.T) {
 		t.Errorf("%d values for %d services", len(seen), writers*each)
 	}
 }
+
+// TestRangeIsPublished checks that the server has its range of cluster IPs as a ServiceCIDR.
+func TestRangeIsPublished(t *testing.T) {
+	t.Parallel()
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	published, err := client.NetworkingV1().ServiceCIDRs().Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10.96.0.0/16"}, published.Spec.CIDRs); diff != "" {
+		t.Errorf("ranges (-want +got):\n%s", diff)
+	}
+	if conditions := published.Status.Conditions; len(conditions) != 1 || conditions[0].Type != "Ready" || conditions[0].Status != "True" {
+		t.Errorf("conditions %v", conditions)
+	}
+}

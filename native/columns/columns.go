@@ -140,6 +140,20 @@ func For(obj runtime.Object) (Table, bool) {
 		return mutatingBindings, true
 	case *certificatesv1.CertificateSigningRequest:
 		return signingRequests, true
+	case *storagev1.CSIDriver:
+		return csiDrivers, true
+	case *storagev1.CSINode:
+		return csiNodes, true
+	case *storagev1.CSIStorageCapacity:
+		return csiStorageCapacities, true
+	case *storagev1.VolumeAttachment:
+		return volumeAttachments, true
+	case *storagev1.VolumeAttributesClass:
+		return volumeAttributesClasses, true
+	case *networkingv1.ServiceCIDR:
+		return serviceRanges, true
+	case *networkingv1.IPAddress:
+		return addresses, true
 	case *certificatesv1.ClusterTrustBundle:
 		return trustBundles, true
 	}

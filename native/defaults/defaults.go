@@ -64,6 +64,7 @@ func Register(s *runtime.Scheme) {
 	register(s, clusterRoleBinding, &rbacv1.ClusterRoleBindingList{})
 
 	register(s, storageClass, &storagev1.StorageClassList{})
+	register(s, csiDriver, &storagev1.CSIDriverList{})
 	register(s, priorityClass, &schedulingv1.PriorityClassList{})
 	register(s, runtimeClass, &nodev1.RuntimeClassList{})
 

@@ -21,3 +21,16 @@ func runtimeClass(c *nodev1.RuntimeClass) {
 		roundUp(c.Overhead.PodFixed)
 	}
 }
+
+func csiDriver(d *storagev1.CSIDriver) {
+	setDefaultPtr(&d.Spec.AttachRequired, true)
+	setDefaultPtr(&d.Spec.PodInfoOnMount, false)
+	setDefaultPtr(&d.Spec.StorageCapacity, false)
+	setDefaultPtr(&d.Spec.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	if len(d.Spec.VolumeLifecycleModes) == 0 {
+		d.Spec.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
+	}
+	setDefaultPtr(&d.Spec.RequiresRepublish, false)
+	setDefaultPtr(&d.Spec.SELinuxMount, false)
+	setDefaultPtr(&d.Spec.PreventPodSchedulingIfMissing, false)
+}

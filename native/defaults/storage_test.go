@@ -12,6 +12,21 @@ func TestClasses(t *testing.T) {
 			in:   `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 			want: `{apiVersion: storage.k8s.io/v1, kind: StorageClass, reclaimPolicy: Retain, volumeBindingMode: WaitForFirstConsumer}`,
 		},
+		"CSIDriver": {
+			in: `{apiVersion: storage.k8s.io/v1, kind: CSIDriver, spec: {}}`,
+			want: `
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+spec:
+  attachRequired: true
+  podInfoOnMount: false
+  storageCapacity: false
+  fsGroupPolicy: ReadWriteOnceWithFSType
+  volumeLifecycleModes: [Persistent]
+  requiresRepublish: false
+  seLinuxMount: false
+  preventPodSchedulingIfMissing: false`,
+		},
 		"RuntimeClass": {
 			in:   `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 1.0001m}}}`,
 			want: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 2m}}}`,

@@ -232,6 +232,39 @@ func TestCheck(t *testing.T) {
 			new:  `{handler: runsc, overhead: {podFixed: {cpu: 1}}}`,
 			want: []string{`handler: Invalid value: "runsc": field is immutable`},
 		},
+		"CSI driver": {
+			kind: &storagev1.CSIDriver{},
+			old:  `{spec: {attachRequired: true, volumeLifecycleModes: [Persistent], podInfoOnMount: true}}`,
+			new:  `{spec: {attachRequired: false, volumeLifecycleModes: [Ephemeral], podInfoOnMount: false}}`,
+			want: []string{
+				`spec.attachRequired: Invalid value: false: field is immutable`,
+				`spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable`,
+			},
+		},
+		"storage capacity": {
+			kind: &storagev1.CSIStorageCapacity{},
+			old:  `{storageClassName: a, nodeTopology: {matchLabels: {a: b}}, capacity: 1Gi}`,
+			new:  `{storageClassName: b, capacity: 2Gi}`,
+			want: []string{
+				`nodeTopology: Invalid value: null: field is immutable`,
+				`storageClassName: Invalid value: "b": field is immutable`,
+			},
+		},
+		"attachment": {
+			kind: &storagev1.VolumeAttachment{},
+			old:  `{spec: {attacher: a, nodeName: n, source: {persistentVolumeName: v}}}`,
+			new:  `{spec: {attacher: a, nodeName: o, source: {persistentVolumeName: v}}}`,
+			want: []string{`spec.nodeName: Invalid value: "o": field is immutable`},
+		},
+		"attributes class": {
+			kind: &storagev1.VolumeAttributesClass{},
+			old:  `{driverName: a, parameters: {a: b}}`,
+			new:  `{driverName: b, parameters: {a: c}}`,
+			want: []string{
+				`driverName: Invalid value: "b": field is immutable`,
+				`parameters: Invalid value: {"a":"c"}: field is immutable`,
+			},
+		},
 		"storage class": {
 			kind: &storagev1.StorageClass{},
 			old:  `{provisioner: a, parameters: {x: "1"}, reclaimPolicy: Delete, volumeBindingMode: Immediate}`,

@@ -56,6 +56,14 @@ func table() map[reflect.Type][]immutability.Rule {
 			frozenField("provisioner", nil), frozenField("parameters", nil),
 			frozenField("reclaimPolicy", nil), frozenField("volumeBindingMode", nil),
 		},
+		reflect.TypeFor[storagev1.CSIDriver](): {
+			frozenField("spec.attachRequired", nil), frozenField("spec.volumeLifecycleModes", nil),
+		},
+		reflect.TypeFor[storagev1.CSIStorageCapacity](): {frozenField("nodeTopology", nil), frozenField("storageClassName", nil)},
+		reflect.TypeFor[storagev1.VolumeAttachment]():   {frozenField("spec", nil)},
+		reflect.TypeFor[storagev1.VolumeAttributesClass](): {
+			frozenField("driverName", nil), frozenField("parameters", nil),
+		},
 	}
 }
 

@@ -7,7 +7,7 @@ func kindRules() [][]rule {
 		podRules(), containerRules(), envRules(), probeRules(),
 		resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		workloadRules(), jobRules(),
-		serviceRules(), endpointRules(), configRules(), storageRules(),
+		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(),
 	}

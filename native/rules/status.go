@@ -43,6 +43,7 @@ func statusRules() []rule {
 			onField[corev1.ResourceQuotaStatus]("hard", quotaList),
 			onField[corev1.ResourceQuotaStatus]("used", quotaList),
 
+			onStruct(attachmentStatus),
 			onStruct(podStatus),
 			onStruct(requestStatus),
 			onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {

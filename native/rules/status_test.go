@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,11 @@ func TestStatus(t *testing.T) {
 			status.active: Invalid value: -1: ` + negative + `
 			status.succeeded: Invalid value: -1: ` + negative + `
 			status.failed: Invalid value: -1: ` + negative},
+		"attachment": {"VolumeAttachment", "", "status = {attached: false, attachError: {message: " + strings.Repeat("a", 1025) + "}, " +
+			"detachError: {errorCode: -1}, attachmentMetadata: {a: " + strings.Repeat("a", 256<<10) + "}}", `
+			status.attachmentMetadata: Too long: may not be more than 262144 bytes
+			status.attachError.message: Too long: may not be more than 1024 bytes
+			status.detachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive`},
 		"service": {
 			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, " +
 				"lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",

@@ -433,6 +433,12 @@ kind: IPAddress
 metadata: {name: 10.96.0.10}
 spec: {parentRef: {resource: services, namespace: shop, name: web}}`,
 
+	"ServiceCIDR": `
+apiVersion: networking.k8s.io/v1
+kind: ServiceCIDR
+metadata: {name: kubernetes}
+spec: {cidrs: [10.96.0.0/16, "2001:db8::/112"]}`,
+
 	"NetworkPolicy": `
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -489,6 +495,54 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: system-node-critical}
 value: 2000001000`,
+
+	"CSIDriver": `
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: csi.example.com}
+spec:
+  attachRequired: true
+  podInfoOnMount: true
+  fsGroupPolicy: File
+  volumeLifecycleModes: [Persistent, Ephemeral]
+  tokenRequests: [{audience: vault, expirationSeconds: 3600}]
+  serviceAccountTokenInSecrets: true
+  nodeAllocatableUpdatePeriodSeconds: 60`,
+
+	"CSINode": `
+apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: node-1}
+spec: {drivers: [{name: csi.example.com, nodeID: i-1, topologyKeys: [topology.kubernetes.io/zone], allocatable: {count: 25}}]}`,
+
+	"CSIStorageCapacity": `
+apiVersion: storage.k8s.io/v1
+kind: CSIStorageCapacity
+metadata: {name: csi-1, namespace: shop}
+storageClassName: fast
+nodeTopology: {matchLabels: {topology.kubernetes.io/zone: a}}
+capacity: 10Gi`,
+
+	"VolumeAttachment": `
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: csi-1}
+spec: {attacher: csi.example.com, nodeName: node-1, source: {persistentVolumeName: data-0}}`,
+	"VolumeAttachment of an inline volume": `
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: csi-2}
+spec:
+  attacher: csi.example.com
+  nodeName: node-1
+  source: {inlineVolumeSpec: {accessModes: [ReadWriteOnce], csi: {driver: csi.example.com, volumeHandle: v-1}}}`,
+
+	"VolumeAttributesClass": `
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttributesClass
+metadata: {name: gold}
+driverName: csi.example.com
+parameters: {iops: "4000"}`,
 
 	"RuntimeClass": `
 apiVersion: node.k8s.io/v1
