@@ -16,6 +16,7 @@ FUZZTIME  ?= 60s
 SOAKTIME  ?= 5m
 HOLLOW    ?= 1000x10
 STEADY    ?= 3m
+PACKAGES  ?= ./...
 
 # Without C the binary is static, runs on any Linux, and is a quarter smaller: with C, a library that can load plugins keeps the
 # linker from removing unused code.
@@ -64,23 +65,26 @@ check: ## for every save: format, lint, the tests that start no server
 #
 # The steps are in this form to save time, above all with cold caches, where compiling and linking take most of it:
 #
-# - The root module is compiled twice: plain, for lint, the end-to-end tests and the benchmarks, and with the race detector, for
-#   its own tests. The other modules are compiled plain. tools/verify.sh checks that the root module and the test module have the same versions of
-#   shared dependencies, because one different version makes Go compile everything that depends on it again.
-# - Fuzzing would compile a third time, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
+# - All code is compiled once. tools/verify.sh checks that the root module and the test module have the same versions of shared
+#   dependencies, because one different version makes Go compile everything that depends on it again.
+# - The race detector needs a second compilation of everything, and makes the tests three times as slow. `make race` runs all
+#   tests with it. The step here is its short form: the packages through which the others share work between goroutines, and
+#   which start no server.
+# - Fuzzing would compile once more, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
 #   its short form, and it keeps the target working. `make fuzz` does the fuzzing.
 # - Each benchmark runs once. The soak tests are among the tests, in a form that takes seconds; `make soak` runs them longer.
 # - go vet is one of the linters, so `go test` does not run it again.
-# - The first step does three things at the same time: it builds the tools, compiles all modules plain, and compiles the root
-#   module with the race detector. The numbers after -p and -parallel are for a machine with two cores: more tests run at a time
-#   than it has cores. Otherwise downloads, long chains of imports and tests that wait leave the cores idle for a fifth of the time.
+# - The first step builds the tools and compiles all modules at the same time. The numbers after -p and -parallel are for a
+#   machine with two cores: more tests run at a time than it has cores. Otherwise downloads, long chains of imports and tests
+#   that wait leave the cores idle for a fifth of the time.
 .PHONY: test
 test: ## everything a change must pass
-	@tools/step.sh compile    $(SUBMAKE) -j3 test-tools compile compile-race
+	@tools/step.sh compile    $(SUBMAKE) -j2 test-tools compile
 	@tools/step.sh format     $(SUBMAKE) check-format
 	@tools/step.sh verify     $(SUBMAKE) verify
 	@tools/step.sh lint       $(SUBMAKE) lint
 	@tools/step.sh unit       $(SUBMAKE) test-unit
+	@tools/step.sh race       $(SUBMAKE) race PACKAGES='./broadcast ./reconcile ./apiserver/selection'
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
 	@tools/step.sh bench      $(SUBMAKE) bench-once test-bench
 	@echo "make test: every step passed"
@@ -89,9 +93,15 @@ test: ## everything a change must pass
 test-tools: bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
 
 .PHONY: test-unit
-test-unit: bin/gotestsum compile-race ## the root module's tests, with the race detector
-	$(if $(RACE),CGO_ENABLED=1 GOGC=200,@echo "no C compiler: the tests run without the race detector";) \
-		$(GOTESTSUM) $(RACE) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
+test-unit: bin/gotestsum ## the root module's tests
+	GOGC=200 $(GOTESTSUM) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
+
+# The race detector waits a second at the end of each process, which no test needs.
+.PHONY: race
+race: bin/gotestsum ## the root module's tests with the race detector (PACKAGES=./... chooses)
+	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector";) \
+		$(if $(RACE),CGO_ENABLED=1) GORACE=atexit_sleep_ms=0 GOGC=200 \
+		$(GOTESTSUM) $(RACE) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m $(PACKAGES)
 
 .PHONY: test-without-server
 test-without-server: bin/gotestsum ## the root module's tests that start no server
@@ -108,10 +118,6 @@ test-bench: bin/gotestsum ## the bench module: each measurement once, on our ser
 .PHONY: compile
 compile: ## compile every package and every test, every module
 	@for module in $(MODULES); do $(COMPILER_GOGC) go -C $$module list -export -deps -test ./... >/dev/null; done
-
-.PHONY: compile-race
-compile-race:
-	@$(if $(RACE),CGO_ENABLED=1 $(COMPILER_GOGC) go list -race -export -deps -test ./... >/dev/null)
 
 .PHONY: vet
 vet: ## go vet, every module
