@@ -53,10 +53,17 @@ type Compiled struct {
 	// correlation returns Structural in the form that correlate needs. The first
 	// call builds it.
 	correlation func() common.Schema
-	// rules returns the compiled CEL rules. The first call compiles them, because
+	// quickRules returns the compiled CEL rules. The first call compiles them, because
 	// that takes most of the time and memory, and many definitions never get a
-	// write. It is nil if the schema has no rules.
+	// write. The result is nil if rulesHold cannot evaluate them.
+	quickRules func() *ruleNode
+	// rules returns the CEL rules compiled for upstream's validator. The first call
+	// compiles them. Only a write for which a rule may not hold needs them. It is nil
+	// if the schema has no rules.
 	rules func() *cel.Validator
+	// embeds and keyed report whether Structural has embedded objects, and whether
+	// lists has lists of type map or set.
+	embeds, keyed bool
 }
 
 // Compile compiles every version of a definition, served or not, by name. The
@@ -90,8 +97,11 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	if err := c.setStructural(structuralForm(s, c.Skeleton)); err != nil {
 		return nil, err
 	}
+	c.embeds = anyStructural(c.Structural, func(s *structuralschema.Structural) bool { return s.XEmbeddedResource })
+	c.keyed = anyStructural(c.lists, func(s *structuralschema.Structural) bool { return s.XListType != nil && *s.XListType != "atomic" })
 	c.correlation = sync.OnceValue(func() common.Schema { return newCorrelationSchema(c.Structural) })
 	if hasRules(s) {
+		c.quickRules = sync.OnceValue(func() *ruleNode { return compileRules(c.Structural) })
 		c.rules = sync.OnceValue(func() *cel.Validator {
 			return cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
 		})
@@ -103,10 +113,10 @@ func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	if _, full, err = apiservervalidation.NewSchemaValidator(typing{omitDocs: true}.of(withoutAdditionalPropertiesFalse(s))); err != nil {
 		return nil, err
 	}
-	c.schema = valueValidator{full}
+	c.schema = newValueValidator(full)
 	c.rootLogic = len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil
 	if status, ok := full.Properties["status"]; ok && c.HasStatus() && !c.rootLogic {
-		c.status = valueValidator{&status}
+		c.status = newValueValidator(&status)
 	}
 	return c, nil
 }

@@ -31,7 +31,9 @@ func (c *Compiled) Validate(ctx context.Context, newObj, oldObj map[string]any) 
 		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, newObj, oldObj, c.schema, ratcheting)
 	}
 	errs = append(errs, c.validateScale(newObj)...)
-	errs = append(errs, objectmeta.Validate(ctx, nil, newObj, c.Structural, false)...)
+	if c.embeds {
+		errs = append(errs, objectmeta.Validate(ctx, nil, newObj, c.Structural, false)...)
+	}
 	errs = append(errs, c.validateLists(newObj, oldObj)...)
 	return c.validateRules(ctx, errs, correlated)
 }
@@ -66,6 +68,9 @@ func (c *Compiled) correlate(newObj, oldObj map[string]any) *common.CorrelatedOb
 // reports none if oldObj has such a key too, so that stored objects can still be
 // updated.
 func (c *Compiled) validateLists(newObj, oldObj map[string]any) field.ErrorList {
+	if !c.keyed {
+		return nil
+	}
 	errs := listtype.ValidateListSetsAndMaps(nil, c.lists, newObj)
 	if len(errs) > 0 && oldObj != nil && len(listtype.ValidateListSetsAndMaps(nil, c.lists, oldObj)) > 0 {
 		return nil
@@ -84,6 +89,10 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 		const detail = "some validation rules were not checked because the object was invalid; " +
 			"correct the existing errors to complete validation"
 		return append(errs, field.Invalid(nil, nil, detail))
+	}
+	if c.rulesHold(ctx, correlated.Value, correlated.OldValue) {
+		sortErrors(errs)
+		return errs
 	}
 	var options []cel.Option
 	if correlated.OldValue != nil {

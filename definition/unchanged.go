@@ -2,6 +2,7 @@ package definition
 
 import (
 	"reflect"
+	"sync"
 
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -12,21 +13,36 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// valueValidator validates values against a schema with upstream's validator. It
-// skips values that an update does not change. Upstream validates them too and
-// then drops their errors, which is most of the work of most updates.
-type valueValidator struct{ schema *spec.Schema }
+// valueValidator validates values against a schema. If an acceptor does not accept the
+// value, upstream's validator validates it. It skips values that an update does not
+// change. Upstream validates them too and then drops their errors, which is most of the
+// work of most updates.
+type valueValidator struct {
+	schema *spec.Schema
+	// acceptor returns the acceptor of schema. The first call builds it.
+	acceptor func() *acceptor
+}
+
+func newValueValidator(s *spec.Schema) valueValidator {
+	return valueValidator{schema: s, acceptor: sync.OnceValue(func() *acceptor { return newAcceptor(s) })}
+}
 
 var _ apiservervalidation.SchemaValidator = valueValidator{}
 
 // Validate implements apiservervalidation.SchemaValidator.
 func (v valueValidator) Validate(newValue any, _ ...apiservervalidation.ValidationOption) *validate.Result {
-	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default).Validate(newValue)
+	if v.acceptor().accepts(newValue) {
+		return &validate.Result{}
+	}
+	return newUpstream(v.schema).Validate(newValue)
 }
 
 // ValidateUpdate implements apiservervalidation.SchemaValidator. It finds the old
 // value in the options, not in the arguments.
 func (v valueValidator) ValidateUpdate(newValue, _ any, options ...apiservervalidation.ValidationOption) *validate.Result {
+	if v.acceptor().accepts(newValue) {
+		return &validate.Result{}
+	}
 	pair := apiservervalidation.NewValidationOptions(options...).CorrelatedObject
 	if pair == nil {
 		return v.Validate(newValue)

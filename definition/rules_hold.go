@@ -1,0 +1,150 @@
+package definition
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/metrics"
+)
+
+// quickBudget is the cost that ruleNode.hold may spend on one object: a tenth of the
+// budget of Kubernetes. An object with higher costs goes to upstream's validator.
+const quickBudget = celconfig.RuntimeCELCostBudget / 10
+
+// ruleNode holds the CEL rules of one schema and of the schemas below it. It finds out
+// quickly that all rules hold. Upstream's validator builds a map of all properties at
+// each access to a field; a ruleNode has a schema with these maps in it. A ruleNode makes
+// no error messages: if a rule does not hold, upstream's validator decides.
+//
+// A ruleNode is immutable and safe for concurrent use. The nil ruleNode has no rules.
+type ruleNode struct {
+	rules []rule
+	// self is the schema of the values in rules, and list that of the node itself.
+	self, list common.Schema
+	// pairs reports whether the values of a map are compared with those of the old map.
+	pairs      bool
+	items      *ruleNode
+	additional *ruleNode
+	properties map[string]*ruleNode
+}
+
+// rule is one compiled CEL rule.
+type rule struct {
+	cel.CompilationResult
+	// optional reports whether oldSelf is an optional value. Such a rule runs without an
+	// old value too.
+	optional bool
+}
+
+// rulesHold reports whether all CEL rules surely hold for an object.
+func (c *Compiled) rulesHold(ctx context.Context, newObj, oldObj any) bool {
+	root := c.quickRules()
+	if root == nil {
+		return false
+	}
+	start := time.Now()
+	defer func() { metrics.Metrics.ObserveEvaluation(time.Since(start)) }()
+	budget := int64(quickBudget)
+	return root.hold(ctx, newObj, oldObj, &budget)
+}
+
+// hold reports whether all rules hold for a value. It subtracts their cost from budget.
+func (n *ruleNode) hold(ctx context.Context, newValue, oldValue any, budget *int64) bool {
+	if n == nil || newValue == nil {
+		return true
+	}
+	if len(n.rules) > 0 && !n.ownHold(ctx, newValue, oldValue, budget) {
+		return false
+	}
+	switch newValue := newValue.(type) {
+	case []any:
+		oldList, _ := oldValue.([]any)
+		return n.itemsHold(ctx, newValue, oldList, budget)
+	case map[string]any:
+		oldMap, _ := oldValue.(map[string]any)
+		return n.fieldsHold(ctx, newValue, oldMap, budget)
+	}
+	return true
+}
+
+func (n *ruleNode) itemsHold(ctx context.Context, newList, oldList []any, budget *int64) bool {
+	if n.items == nil {
+		return true
+	}
+	old := common.MakeMapList(n.list, oldList)
+	for _, item := range newList {
+		if !n.items.hold(ctx, item, old.Get(item), budget) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *ruleNode) fieldsHold(ctx context.Context, newMap, oldMap map[string]any, budget *int64) bool {
+	if n.additional == nil && n.properties == nil {
+		return true
+	}
+	for name, v := range newMap {
+		var old any
+		if n.pairs {
+			old = oldMap[name]
+		}
+		if !n.additional.hold(ctx, v, old, budget) || !n.properties[name].hold(ctx, v, old, budget) {
+			return false
+		}
+	}
+	return true
+}
+
+// ownHold evaluates the rules of this node.
+func (n *ruleNode) ownHold(ctx context.Context, newValue, oldValue any, budget *int64) bool {
+	plain := &variables{self: common.UnstructuredToVal(newValue, n.self)}
+	optional := &variables{self: plain.self, oldSelf: types.OptionalNone}
+	if oldValue != nil {
+		plain.oldSelf = common.UnstructuredToVal(oldValue, n.self)
+		optional.oldSelf = types.OptionalOf(plain.oldSelf)
+	}
+	for _, r := range n.rules {
+		in := plain
+		if r.optional {
+			in = optional
+		} else if r.UsesOldSelf && oldValue == nil {
+			continue
+		}
+		result, details, err := r.Program.ContextEval(ctx, in)
+		if err != nil || result != types.True || details == nil {
+			return false
+		}
+		cost := details.ActualCost()
+		if cost == nil || *cost > uint64(max(*budget, 0)) {
+			return false
+		}
+		*budget -= int64(*cost)
+	}
+	return true
+}
+
+// variables are the variables of a rule.
+type variables struct{ self, oldSelf ref.Val }
+
+var _ interpreter.Activation = &variables{}
+
+// ResolveName implements interpreter.Activation.
+func (v *variables) ResolveName(name string) (any, bool) {
+	switch name {
+	case cel.ScopedVarName:
+		return v.self, true
+	case cel.OldScopedVarName:
+		return v.oldSelf, v.oldSelf != nil
+	}
+	return nil, false
+}
+
+// Parent implements interpreter.Activation.
+func (*variables) Parent() interpreter.Activation { return nil }
