@@ -11,7 +11,8 @@ import (
 
 // codec stores the objects of a version as JSON in the storage version. When it decodes
 // an object, it converts it to its own version, prunes it and sets defaults. An object
-// that was stored before the schema changed therefore looks like a new one.
+// that was stored before the schema changed therefore looks like a new one. It does not
+// decode a text that it decoded before, see trees.
 type codec struct {
 	version *version
 	stored  schema.GroupVersion
@@ -47,18 +48,22 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 
 // Decode implements runtime.Decoder.
 func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	content, err := c.version.resource.server.format.Decode(data)
-	if err != nil {
-		return nil, nil, err
-	}
 	obj, ok := into.(*object)
 	if !ok {
 		obj = &object{}
 	}
+	gvk, server := c.version.groupVersionKind(), c.version.resource.server
+	if obj.Object = server.trees.get(c.version, data); obj.Object != nil {
+		return obj, &gvk, nil
+	}
+	content, err := server.format.Decode(data)
+	if err != nil {
+		return nil, nil, err
+	}
 	obj.Object = content
-	gvk := c.version.groupVersionKind()
 	if obj.GetAPIVersion() == gvk.GroupVersion().String() {
 		c.version.complete(obj.Object)
+		server.trees.add(c.version, data, obj.Object)
 		return obj, &gvk, nil
 	}
 	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {

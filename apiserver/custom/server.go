@@ -76,6 +76,8 @@ type Server struct {
 	// buffers holds buffers for answers, and texts the texts of stored objects.
 	buffers sync.Pool
 	texts   texts
+	// trees holds decoded objects.
+	trees *trees
 
 	// builtIn holds the groups of built-in kinds. Start sets it.
 	builtIn map[string]bool
@@ -92,7 +94,7 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, converters: converters, scheme: newScheme(),
-		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{},
+		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}, trees: newTrees(),
 	}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)

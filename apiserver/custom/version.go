@@ -154,6 +154,7 @@ func (v *version) close() {
 		v.store.DestroyFunc()
 	}
 	v.resource.server.texts.drop(v)
+	v.resource.server.trees.drop(v)
 }
 
 // columnsOf returns the columns that kubectl prints. The default is the age.
