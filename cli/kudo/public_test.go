@@ -8,9 +8,10 @@ import (
 
 // testPublicPackages takes packages in the style of public ones through their life: arrays
 // without defaults, a toggle of a kind that does not exist, fields that a kind does not have, a
-// definition with an object of it, removed API versions, and a dependency in a folder.
+// definition with an object of it, removed API versions, and dependencies in folders below and beside
+// the package.
 func testPublicPackages(t *testing.T, c cluster) {
-	for _, name := range []string{"arrays", "monitor", "definitions", "removed", "needs"} {
+	for _, name := range []string{"arrays", "monitor", "definitions", "removed", "needs", "beside"} {
 		t.Run(name, func(t *testing.T) {
 			older, newer := publicPackage(t, name, "0.1.0"), publicPackage(t, name, "0.2.0")
 			instance := name + "-instance"
@@ -27,8 +28,9 @@ func testPublicPackages(t *testing.T, c cluster) {
 	}
 }
 
-// publicPackage returns the folder of a package that verify accepts. The package with removed
-// API versions is migrated first.
+// publicPackage returns the location of a package that verify accepts. The package with removed
+// API versions is migrated first. One with a package beside it is installed from a folder, and
+// upgraded from an archive.
 func publicPackage(t *testing.T, name, version string) string {
 	t.Helper()
 	location := filepath.Join("testdata", "public", name, version)
@@ -45,6 +47,10 @@ func publicPackage(t *testing.T, name, version string) string {
 		migrated := filepath.Join(t.TempDir(), name)
 		offline(t, "package", "migrate", location, "--destination", migrated)
 		location = migrated
+	case "beside":
+		if version == "0.2.0" {
+			location = offline(t, "package", "create", location, "-d", t.TempDir())
+		}
 	}
 	return location
 }

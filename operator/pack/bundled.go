@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -19,17 +20,19 @@ func IsURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// folderOf returns the folder that the package name of a task refers to, "" if the name
-// is not a folder but a URL or the name of a package in a repository. A folder is written
-// as ./zookeeper. It must be inside the package, so that a .tgz contains it too.
+// folderOf returns the folder that the package name of a task refers to, relative to the
+// folder of the package, "" if the name is not a folder but a URL or the name of a package in
+// a repository. A folder is written as ./zookeeper or ../zookeeper.
 func folderOf(name string) (string, error) {
 	if IsURL(name) || !strings.ContainsAny(name, `/\`) && name != "." && name != ".." {
 		return "", nil
 	}
 	folder := path.Clean(name)
 	switch {
-	case path.IsAbs(name) || strings.Contains(name, `\`) || folder == ".." || strings.HasPrefix(folder, "../"):
-		return "", fmt.Errorf("%q leads out of the package", name)
+	case path.IsAbs(name) || strings.Contains(name, `\`):
+		return "", fmt.Errorf("%q is not a path relative to the package", name)
+	case path.Base(folder) == "..":
+		return "", fmt.Errorf("%q contains the package", name)
 	case folder == ".":
 		return "", fmt.Errorf("%q is the package itself", name)
 	case folder == templatesFolder || strings.HasPrefix(folder, templatesFolder+"/"):
@@ -38,9 +41,16 @@ func folderOf(name string) (string, error) {
 	return folder, nil
 }
 
-// bundledFolders returns the folders of the packages that are bundled with the package in
-// a folder. It returns none if that package cannot be decoded; Parse reports the error.
-func (f Files) bundledFolders(folder string) []string {
+// folderIn returns the folder of a package among the files, for a relative folder that the
+// package in folder from refers to. As in KUDO, no path leads out of the files: in the package
+// at the top, ../zookeeper is the same as ./zookeeper.
+func folderIn(from, relative string) string {
+	return cmp.Or(strings.TrimPrefix(path.Join("/", from, relative), "/"), ".")
+}
+
+// needed returns the folders that the tasks of the package in a folder refer to, relative to
+// that package. It returns none if the package cannot be decoded; Parse reports the error.
+func (f Files) needed(folder string) []string {
 	text, found := f[path.Join(folder, OperatorFileName)]
 	if !found {
 		return nil
@@ -55,7 +65,7 @@ func (f Files) bundledFolders(folder string) []string {
 			continue
 		}
 		if inner, err := folderOf(task.Spec.Package); err == nil && inner != "" {
-			folders = append(folders, path.Join(folder, inner))
+			folders = append(folders, inner)
 		}
 	}
 	return folders
@@ -72,8 +82,8 @@ func (f Files) visitPackages(visit func(folder string) error) error {
 			if err := visit(folder); err != nil {
 				return err
 			}
-			for _, inner := range f.bundledFolders(folder) {
-				if !seen[inner] {
+			for _, relative := range f.needed(folder) {
+				if inner := folderIn(folder, relative); !seen[inner] {
 					seen[inner] = true
 					next = append(next, inner)
 				}
@@ -134,7 +144,7 @@ func (p *Package) each(folder string, seen map[*Package]bool, yield func(string,
 		return false
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Bundled)) {
-		if !p.Bundled[name].each(path.Join(folder, name), seen, yield) {
+		if !p.Bundled[name].each(folderIn(folder, name), seen, yield) {
 			return false
 		}
 	}

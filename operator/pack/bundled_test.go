@@ -111,13 +111,13 @@ func TestVerifyBundled(t *testing.T) {
 		want  []string
 	}{
 		"names that are not valid folders": {
-			files: map[string]string{"operator.yaml": needs("a", "../b", "./", "/etc", `.\b`, "./b/../../c", "./templates/b", "./gone")},
+			files: map[string]string{"operator.yaml": needs("a", "../gone", "./", "/etc", `.\b`, "./b/../..", "./templates/b", "./gone")},
 			want: []string{
-				`operator.yaml: tasks[0].spec.package: "../b" leads out of the package`,
+				`operator.yaml: tasks[0].spec.package: there is no file ../gone/operator.yaml`,
 				`operator.yaml: tasks[1].spec.package: "./" is the package itself`,
-				`operator.yaml: tasks[2].spec.package: "/etc" leads out of the package`,
-				`operator.yaml: tasks[3].spec.package: ".\\b" leads out of the package`,
-				`operator.yaml: tasks[4].spec.package: "./b/../../c" leads out of the package`,
+				`operator.yaml: tasks[2].spec.package: "/etc" is not a path relative to the package`,
+				`operator.yaml: tasks[3].spec.package: ".\\b" is not a path relative to the package`,
+				`operator.yaml: tasks[4].spec.package: "./b/../.." contains the package`,
 				`operator.yaml: tasks[5].spec.package: "./templates/b" is among the templates`,
 				`operator.yaml: tasks[6].spec.package: there is no file gone/operator.yaml`,
 			},

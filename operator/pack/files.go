@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -72,68 +70,6 @@ func readArchiveFile(location string) (Files, error) {
 	}
 	defer file.Close()
 	return ReadArchive(file)
-}
-
-// readFolder reads the files of a package from a folder. It does not follow symbolic
-// links, because a link can point anywhere.
-func readFolder(location string) (Files, error) {
-	root, err := os.OpenRoot(location)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	files := Files{}
-	err = files.visitPackages(func(folder string) error { return files.readPackage(root, folder) })
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
-}
-
-// readPackage reads the files of the package in a folder, without those of the packages
-// bundled with it.
-func (f Files) readPackage(root *os.Root, folder string) error {
-	for _, name := range []string{path.Join(folder, OperatorFileName), path.Join(folder, ParamsFileName)} {
-		if _, err := root.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err := f.readFrom(root, name); err != nil {
-			return err
-		}
-	}
-	templates := path.Join(folder, templatesFolder)
-	return fs.WalkDir(root.FS(), templates, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil && name == templates && errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case entry.IsDir():
-			return nil
-		case name == templates:
-			return fmt.Errorf("%s: not a folder", name)
-		case !isTemplate(name):
-			return nil
-		}
-		return f.readFrom(root, name)
-	})
-}
-
-// readFrom reads one regular file.
-func (f Files) readFrom(root *os.Root, name string) error {
-	info, err := root.Lstat(filepath.FromSlash(name))
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", name)
-	}
-	file, err := root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return f.add(name, file)
 }
 
 // isPackageFile reports whether the file with this path in a package belongs to it. Files

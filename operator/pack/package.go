@@ -13,8 +13,8 @@ type Package struct {
 	Params   ParamsFile
 	// Templates holds the text of the templates, by their path below templates/.
 	Templates map[string]string
-	// Bundled holds the packages in subfolders of this one, by the name that tasks use
-	// for them, such as ./zookeeper.
+	// Bundled holds the packages in folders below or beside this one, by the name that tasks
+	// use for them, such as ./zookeeper. They may bundle each other in a circle.
 	Bundled map[string]*Package
 	// Location is the URL that the package was downloaded from, also for the packages that
 	// it bundles. It is empty for a package from disk.

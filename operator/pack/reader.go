@@ -56,7 +56,7 @@ func (r *reader) bundled(p *Package, folder string) {
 		if task.Kind != api.KudoOperatorTask || err != nil || inner == "" {
 			continue
 		}
-		inner = path.Join(folder, inner)
+		inner = folderIn(folder, inner)
 		if _, found := r.files[path.Join(inner, OperatorFileName)]; !found {
 			continue
 		}

@@ -114,9 +114,8 @@ func read(location string, text []byte) (*pack.Package, error) {
 
 // locate sets the location of a package and of the packages that it bundles.
 func locate(p *pack.Package, location string) {
-	p.Location = location
-	for _, bundled := range p.Bundled {
-		locate(bundled, location)
+	for _, each := range p.All() {
+		each.Location = location
 	}
 }
 
