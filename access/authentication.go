@@ -20,6 +20,9 @@ type Authentication struct {
 	// name becomes the user, the organizations become the groups. If ClientCA is
 	// nil, the server accepts no client certificate.
 	ClientCA func() (x509.VerifyOptions, bool)
+	// FrontProxy authenticates a proxy by its client certificate, and the user by the headers
+	// that the proxy sets. If it is nil, the server trusts no such headers.
+	FrontProxy authenticator.Request
 	// Tokens are tried in order for each bearer token.
 	Tokens []authenticator.Token
 	// Revocations rejects revoked credentials. If it is nil, none is rejected.
@@ -51,21 +54,23 @@ func (a Authentication) tokens() authenticator.Token {
 	return a.Revocations.Token(tokens)
 }
 
-// certificates returns the authenticator of client certificates.
-func (a Authentication) certificates() authenticator.Request {
-	certificates := requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion)
+// certificates wraps an authenticator of client certificates, so that it rejects revoked ones.
+func (a Authentication) certificates(certificates authenticator.Request) authenticator.Request {
 	if a.Revocations == nil {
 		return certificates
 	}
 	return a.Revocations.Certificate(certificates)
 }
 
-// Request returns an authenticator for whole requests: client certificates, then
-// bearer tokens, then anonymous requests.
+// Request returns an authenticator for whole requests: front proxies, then client
+// certificates, then bearer tokens, then anonymous requests.
 func (a Authentication) Request() authenticator.Request {
 	var credentials []authenticator.Request
+	if a.FrontProxy != nil {
+		credentials = append(credentials, a.certificates(a.FrontProxy))
+	}
 	if a.ClientCA != nil {
-		credentials = append(credentials, a.certificates())
+		credentials = append(credentials, a.certificates(requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion)))
 	}
 	if len(a.Tokens) > 0 {
 		tokens := a.tokens()

@@ -33,6 +33,9 @@ type Authority struct {
 	key  crypto.Signer
 	// CertPEM is the CA certificate.
 	CertPEM []byte
+	// ServerName is the name that kubeconfigs give to the server in TLS. If it is empty, they
+	// use the host of its URL.
+	ServerName string
 }
 
 // KeyPair is a certificate and its private key, both PEM-encoded.

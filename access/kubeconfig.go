@@ -23,7 +23,7 @@ func (a *Authority) Kubeconfig(server, user string, pair KeyPair) ([]byte, error
 // fill sets the cluster, the user and the context "holdfast" in cfg. Everything
 // else in cfg stays.
 func (a *Authority) fill(cfg *clientcmdapi.Config, server, user string, pair KeyPair) {
-	cfg.Clusters["holdfast"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: a.CertPEM}
+	cfg.Clusters["holdfast"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: a.CertPEM, TLSServerName: a.ServerName}
 	cfg.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.Cert, ClientKeyData: pair.Key}
 	if cfg.Contexts["holdfast"] == nil {
 		cfg.Contexts["holdfast"] = clientcmdapi.NewContext()

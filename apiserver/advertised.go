@@ -14,7 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/apiserver/advertise"
-	"holdfast.dev/holdfast/apiserver/serviceip"
 )
 
 // newPublisher returns the controller of the Service kubernetes, which holds the
@@ -25,7 +24,7 @@ func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Pub
 	if err != nil {
 		return nil, err
 	}
-	config := advertise.Config{Client: client, Service: kubernetesService(own.Port()), Own: own}
+	config := advertise.Config{Client: client, Service: kubernetesService(own.Port(), b.config.Services.KubernetesIP()), Own: own}
 	if !own.Addr().IsValid() {
 		config.Own = netip.AddrPort{}
 	}
@@ -76,14 +75,14 @@ func advertised(b base) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip.Unmap(), listening.Port()), nil
 }
 
-func kubernetesService(port uint16) *corev1.Service {
+func kubernetesService(port uint16, address string) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   "kubernetes",
 			Labels: map[string]string{"component": "apiserver", "provider": "kubernetes"},
 		},
 		Spec: corev1.ServiceSpec{
-			ClusterIP: serviceip.KubernetesIP, ClusterIPs: []string{serviceip.KubernetesIP},
+			ClusterIP: address, ClusterIPs: []string{address},
 			Ports: []corev1.ServicePort{{
 				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(int32(port)),
 			}},

@@ -4,17 +4,13 @@ import (
 	"fmt"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/access/token"
 )
-
-// issuerName is the issuer of service-account tokens, and their audience if the request for
-// a token names none. Kubernetes installers use the same issuer.
-const issuerName = "https://kubernetes.default.svc.cluster.local"
 
 // tokens issues and authenticates the bearer tokens of clients.
 type tokens struct {
@@ -40,7 +36,7 @@ func newTokens(b base, clients *clients) (*tokens, error) {
 		}
 		authenticators = append([]authenticator.Token{static}, authenticators...)
 	}
-	server := openid.Server{Audiences: requests.Audiences, Issuer: issuerName, ID: b.generic.APIServerID}
+	server := openid.Server{Audiences: requests.Audiences, Issuers: b.config.ServiceAccounts.Issuers, ID: b.generic.APIServerID}
 	providers, err := openid.New(b.running, b.config.OpenID, server)
 	if err != nil {
 		return nil, err
@@ -49,31 +45,38 @@ func newTokens(b base, clients *clients) (*tokens, error) {
 }
 
 func newTokenRequests(b base, clients *clients) (*token.Requests, error) {
-	key, err := b.pki.ServiceAccountKey()
+	issuer, err := newIssuer(b)
 	if err != nil {
-		return nil, fmt.Errorf("service-account key: %w", err)
-	}
-	issuer, err := token.NewIssuer(issuerName, key)
-	if err != nil {
-		return nil, fmt.Errorf("service-account tokens: %w", err)
+		return nil, err
 	}
 	core := clients.informers.Core().V1()
 	objects := token.Objects{
 		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1(),
 	}
 	return &token.Requests{
-		Issuer: issuer, Objects: objects, Audiences: authenticator.Audiences{issuerName}, MaxLife: b.config.MaxTokenLife,
+		Issuer: issuer, Objects: objects, Audiences: b.config.ServiceAccounts.Audiences, MaxLife: b.config.MaxTokenLife,
 	}, nil
 }
 
-// applyAuthentication accepts client certificates of the authority, and tokens.
-func applyAuthentication(
-	config *genericapiserver.Config, clientCA dynamiccertificates.CAContentProvider, in access.Authentication,
-) error {
+// applyAuthentication accepts front proxies, client certificates of the authorities, and tokens.
+func applyAuthentication(b base, in access.Authentication) error {
+	config := b.generic
+	proxies, err := b.config.RequestHeader.ToAuthenticationRequestHeaderConfig()
+	if err != nil {
+		return fmt.Errorf("authentication of proxies: %w", err)
+	}
+	if proxies != nil {
+		in.FrontProxy = headerrequest.NewDynamicVerifyOptionsSecure(proxies.CAContentProvider.VerifyOptions, proxies.AllowedClientNames,
+			proxies.UsernameHeaders, proxies.UIDHeaders, proxies.GroupHeaders, proxies.ExtraHeaderPrefixes)
+		config.Authentication.RequestHeaderConfig = proxies
+		if err := config.Authentication.ApplyClientCert(proxies.CAContentProvider, config.SecureServing); err != nil {
+			return fmt.Errorf("authentication of proxies: %w", err)
+		}
+	}
 	config.Authentication.Authenticator = in.Request()
-	config.Authentication.APIAudiences = authenticator.Audiences{issuerName}
+	config.Authentication.APIAudiences = b.config.ServiceAccounts.Audiences
 	config.OpenAPIConfig.SecurityDefinitions = in.SecurityDefinitions()
-	if err := config.Authentication.ApplyClientCert(clientCA, config.SecureServing); err != nil {
+	if err := config.Authentication.ApplyClientCert(b.clientCA, config.SecureServing); err != nil {
 		return fmt.Errorf("authentication: %w", err)
 	}
 	return nil
@@ -81,8 +84,12 @@ func applyAuthentication(
 
 // serveIssuer publishes the documents with which other services verify the tokens of
 // service accounts. A client needs a role to read them.
-func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, url string) error {
-	configuration, err := tokens.requests.Issuer.Configuration(url + token.KeysPath)
+func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, b base) error {
+	url := b.config.ServiceAccounts.KeysURL
+	if url == "" {
+		url = b.url() + token.KeysPath
+	}
+	configuration, err := tokens.requests.Issuer.Configuration(url)
 	if err != nil {
 		return fmt.Errorf("service-account issuer: %w", err)
 	}

@@ -36,7 +36,7 @@ func newBase(config Config, o *opened) (base, error) {
 	}
 	codecs := serializer.NewCodecFactory(scheme)
 	generic := genericapiserver.NewConfig(codecs)
-	serving, clientCA, err := newServing(o.listener, o.pki)
+	serving, clientCA, err := newServing(config, o)
 	if err != nil {
 		return base{}, err
 	}
@@ -46,7 +46,7 @@ func newBase(config Config, o *opened) (base, error) {
 	}
 	generic.EffectiveVersion = newEffectiveVersion()
 	generic.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
-	generic.EnableMetrics, generic.EnableProfiling = true, false
+	generic.EnableMetrics, generic.EnableProfiling = true, config.Profiling
 	return base{
 		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
 		running: wait.ContextForChannel(generic.DrainedNotify()),

@@ -19,7 +19,6 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
 	"holdfast.dev/holdfast/apiserver/fairness"
-	"holdfast.dev/holdfast/apiserver/serviceip"
 	"holdfast.dev/holdfast/lifecycle/scheduling"
 )
 
@@ -65,7 +64,7 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 				return scheduling.CreateSystemClasses(ctx, clients.kube.SchedulingV1())
 			}},
 			attempt{"service range", func(ctx context.Context) error {
-				return serviceip.PublishRange(ctx, clients.kube.NetworkingV1())
+				return b.config.Services.Publish(ctx, clients.kube.NetworkingV1())
 			}},
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
 			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1()) }},

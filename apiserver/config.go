@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/apiserver/serviceip"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -48,6 +50,28 @@ type Config struct {
 	// for a CertificateSigningRequest, and its lifetime if the request names none; zero means
 	// a year, which is also the maximum.
 	MaxCertificateLife time.Duration
+	// Serving configures TLS of the port.
+	Serving ServingConfig
+	// ClientCAFile holds further authorities, in PEM. The server accepts the client
+	// certificates that they signed, beside those of its own authority.
+	ClientCAFile string
+	// RootCAFile holds the authorities by which pods verify the server, in PEM. If it is
+	// empty, they are the authority of the server, and the certificates of Serving.CertFile.
+	RootCAFile string
+	// RequestHeader configures front proxies: the server takes the user from headers of a
+	// request if the client certificate is that of a proxy.
+	RequestHeader options.RequestHeaderAuthenticationOptions
+	// ServiceAccounts configures the keys and the names of the issuer of tokens.
+	ServiceAccounts ServiceAccountConfig
+	// Services are the ranges of cluster IPs and node ports.
+	Services serviceip.Ranges
+	// Limits bound requests and events.
+	Limits Limits
+	// Profiling serves /debug/pprof to clients with a role for it.
+	Profiling bool
+	// ShutdownDelay is the time for which a server that is told to stop still answers, and
+	// reports that it is not ready.
+	ShutdownDelay time.Duration
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
 	// the server stores objects unencrypted.
 	EncryptionConfig string
@@ -88,7 +112,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.AdvertiseAddress != "" {
 		ip := net.ParseIP(c.AdvertiseAddress)
-		if ip == nil || ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast() || ip.IsLinkLocalUnicast() {
+		// A loopback address is accepted, as in Kubernetes, and published nowhere.
+		if ip == nil || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast() {
 			return c, fmt.Errorf("advertise address %q: not an IP address that others could reach", c.AdvertiseAddress)
 		}
 	}
@@ -108,6 +133,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	if err := c.checkLifetimes(); err != nil {
+		return c, err
+	}
+	if err := c.checkComponents(); err != nil {
 		return c, err
 	}
 	if c.Kubeconfig == "" {

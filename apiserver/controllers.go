@@ -17,6 +17,10 @@ func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{},
 	if err != nil {
 		return err
 	}
+	authorities, err := rootCA(b)
+	if err != nil {
+		return err
+	}
 	return served.hooks.whileServing("start-controllers", func(ctx context.Context) {
 		select {
 		case <-bootstrapped: // the server has tried to create the namespace of the lease
@@ -24,7 +28,7 @@ func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{},
 			return
 		}
 		config := lifecycle.Config{
-			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: b.pki.Authority().CertPEM,
+			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.readable.Metadata, RunWhileLeading: led,
 			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
 		}

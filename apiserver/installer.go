@@ -96,6 +96,7 @@ func (i installer) allocateServiceIPs(stores map[schema.GroupResource]*genericre
 	}
 	i.server.RegisterDestroyFunc(destroy)
 	allocator := serviceip.New(serviceip.Config{
+		Ranges:     i.config.Services,
 		Services:   stores[corev1.Resource("services")],
 		Addresses:  stores[networkingv1.Resource("ipaddresses")].Storage,
 		PortClaims: genericregistry.DryRunnableStorage{Storage: claims, Codec: options.StorageConfig.Codec},

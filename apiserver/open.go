@@ -39,6 +39,7 @@ func open(ctx context.Context, config Config) (_ *opened, err error) {
 	if o.pki, err = access.OpenPKI(filepath.Join(config.DataDir, "pki"), servingHosts(config)); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
+	o.pki.Authority().ServerName = serverName(config)
 	if o.member, o.client, err = openEtcd(ctx, config); err != nil {
 		return nil, err
 	}

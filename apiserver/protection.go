@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -16,6 +17,9 @@ type AuditConfig struct {
 	PolicyFile string
 	// LogPath is the file of the log, "-" for stdout.
 	LogPath string
+	// Options has further settings of the log, and the webhook. PolicyFile and LogPath replace
+	// those in it. Nil means the defaults.
+	Options *options.AuditOptions
 }
 
 // applyAudit makes the server log the requests that the policy names.
@@ -23,8 +27,14 @@ func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
 	if audit.PolicyFile == "" {
 		return nil
 	}
-	settings := options.NewAuditOptions()
+	settings := audit.Options
+	if settings == nil {
+		settings = options.NewAuditOptions()
+	}
 	settings.PolicyFile, settings.LogOptions.Path = audit.PolicyFile, audit.LogPath
+	if errs := settings.Validate(); len(errs) > 0 {
+		return fmt.Errorf("audit: %w", errors.Join(errs...))
+	}
 	if err := settings.ApplyTo(config); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}

@@ -127,7 +127,8 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// serve returns when all requests have ended, or drainTimeout after ctx ended. Requests
+// serve returns when all requests have ended, or drainTimeout after ctx and the shutdown delay
+// ended. Requests
 // that are still unanswered then get no answer, and their clients must retry them.
 func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
@@ -140,7 +141,7 @@ func (s *Server) serve(ctx context.Context) error {
 	select {
 	case err := <-served:
 		return err
-	case <-time.After(drainTimeout):
+	case <-time.After(s.config.ShutdownDelay + drainTimeout):
 		return nil
 	}
 }

@@ -10,18 +10,16 @@ import (
 
 	"github.com/google/uuid"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	restclient "k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access"
-	"holdfast.dev/holdfast/apiserver/serviceip"
 )
 
 // servingHosts returns the names and addresses of the serving certificate.
 func servingHosts(config Config) []string {
 	hosts := []string{
 		"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
-		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", serviceip.KubernetesIP,
+		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", config.Services.KubernetesIP(),
 		genericapiserver.LoopbackClientServerNameOverride,
 	}
 	if ip := net.ParseIP(config.BindAddress); ip != nil && !ip.IsUnspecified() {
@@ -78,26 +76,6 @@ func (l *closableListener) Accept() (net.Conn, error) {
 func (l *closableListener) forceClose() {
 	l.closed.Store(true)
 	_ = l.Close()
-}
-
-// newServing returns the settings of the listener, and the CA that verifies client certificates.
-// Both read their files again when the certificates are renewed.
-func newServing(
-	listener net.Listener, pki *access.PKI,
-) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {
-	serving, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", pki.ServingCertFile(), pki.ServingKeyFile())
-	if err != nil {
-		return nil, nil, fmt.Errorf("serving certificate: %w", err)
-	}
-	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", pki.CAFile())
-	if err != nil {
-		return nil, nil, fmt.Errorf("client authority: %w", err)
-	}
-	return &genericapiserver.SecureServingInfo{
-		Listener:                     listener,
-		Cert:                         serving,
-		HTTP2MaxStreamsPerConnection: 1000,
-	}, clientCA, nil
 }
 
 // loopbackClient returns the configuration by which parts of the server reach its API:

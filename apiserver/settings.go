@@ -24,11 +24,8 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-const (
-	requestTimeout = 60 * time.Second
-	// watchDrain is the part of a shutdown in which the server ends open watches.
-	watchDrain = time.Second
-)
+// watchDrain is the part of a shutdown in which the server ends open watches.
+const watchDrain = time.Second
 
 // applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
 // health, and the filter of requests with CustomResourceDefinitions.
@@ -36,7 +33,7 @@ func applySettings(b base) error {
 	if err := applyAudit(b.generic, b.config.Audit); err != nil {
 		return err
 	}
-	applyLimits(b.generic)
+	applyLimits(b.generic, b.config)
 	applyOpenAPI(b.generic)
 	applyHealth(b.generic, b.client)
 	applyNestingBound(b.generic)
@@ -81,9 +78,10 @@ func applyDefinitionFilter(config *genericapiserver.Config, codecs serializer.Co
 }
 
 // applyLimits bounds the number of requests in flight and their time.
-func applyLimits(config *genericapiserver.Config) {
-	config.RequestTimeout = requestTimeout
-	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = 400, 200
+func applyLimits(config *genericapiserver.Config, from Config) {
+	config.RequestTimeout = from.Limits.RequestTimeout
+	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = from.Limits.Requests, from.Limits.MutatingRequests
+	config.ShutdownDelayDuration = from.ShutdownDelay
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
 }

@@ -38,7 +38,7 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	in := access.Authentication{
 		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.authenticators, Revocations: revocations, Anonymous: b.config.Anonymous,
 	}
-	if err := applyAuthentication(b.generic, b.clientCA, in); err != nil {
+	if err := applyAuthentication(b, in); err != nil {
 		return identityStage{}, err
 	}
 	operators := newOperators(clients)

@@ -39,6 +39,7 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	registries, err := builtin.Open(builtin.Config{
 		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
 		Selection: stored.selection, TokenRequests: who.tokens.requests,
+		EventTTL: b.config.Limits.EventTTL,
 	})
 	if err != nil {
 		return resourcesStage{}, err
@@ -64,7 +65,7 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := i.installReviews(who); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := serveIssuer(server, who.tokens, b.url()); err != nil {
+	if err := serveIssuer(server, who.tokens, b); err != nil {
 		return resourcesStage{}, err
 	}
 	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {

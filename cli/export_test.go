@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/ownership"
@@ -19,3 +20,13 @@ func Give(entries []metav1.ManagedFieldsEntry, path ownership.Path, manager stri
 	err := m.give(path, manager)
 	return m.entries, err
 }
+
+// ServeFlags returns the names of the flags of serve.
+func ServeFlags() []string {
+	var names []string
+	newServeCommand().Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
+}
+
+// Arguments returns the command line of a program.
+func Arguments(args []string) []string { return arguments(args) }

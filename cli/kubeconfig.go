@@ -143,7 +143,7 @@ func (c *credential) request(ctx context.Context, file string) (*issued, error) 
 	if err != nil {
 		return nil, fmt.Errorf("the certificate that the server signed: %w", err)
 	}
-	text, err := (&access.Authority{CertPEM: ca}).Kubeconfig(config.Host, c.user, pair)
+	text, err := (&access.Authority{CertPEM: ca, ServerName: config.ServerName}).Kubeconfig(config.Host, c.user, pair)
 	if err != nil {
 		return nil, err
 	}

@@ -57,14 +57,15 @@ func Main() int {
 }
 
 // arguments returns the command line without the name of the program. kubectl runs a plugin
-// by a name such as kubectl-kudo. Under that name, the program runs its command kudo; under
-// kubectl-holdfast or any other name it behaves as holdfast.
+// by a name such as kubectl-kudo. Under that name, the program runs its command kudo, and under
+// the name kube-apiserver its command serve. Under kubectl-holdfast or any other name it behaves
+// as holdfast.
 func arguments(args []string) []string {
-	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
-	if name == "kubectl-kudo" {
-		return slices.Concat([]string{"kudo"}, args[1:])
+	command, found := map[string]string{"kubectl-kudo": "kudo", "kube-apiserver": "serve"}[strings.TrimSuffix(filepath.Base(args[0]), ".exe")]
+	if !found {
+		return args[1:]
 	}
-	return args[1:]
+	return slices.Concat([]string{command}, args[1:])
 }
 
 const (

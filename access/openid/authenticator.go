@@ -16,9 +16,9 @@ import (
 type Server struct {
 	// Audiences are the API's audiences. A provider's token is valid for them.
 	Audiences authenticator.Audiences
-	// Issuer is the issuer URL of service account tokens. A provider must not have the
-	// same URL.
-	Issuer string
+	// Issuers are the issuer URLs of service account tokens. A provider must not have one of
+	// these URLs.
+	Issuers []string
 	// ID identifies the server in metrics.
 	ID string
 }
@@ -30,7 +30,7 @@ func New(ctx context.Context, config Config, server Server) ([]authenticator.Tok
 	if err != nil || len(providers) == 0 {
 		return nil, err
 	}
-	compiler, disallowed := authenticationcel.NewDefaultCompiler(), []string{server.Issuer}
+	compiler, disallowed := authenticationcel.NewDefaultCompiler(), server.Issuers
 	// Validate the providers together, because two of them must not have the same
 	// issuer URL.
 	all := &apiserver.AuthenticationConfiguration{JWT: providers}

@@ -209,7 +209,7 @@ func TestInvalidConfig(t *testing.T) {
 			if test.file != "" {
 				test.config.File = write(t, "authentication.yaml", []byte(test.file))
 			}
-			_, err := openid.New(t.Context(), test.config, openid.Server{Issuer: "https://own.example"})
+			_, err := openid.New(t.Context(), test.config, openid.Server{Issuers: []string{"https://own.example"}})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}

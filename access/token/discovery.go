@@ -1,10 +1,7 @@
 package token
 
 import (
-	"crypto/ecdsa"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -17,26 +14,20 @@ const (
 	KeysPath          = "/openid/v1/jwks"
 )
 
-// jsonWebKey is a public key in the form of RFC 7517.
-type jsonWebKey struct {
-	Use       string `json:"use"`
-	KeyType   string `json:"kty"`
-	KeyID     string `json:"kid"`
-	Curve     string `json:"crv"`
-	Algorithm string `json:"alg"`
-	X         string `json:"x"`
-	Y         string `json:"y"`
-}
-
 // Configuration returns a handler for the issuer's OpenID configuration. keysURL is
 // the full URL of KeysPath.
 func (i *Issuer) Configuration(keysURL string) (http.Handler, error) {
+	var used []string
+	for _, key := range i.publicKeys {
+		used = append(used, key.method.Alg())
+	}
+	slices.Sort(used)
 	return document("application/json", map[string]any{
-		"issuer":                                i.name,
+		"issuer":                                i.names[0],
 		"jwks_uri":                              keysURL,
 		"response_types_supported":              []string{"id_token"},
 		"subject_types_supported":               []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"ES256"},
+		"id_token_signing_alg_values_supported": slices.Compact(used),
 	})
 }
 
@@ -45,27 +36,13 @@ func (i *Issuer) Configuration(keysURL string) (http.Handler, error) {
 func (i *Issuer) Keys() (http.Handler, error) {
 	set := make([]jsonWebKey, 0, len(i.publicKeys))
 	for _, id := range slices.Sorted(maps.Keys(i.publicKeys)) {
-		key, err := encodeKey(id, i.publicKeys[id])
+		key, err := i.publicKeys[id].encode()
 		if err != nil {
 			return nil, err
 		}
 		set = append(set, key)
 	}
 	return document("application/jwk-set+json", map[string]any{"keys": set})
-}
-
-func encodeKey(id string, public *ecdsa.PublicKey) (jsonWebKey, error) {
-	// The uncompressed form: one byte, then both coordinates at full length.
-	point, err := public.Bytes()
-	if err != nil {
-		return jsonWebKey{}, fmt.Errorf("encode key of service-account tokens: %w", err)
-	}
-	half := 1 + (len(point)-1)/2
-	return jsonWebKey{
-		Use: "sig", KeyType: "EC", KeyID: id, Curve: "P-256", Algorithm: "ES256",
-		X: base64.RawURLEncoding.EncodeToString(point[1:half]),
-		Y: base64.RawURLEncoding.EncodeToString(point[half:]),
-	}, nil
 }
 
 // document returns a handler that always sends the same JSON content.

@@ -4,7 +4,7 @@
 //	issuer, err := token.NewIssuer(url, key)
 //	tokens := token.NewAuthenticator(issuer, objects, audiences)
 //
-// A service account token is a JWT, signed with ES256, with the same claims as in
+// A service account token is a JWT, signed with an RSA or ECDSA key, with the same claims as in
 // Kubernetes. It names the service account and may be bound to a Pod, a Secret or a
 // Node. It is valid until it expires, and only while the account and the bound
 // object exist with the UIDs in the token.

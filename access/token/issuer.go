@@ -1,14 +1,13 @@
 package token
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +22,12 @@ const verifiedTokens = 4096
 
 // Issuer signs tokens and verifies their signatures. It is safe for concurrent use.
 type Issuer struct {
-	name  string
-	key   *ecdsa.PrivateKey
+	// names are the issuers whose tokens are accepted. The first is that of new tokens.
+	names []string
+	key   crypto.Signer
 	keyID string
 	// publicKeys are the keys that verify tokens, by key ID.
-	publicKeys map[string]*ecdsa.PublicKey
+	publicKeys map[string]verifier
 	parser     *jwt.Parser
 	now        func() time.Time
 	// verified caches the claims of tokens with a valid signature, by the hash of
@@ -35,32 +35,37 @@ type Issuer struct {
 	verified *lru.Cache
 }
 
-// NewIssuer returns an issuer that signs with key. The name is the URL in the
-// claim "iss" of every token. The issuer also accepts tokens that were signed with
-// a retired key.
-func NewIssuer(name string, key *ecdsa.PrivateKey, retired ...*ecdsa.PublicKey) (*Issuer, error) {
+// NewIssuer returns an issuer that signs with key, an RSA or ECDSA key. The name is the URL
+// in the claim "iss" of every token. The issuer accepts tokens that were signed with this
+// key or that one of the other keys verifies.
+func NewIssuer(name string, key crypto.Signer, others ...crypto.PublicKey) (*Issuer, error) {
 	i := &Issuer{
-		name: name, key: key, now: time.Now,
-		publicKeys: map[string]*ecdsa.PublicKey{},
+		names: []string{name}, key: key, now: time.Now,
+		publicKeys: map[string]verifier{},
 		verified:   lru.New(verifiedTokens),
 		// The parser does not check times, because its result is cached. The
 		// Authenticator checks them for every request.
-		parser: jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding()),
+		parser: jwt.NewParser(jwt.WithValidMethods(algorithms), jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding()),
 	}
-	for _, public := range append([]*ecdsa.PublicKey{&key.PublicKey}, retired...) {
-		if public.Curve != elliptic.P256() {
-			return nil, errors.New("key of service-account tokens: not an ECDSA P-256 key")
-		}
-		id, err := keyID(public)
+	for n, public := range append([]crypto.PublicKey{key.Public()}, others...) {
+		v, err := newVerifier(public)
 		if err != nil {
 			return nil, err
 		}
-		i.publicKeys[id] = public
-		if public == &key.PublicKey {
-			i.keyID = id
+		i.publicKeys[v.id] = v
+		if n == 0 {
+			i.keyID = v.id
 		}
 	}
 	return i, nil
+}
+
+// Accepting returns a copy of the issuer that also accepts tokens with other names of the
+// issuer, such as tokens from before the issuer was renamed.
+func (i *Issuer) Accepting(names ...string) *Issuer {
+	other := *i
+	other.names = slices.Concat(i.names, names)
+	return &other
 }
 
 // WithClock returns a copy of the issuer that takes the time from now.
@@ -68,16 +73,6 @@ func (i *Issuer) WithClock(now func() time.Time) *Issuer {
 	other := *i
 	other.now = now
 	return &other
-}
-
-// keyID returns the ID of a key: the hash of its encoding, as in Kubernetes.
-func keyID(public *ecdsa.PublicKey) (string, error) {
-	der, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		return "", fmt.Errorf("encode key of service-account tokens: %w", err)
-	}
-	sum := sha256.Sum256(der)
-	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
 // Issued is a signed token with its ID and expiry.
@@ -96,7 +91,7 @@ func (i *Issuer) Issue(holder Holder, audiences []string, life time.Duration) (I
 		Holder: holder,
 		RegisteredClaims: jwt.RegisteredClaims{
 			ID:        id,
-			Issuer:    i.name,
+			Issuer:    i.names[0],
 			Subject:   serviceaccount.MakeUsername(holder.Namespace, holder.ServiceAccount.Name),
 			Audience:  audiences,
 			IssuedAt:  jwt.NewNumericDate(now),
@@ -104,7 +99,7 @@ func (i *Issuer) Issue(holder Holder, audiences []string, life time.Duration) (I
 			ExpiresAt: jwt.NewNumericDate(now.Add(life)),
 		},
 	}
-	unsigned := jwt.NewWithClaims(jwt.SigningMethodES256, content)
+	unsigned := jwt.NewWithClaims(i.publicKeys[i.keyID].method, content)
 	unsigned.Header["kid"] = i.keyID
 	// Tokens of Kubernetes do not have the header "typ".
 	delete(unsigned.Header, "typ")
@@ -134,8 +129,8 @@ func (i *Issuer) verify(token string) (*claims, error) {
 	content := &claims{}
 	_, err := i.parser.ParseWithClaims(token, content, func(t *jwt.Token) (any, error) {
 		id, _ := t.Header["kid"].(string)
-		if key, ok := i.publicKeys[id]; ok {
-			return key, nil
+		if key, ok := i.publicKeys[id]; ok && key.method == t.Method {
+			return key.public, nil
 		}
 		return nil, errSignature
 	})
@@ -144,7 +139,7 @@ func (i *Issuer) verify(token string) (*claims, error) {
 		return nil, errSignature
 	}
 	holder := content.Holder
-	if content.Issuer != i.name || content.ExpiresAt == nil || holder.ServiceAccount.UID == "" ||
+	if !slices.Contains(i.names, content.Issuer) || content.ExpiresAt == nil || holder.ServiceAccount.UID == "" ||
 		content.Subject != serviceaccount.MakeUsername(holder.Namespace, holder.ServiceAccount.Name) {
 		return nil, errClaims
 	}
@@ -166,5 +161,5 @@ func (i *Issuer) issued(token string) bool {
 	var claims struct {
 		Issuer string `json:"iss"`
 	}
-	return json.Unmarshal(payload, &claims) == nil && claims.Issuer == i.name
+	return json.Unmarshal(payload, &claims) == nil && slices.Contains(i.names, claims.Issuer)
 }

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -14,9 +16,6 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// eventSeconds is how long an event is kept, as in Kubernetes.
-const eventSeconds = 3600
-
 // Config configures Open. All fields except Ownership are required.
 type Config struct {
 	Scheme  *runtime.Scheme
@@ -27,6 +26,8 @@ type Config struct {
 	Features featuregate.FeatureGate
 	// Selection lists the objects that each node uses.
 	Selection *selection.Selection
+	// EventTTL is how long an event is kept.
+	EventTTL time.Duration
 	// TokenRequests serves serviceaccounts/token.
 	TokenRequests rest.Storage
 }
@@ -89,7 +90,7 @@ func (c Config) resources(base *kindREST, s strategy) Resources {
 	case "priorityclasses":
 		out[kind.Resource] = &priorityClassREST{kindREST: base}
 	case "events":
-		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return eventSeconds, nil }
+		base.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return uint64(c.EventTTL.Seconds()), nil }
 	}
 	switch {
 	case kind.Resource == "certificatesigningrequests":

@@ -44,7 +44,7 @@ func (a *allocation) allocateAddress(ctx context.Context) error {
 	case spec.ClusterIP == "":
 		// These are all addresses of the range except the first, the last, and that of the
 		// Service "kubernetes".
-		free, err := a.allocateAny(ctx, a.addresses, 1<<(32-serviceRange.Bits())-3, func(i int) string { return nthAddress(i + 2) })
+		free, err := a.allocateAny(ctx, a.addresses, a.ranges.size()-3, func(i int) string { return a.ranges.address(i + 2) })
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func (a *allocation) allocateThisAddress(ctx context.Context) error {
 	if !address.IsValid() {
 		return nil
 	}
-	if !serviceRange.Contains(address) {
-		return refuse("the provided IP is not in the valid range. The range of valid IPs is " + serviceRange.String())
+	if !a.ranges.Addresses.Contains(address) {
+		return refuse("the provided IP is not in the valid range. The range of valid IPs is " + a.ranges.Addresses.String())
 	}
 	ok, err := a.addresses.claim(ctx, wanted, ownerOf(a.service), a.dryRun)
 	if err != nil {
@@ -126,9 +126,9 @@ func (a *allocation) allocateThisPort(ctx context.Context, path *field.Path, por
 	if port == 0 || slices.Contains(a.before.ports, value) || slices.Contains(a.allocated.ports, value) {
 		return nil
 	}
-	if port < firstNodePort || port > lastNodePort {
+	if !a.ranges.NodePorts.Contains(int(port)) {
 		return a.invalid(field.Invalid(path, port,
-			fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort)))
+			fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", a.ranges.NodePorts.String())))
 	}
 	ok, err := a.ports.claim(ctx, value, ownerOf(a.service), a.dryRun)
 	if err != nil {
@@ -142,7 +142,8 @@ func (a *allocation) allocateThisPort(ctx context.Context, path *field.Path, por
 }
 
 func (a *allocation) allocateAnyPort(ctx context.Context) (int32, error) {
-	value, err := a.allocateAny(ctx, a.ports, lastNodePort-firstNodePort+1, func(i int) string { return strconv.Itoa(firstNodePort + i) })
+	ports := a.ranges.NodePorts
+	value, err := a.allocateAny(ctx, a.ports, ports.Size, func(i int) string { return strconv.Itoa(ports.Base + i) })
 	if err != nil {
 		return 0, err
 	}
@@ -170,11 +171,4 @@ func (a *allocation) allocateAny(ctx context.Context, from claims, n int, value 
 
 func (a *allocation) invalid(err *field.Error) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), a.service.Name, field.ErrorList{err})
-}
-
-func nthAddress(n int) string {
-	base := serviceRange.Addr().As4()
-	number := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(base[2])<<8 | uint32(base[3])
-	number += uint32(n)
-	return netip.AddrFrom4([4]byte{byte(number >> 24), byte(number >> 16), byte(number >> 8), byte(number)}).String()
 }

@@ -3,7 +3,6 @@ package serviceip
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -22,28 +21,19 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// KubernetesIP is the first usable address of the range of cluster IPs. It belongs to the
-// Service "kubernetes".
-const KubernetesIP = "10.96.0.1"
-
-// serviceRange is the range of cluster IPs. It is a part of 10.96.0.0/12, the default of
-// kubeadm. The range of node ports is the default of Kubernetes.
-var serviceRange = netip.MustParsePrefix("10.96.0.0/16")
-
 // Ports is the resource under which the claims of node ports are stored. No API
 // serves it.
 var Ports = schema.GroupResource{Group: networkingv1.GroupName, Resource: "nodeports"}
 
 const (
-	firstNodePort = 30000
-	lastNodePort  = 32767
-
 	repairEvery    = 3 * time.Minute
 	releaseTimeout = 10 * time.Second
 )
 
-// Config names the stores that an Allocator works on.
+// Config names the stores that an Allocator works on, and what it allocates from.
 type Config struct {
+	// Ranges must be valid and complete.
+	Ranges Ranges
 	// Services is the store of Services.
 	Services *genericregistry.Store
 	// Addresses is the storage of IPAddresses, which are the claims of cluster IPs.
@@ -55,6 +45,7 @@ type Config struct {
 // Allocator allocates cluster IPs and node ports to Services. The server routes no
 // traffic to them; clients, and networks that run elsewhere, expect them.
 type Allocator struct {
+	ranges    Ranges
 	services  *genericregistry.Store
 	addresses claims
 	ports     claims
@@ -64,6 +55,7 @@ type Allocator struct {
 // through it. The AfterDelete function that the store has stays in force.
 func New(config Config) *Allocator {
 	a := &Allocator{
+		ranges:    config.Ranges,
 		services:  config.Services,
 		addresses: claims{storage: config.Addresses, prefix: "/ipaddresses/"},
 		ports:     claims{storage: config.PortClaims, prefix: "/" + Ports.Resource + "/"},

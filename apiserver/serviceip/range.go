@@ -14,15 +14,15 @@ import (
 // defaultRange is the name of the ServiceCIDR with the range of the server.
 const defaultRange = "kubernetes"
 
-// PublishRange creates the ServiceCIDR "kubernetes" with the range of cluster IPs, and sets its
+// Publish creates the ServiceCIDR "kubernetes" with the range of cluster IPs, and sets its
 // condition Ready. Clients that show or check the range read it there. Several servers may
 // call it at the same time.
-func PublishRange(ctx context.Context, client networkingclient.ServiceCIDRsGetter) error {
+func (r Ranges) Publish(ctx context.Context, client networkingclient.ServiceCIDRsGetter) error {
 	stored, err := client.ServiceCIDRs().Get(ctx, defaultRange, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		stored, err = client.ServiceCIDRs().Create(ctx, &networkingv1.ServiceCIDR{
 			ObjectMeta: metav1.ObjectMeta{Name: defaultRange},
-			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{serviceRange.String()}},
+			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{r.Addresses.String()}},
 		}, metav1.CreateOptions{})
 	}
 	if apierrors.IsAlreadyExists(err) {

@@ -31,11 +31,6 @@ func serviceRules() []rule {
 		onField[corev1.ServicePort]("port", port),
 		onField[corev1.ServicePort]("targetPort", portOrName),
 		onField[corev1.ServicePort]("appProtocol", labelKey),
-		onField[corev1.ServicePort]("nodePort", func(r *report, n int32) {
-			if n != 0 && (n < 30000 || n > 32767) {
-				r.invalid(n, "provided port is not in the valid range. The range of valid ports is 30000-32767")
-			}
-		}),
 	}
 }
 

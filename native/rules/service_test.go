@@ -26,11 +26,7 @@ func TestServices(t *testing.T) {
 			"spec/ports/0/targetPort = -1",
 			`spec.ports[0].targetPort: Invalid value: -1: must be between 1 and 65535, inclusive`,
 		},
-		"app protocol": {"spec/ports/0/appProtocol = -a", `spec.ports[0].appProtocol: Invalid value: "-a": ` + qualified},
-		"node port": {
-			"spec/ports/0/nodePort = 80",
-			`spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767`,
-		},
+		"app protocol":            {"spec/ports/0/appProtocol = -a", `spec.ports[0].appProtocol: Invalid value: "-a": ` + qualified},
 		"node port twice":         {"spec/ports/1 = {name: other, port: 81, nodePort: 30080}", `spec.ports[1].nodePort: Duplicate value: 30080`},
 		"node port of cluster ip": {"spec/type = ClusterIP", "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
 		"type": {

@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	cliflag "k8s.io/component-base/cli/flag"
+)
+
+// newServing returns the settings of the listener, and the authorities that verify client
+// certificates. Both read their files again when these change.
+func newServing(
+	config Config, o *opened,
+) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {
+	own, err := dynamiccertificates.NewDynamicSNIContentFromFiles("serving", o.pki.ServingCertFile(), o.pki.ServingKeyFile(),
+		genericapiserver.LoopbackClientServerNameOverride)
+	if err != nil {
+		return nil, nil, fmt.Errorf("serving certificate: %w", err)
+	}
+	serving := &genericapiserver.SecureServingInfo{Listener: o.listener, Cert: own, HTTP2MaxStreamsPerConnection: 1000}
+	if config.Serving.CertFile != "" {
+		serving.Cert, err = dynamiccertificates.NewDynamicServingContentFromFiles("tls-cert-file",
+			config.Serving.CertFile, config.Serving.KeyFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("serving certificate: %w", err)
+		}
+		// Clients that trust only the authority of the data directory ask for this name. They
+		// are the server itself and the users of its kubeconfigs.
+		serving.SNICerts = []dynamiccertificates.SNICertKeyContentProvider{own}
+	}
+	if serving.MinTLSVersion, err = cliflag.TLSVersion(config.Serving.MinVersion); err != nil {
+		return nil, nil, err
+	}
+	if len(config.Serving.CipherSuites) > 0 {
+		if serving.CipherSuites, err = cliflag.TLSCipherSuites(config.Serving.CipherSuites); err != nil {
+			return nil, nil, err
+		}
+	}
+	clientCA, err := newClientCA(config, o)
+	return serving, clientCA, err
+}
+
+// newClientCA returns the authorities of client certificates: that of the data directory, which
+// signs the credentials of the administrator and of nodes, and those of a file.
+func newClientCA(config Config, o *opened) (dynamiccertificates.CAContentProvider, error) {
+	own, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.pki.CAFile())
+	if err != nil {
+		return nil, fmt.Errorf("client authority: %w", err)
+	}
+	if config.ClientCAFile == "" {
+		return own, nil
+	}
+	others, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca-file", config.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("client authority: %w", err)
+	}
+	return dynamiccertificates.NewUnionCAContentProvider(own, others), nil
+}
+
+// serverName returns the name that kubeconfigs of the server's own authority need in TLS, or
+// "" if the host of the URL is enough.
+func serverName(config Config) string {
+	if config.Serving.CertFile == "" {
+		return ""
+	}
+	return genericapiserver.LoopbackClientServerNameOverride
+}
+
+// rootCA returns the authorities by which pods verify the server.
+func rootCA(b base) ([]byte, error) {
+	if b.config.RootCAFile != "" {
+		data, err := os.ReadFile(b.config.RootCAFile)
+		if err != nil {
+			return nil, fmt.Errorf("root authority: %w", err)
+		}
+		return data, nil
+	}
+	own := b.pki.Authority().CertPEM
+	if b.config.Serving.CertFile == "" {
+		return own, nil
+	}
+	chain, err := os.ReadFile(b.config.Serving.CertFile)
+	if err != nil {
+		return nil, fmt.Errorf("root authority: %w", err)
+	}
+	return slices.Concat(own, chain), nil
+}

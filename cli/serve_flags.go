@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"holdfast.dev/holdfast/access/openid"
+)
+
+// lifetime is the default of the longest lifetime of tokens and certificates.
+const lifetime = 365 * 24 * time.Hour
+
+// addFlags adds the flags of serve.
+func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.file, "config", "", "YAML file with values of these flags, by name; flags on the command line win")
+	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
+	addFeatureGates(flags, s.features)
+	s.addOwnFlags(flags)
+	s.addServingFlags(flags)
+	s.addEtcdFlags(flags)
+	s.addIdentityFlags(flags)
+	s.addTokenFlags(flags)
+	addOpenIDFlags(flags, &s.config.OpenID)
+	s.addAPIFlags(flags)
+	s.audit.AddFlags(flags)
+	addForeignFlags(flags)
+}
+
+// addOwnFlags adds the flags that kube-apiserver does not have.
+func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.config.DataDir, "data-dir", "", "directory for etcd's data, certificates and the admin kubeconfig (default: "+
+		"holdfast in --cert-dir, or the user's data directory)")
+	flags.StringVar(&s.config.Kubeconfig, "kubeconfig", "", "where to write the admin kubeconfig (default: <data-dir>/admin.kubeconfig)")
+	flags.IntVar(&s.config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource "+
+		"forbids: 400, or 422 for tools that recreate an object on Invalid")
+	flags.StringVar(&s.config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: "+
+		"enforce-edit (a warning, and an edit is refused), warn, or off")
+	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
+		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
+	flags.StringVar(&s.config.RootCAFile, "root-ca-file", "", "authorities by which pods verify the server (default: that of the data "+
+		"directory, and --tls-cert-file)")
+	flags.DurationVar(&s.config.MaxCertificateLife, "cluster-signing-duration", lifetime, "longest lifetime of a client certificate that "+
+		"is signed for a CertificateSigningRequest, at most a year")
+}
+
+// addServingFlags adds the flags of the port.
+func (s *serveSettings) addServingFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.config.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flags.StringVar(&s.config.AdvertiseAddress, "advertise-address", "", "IP address by which others reach the server, for the Service "+
+		"kubernetes (default: the bind address; for 127.0.0.1 and 0.0.0.0 the host's)")
+	flags.IntVar(&s.config.Port, "secure-port", 6443, "port to listen on; 0 picks a free one")
+	flags.StringVar(&s.certDir, "cert-dir", "", "directory with apiserver.crt and apiserver.key, if there is no --tls-cert-file")
+	flags.StringVar(&s.config.Serving.CertFile, "tls-cert-file", "", "certificate that clients get, with its chain (default: one of the "+
+		"authority in the data directory)")
+	flags.StringVar(&s.config.Serving.KeyFile, "tls-private-key-file", "", "key of --tls-cert-file")
+	flags.StringVar(&s.config.Serving.MinVersion, "tls-min-version", "", "lowest version of TLS: VersionTLS12 (the default) or VersionTLS13")
+	flags.StringSliceVar(&s.config.Serving.CipherSuites, "tls-cipher-suites", nil, "cipher suites of TLS 1.2, comma separated (default: "+
+		"those of Go)")
+	flags.DurationVar(&s.config.Limits.RequestTimeout, "request-timeout", time.Minute, "longest time of a request that is not a watch")
+	flags.IntVar(&s.config.Limits.Requests, "max-requests-inflight", 400, "this and --max-mutating-requests-inflight together are the "+
+		"number of requests at a time")
+	flags.IntVar(&s.config.Limits.MutatingRequests, "max-mutating-requests-inflight", 200, "see --max-requests-inflight")
+	flags.DurationVar(&s.config.ShutdownDelay, "shutdown-delay-duration", 0, "how long a server that is told to stop still answers, while "+
+		"it reports that it is not ready")
+	flags.BoolVar(&s.config.Profiling, "profiling", false, "serve /debug/pprof to clients with a role for it")
+}
+
+func (s *serveSettings) addEtcdFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&s.config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one "+
+		"(scheme://host:port, comma separated)")
+	flags.StringVar(&s.config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
+	flags.StringVar(&s.config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
+	flags.StringVar(&s.config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
+	flags.StringVar(&s.config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
+}
+
+// addIdentityFlags adds the flags for users other than service accounts, and for what users may do.
+func (s *serveSettings) addIdentityFlags(flags *pflag.FlagSet) {
+	flags.Var(&s.config.Anonymous, "anonymous-auth", "what requests without a credential may reach: health, false (nothing) or true (what "+
+		"roles allow system:anonymous)")
+	flags.StringVar(&s.config.ClientCAFile, "client-ca-file", "", "authorities whose client certificates are accepted, beside that of the "+
+		"data directory")
+	flags.StringVar(&s.config.TokenFile, "token-auth-file", "", "file with bearer tokens, a line token,user,uid,\"group1,group2\" each")
+	flags.StringSliceVar(&s.authorization, "authorization-mode", []string{"Node", "RBAC"}, "how requests are authorized; both are always on")
+	s.config.RequestHeader.AddFlags(flags)
+}
+
+// addTokenFlags adds the flags for tokens of service accounts.
+func (s *serveSettings) addTokenFlags(flags *pflag.FlagSet) {
+	accounts := &s.config.ServiceAccounts
+	flags.DurationVar(&s.config.MaxTokenLife, "service-account-max-token-expiration", lifetime, "longest lifetime of a token of a service "+
+		"account; a request for a longer one is shortened")
+	flags.StringArrayVar(&accounts.Issuers, "service-account-issuer", nil, "issuer of tokens; if it is given several times, the first is "+
+		"that of new tokens, and all are accepted (default: https://kubernetes.default.svc.cluster.local)")
+	flags.StringVar(&accounts.SigningKeyFile, "service-account-signing-key-file", "", "key that signs tokens, RSA or ECDSA (default: one in "+
+		"the data directory)")
+	flags.StringArrayVar(&accounts.KeyFiles, "service-account-key-file", nil, "keys that verify tokens, beside the one that signs them; can "+
+		"be given several times")
+	flags.StringSliceVar(&accounts.Audiences, "api-audiences", nil, "audiences of the API in tokens, comma separated (default: the issuers)")
+	flags.StringVar(&accounts.KeysURL, "service-account-jwks-uri", "", "URL of the keys of tokens in the discovery document (default: on "+
+		"this server)")
+}
+
+// addAPIFlags adds the flags for objects and admission.
+func (s *serveSettings) addAPIFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.addresses, "service-cluster-ip-range", "", "range of the cluster IPs of Services (default: 10.96.0.0/16)")
+	flags.Var(&s.config.Services.NodePorts, "service-node-port-range", "range of the node ports of Services (default: 30000-32767)")
+	flags.DurationVar(&s.config.Limits.EventTTL, "event-ttl", time.Hour, "how long events are kept")
+	flags.StringToStringVar(&s.runtime, "runtime-config", nil, "APIs to turn on, group/version=true, comma separated; all that exist here "+
+		"are on")
+	flags.StringSliceVar(&s.config.EnableAdmission, "enable-admission-plugins", nil, "admission plugins to turn on, by Kubernetes' "+
+		"names, comma separated; all that exist here are on by default")
+	flags.StringSliceVar(&s.config.DisableAdmission, "disable-admission-plugins", nil, "admission plugins to turn off, by Kubernetes' "+
+		"names, comma separated")
+}
+
+// addOpenIDFlags adds the flags for authentication with an OpenID Connect provider, which
+// have the names of kube-apiserver's.
+func addOpenIDFlags(flags *pflag.FlagSet, config *openid.Config) {
+	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration: whose tokens are accepted, "+
+		"instead of the oidc flags")
+	flags.StringVar(&config.IssuerURL, "oidc-issuer-url", "", "URL of the OpenID provider whose tokens are accepted; https only")
+	flags.StringVar(&config.ClientID, "oidc-client-id", "", "audience that tokens of the OpenID provider must have")
+	flags.StringVar(&config.CAFile, "oidc-ca-file", "", "certificate authority of the OpenID provider (default: those of the host)")
+	flags.StringVar(&config.UsernameClaim, "oidc-username-claim", "sub", "claim that names the user")
+	flags.StringVar(&config.UsernamePrefix, "oidc-username-prefix", "", "put before the user's name; - is nothing (default: the issuer's "+
+		"URL and #, but for the claim email)")
+	flags.StringVar(&config.GroupsClaim, "oidc-groups-claim", "", "claim that names the user's groups, a string or a list")
+	flags.StringVar(&config.GroupsPrefix, "oidc-groups-prefix", "", "put before each group")
+	flags.StringToStringVar(&config.RequiredClaims, "oidc-required-claim", nil, "claims that tokens must have, key=value, comma separated")
+	flags.StringSliceVar(&config.SigningAlgs, "oidc-signing-algs", []string{"RS256"}, "signing algorithms that are accepted, comma separated")
+}
