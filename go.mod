@@ -168,6 +168,6 @@ require (
 	k8s.io/cli-runtime v0.37.2
 	k8s.io/kms v0.37.2 // indirect
 	k8s.io/kubectl v0.37.2
-	k8s.io/streaming v0.37.2 // indirect
+	k8s.io/streaming v0.37.2
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.36.0 // indirect
 )

@@ -17,6 +17,12 @@ import (
 const (
 	AdminUser  = "holdfast-admin"
 	AdminGroup = "system:masters"
+
+	// KubeletClient is the user that the server is for kubelets. Kubernetes installers use the
+	// same name.
+	KubeletClient = "kube-apiserver-kubelet-client"
+	// kubeletClient is the name of its files.
+	kubeletClient = "kubelet-client"
 )
 
 // PKI is a directory with a certificate authority and the certificates that it
@@ -82,6 +88,12 @@ func (p *PKI) isUnused() bool {
 	return true
 }
 
+// KubeletClientCertFile returns the path of the certificate that the server presents to kubelets.
+func (p *PKI) KubeletClientCertFile() string { return p.path(kubeletClient, "crt") }
+
+// KubeletClientKeyFile returns the path of the key of KubeletClientCertFile.
+func (p *PKI) KubeletClientKeyFile() string { return p.path(kubeletClient, "key") }
+
 // CAFile returns the path of the CA certificate.
 func (p *PKI) CAFile() string { return p.path("ca", "crt") }
 
@@ -108,6 +120,9 @@ func (p *PKI) Renew() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.renew("serving", Subject{User: "holdfast", Hosts: p.hosts}); err != nil {
+		return err
+	}
+	if err := p.renew(kubeletClient, Subject{User: KubeletClient}); err != nil {
 		return err
 	}
 	return p.renew("admin", Subject{User: AdminUser, Groups: []string{AdminGroup}})

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/definitions"
+	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -57,6 +58,9 @@ func newBase(config Config, o *opened) (base, error) {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := native.NewScheme()
 	if err := definitions.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := kubelet.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	return scheme, builtin.AddFieldSelectors(scheme)

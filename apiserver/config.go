@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/apiserver/serviceip"
 	"holdfast.dev/holdfast/native"
 )
@@ -72,6 +73,9 @@ type Config struct {
 	// ShutdownDelay is the time for which a server that is told to stop still answers, and
 	// reports that it is not ready.
 	ShutdownDelay time.Duration
+	// Kubelet configures the connections to kubelets. Without a certificate, the server presents
+	// one of its own authority.
+	Kubelet kubelet.Config
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
 	// the server stores objects unencrypted.
 	EncryptionConfig string

@@ -72,6 +72,9 @@ func (c *Config) checkComponents() (err error) {
 	if err := c.checkRequestHeader(); err != nil {
 		return err
 	}
+	if (c.Kubelet.CertFile == "") != (c.Kubelet.KeyFile == "") {
+		return errors.New("kubelet-client-certificate and kubelet-client-key belong together")
+	}
 	if c.ShutdownDelay < 0 {
 		return fmt.Errorf("shutdown-delay-duration %s: must not be negative", c.ShutdownDelay)
 	}

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -53,7 +52,7 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 }
 
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
-	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, metav1.ParameterCodec, i.codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, runtime.NewParameterCodec(i.scheme), i.codecs)
 	info.PrioritizedVersions = nil
 	info.NegotiatedSerializer = boundedCodecs{i.codecs}
 	return &info

@@ -8,8 +8,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/flowcontrol"
@@ -84,6 +86,9 @@ func applyLimits(config *genericapiserver.Config, from Config) {
 	config.ShutdownDelayDuration = from.ShutdownDelay
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
+	// These requests last as long as their clients want.
+	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(
+		sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
 }
 
 // applyOpenAPI publishes the schemas of the built-in kinds in OpenAPI v2 and v3.

@@ -36,10 +36,14 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err != nil {
 		return resourcesStage{}, err
 	}
+	kubelets, err := i.newKubelets(who)
+	if err != nil {
+		return resourcesStage{}, err
+	}
 	registries, err := builtin.Open(builtin.Config{
 		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
 		Selection: stored.selection, TokenRequests: who.tokens.requests,
-		EventTTL: b.config.Limits.EventTTL,
+		EventTTL: b.config.Limits.EventTTL, Kubelets: kubelets, Authorizer: who.authorizer,
 	})
 	if err != nil {
 		return resourcesStage{}, err

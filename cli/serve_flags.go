@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 )
 
@@ -23,6 +24,7 @@ func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
 	s.addTokenFlags(flags)
 	addOpenIDFlags(flags, &s.config.OpenID)
 	s.addAPIFlags(flags)
+	s.addKubeletFlags(flags)
 	s.audit.AddFlags(flags)
 	addForeignFlags(flags)
 }
@@ -113,6 +115,19 @@ func (s *serveSettings) addAPIFlags(flags *pflag.FlagSet) {
 		"names, comma separated; all that exist here are on by default")
 	flags.StringSliceVar(&s.config.DisableAdmission, "disable-admission-plugins", nil, "admission plugins to turn off, by Kubernetes' "+
 		"names, comma separated")
+}
+
+// addKubeletFlags adds the flags for connections to kubelets.
+func (s *serveSettings) addKubeletFlags(flags *pflag.FlagSet) {
+	kubelets := &s.config.Kubelet
+	flags.StringVar(&kubelets.CertFile, "kubelet-client-certificate", "", "client certificate for kubelets (default: one of the authority "+
+		"in the data directory, for the user "+access.KubeletClient+")")
+	flags.StringVar(&kubelets.KeyFile, "kubelet-client-key", "", "key of --kubelet-client-certificate")
+	flags.StringVar(&kubelets.CAFile, "kubelet-certificate-authority", "", "authorities of the kubelets; without them, the server does not "+
+		"verify kubelets")
+	flags.StringSliceVar(&kubelets.AddressTypes, "kubelet-preferred-address-types", nil, "types of addresses of a Node by which the server "+
+		"reaches its kubelet, the preferred one first (default: Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP)")
+	flags.DurationVar(&kubelets.Timeout, "kubelet-timeout", 5*time.Second, "how long the server waits for a connection to a kubelet")
 }
 
 // addOpenIDFlags adds the flags for authentication with an OpenID Connect provider, which

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/operator/authorship"
 )
 
@@ -24,6 +25,8 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		// Without a subject, because package access/node authorizes nodes. The
 		// binding exists because it exists in Kubernetes.
 		bind("system:node"),
+		// Kubelets ask the server whether the server may use their API.
+		bindUser("system:kubelet-api-admin", access.KubeletClient),
 		bindUser(authorship.ControllerUser, authorship.ControllerUser),
 	}
 }

@@ -57,6 +57,11 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 		role("system:service-account-issuer-discovery", at("/.well-known/openid-configuration", "/.well-known/openid-configuration/",
 			"/openid/v1/jwks", "/openid/v1/jwks/").may("get")),
 		role("system:cluster-trust-bundle-discovery", on(certificates, "clustertrustbundles").may(read...)),
+		// In Kubernetes this role has all verbs.
+		role("system:kubelet-api-admin",
+			on(core, "nodes").may(append([]string{"proxy"}, read...)...),
+			on(core, "nodes/proxy", "nodes/metrics", "nodes/stats", "nodes/log", "nodes/spec", "nodes/checkpoint", "nodes/configz",
+				"nodes/healthz", "nodes/pods").may("get", "list", "watch", "create", "update", "patch", "delete")),
 		role("system:auth-delegator",
 			on(authentication, "tokenreviews").may("create"),
 			on(authorization, "subjectaccessreviews").may("create")),

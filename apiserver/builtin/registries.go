@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/apiserver/selection"
 	"holdfast.dev/holdfast/native"
 )
@@ -28,6 +30,10 @@ type Config struct {
 	Selection *selection.Selection
 	// EventTTL is how long an event is kept.
 	EventTTL time.Duration
+	// Kubelets serves the subresources that are forwarded to kubelets and pods.
+	Kubelets *kubelet.Kubelets
+	// Authorizer decides about the rights of users.
+	Authorizer authorizer.Authorizer
 	// TokenRequests serves serviceaccounts/token.
 	TokenRequests rest.Storage
 }
@@ -87,6 +93,15 @@ func (c Config) resources(base *kindREST, s strategy) Resources {
 		out["serviceaccounts/token"] = c.TokenRequests
 	case "pods":
 		out["pods/binding"] = &bindingREST{pods: base.Store}
+		out["pods/log"] = c.Kubelets.Log(base.Store)
+		out["pods/exec"] = c.Kubelets.Exec(base.Store, c.Authorizer)
+		out["pods/attach"] = c.Kubelets.Attach(base.Store, c.Authorizer)
+		out["pods/portforward"] = c.Kubelets.PortForward(base.Store, c.Authorizer)
+		out["pods/proxy"] = c.Kubelets.PodProxy(base.Store)
+	case "nodes":
+		out["nodes/proxy"] = c.Kubelets.NodeProxy()
+	case "services":
+		out["services/proxy"] = c.Kubelets.ServiceProxy()
 	case "priorityclasses":
 		out[kind.Resource] = &priorityClassREST{kindREST: base}
 	case "events":

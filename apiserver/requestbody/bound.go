@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/nesting"
 )
@@ -18,7 +19,7 @@ import (
 // the server check the JSON inside of them.
 func Bound(next http.Handler, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 {
+		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 || isProxied(req) {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -32,6 +33,13 @@ func Bound(next http.Handler, limit int64) http.Handler {
 		}
 		next.ServeHTTP(w, req)
 	})
+}
+
+// isProxied reports whether the server forwards the request to a pod or a node, and does not read
+// its body.
+func isProxied(req *http.Request) bool {
+	info, ok := request.RequestInfoFrom(req.Context())
+	return ok && info.IsResourceRequest && info.Subresource == "proxy"
 }
 
 // tooDeep is the answer to a body with too many levels.
