@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
 
 	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/apiserver/selection"
@@ -123,7 +124,11 @@ func (r *usedByNodeREST) Watch(ctx context.Context, options *internalversion.Lis
 	} else {
 		request.Initial = options.ResourceVersion == "" || options.ResourceVersion == "0"
 	}
-	return r.selection.Watch(ctx, r.kind.Resource, request), nil
+	watched := r.selection.Watch(ctx, r.kind.Resource, request)
+	// A watch occupies a seat of its priority level until this signal. The watch cache sends it for
+	// all other watches. Without it, the open watches of nodes would use up all seats.
+	flowcontrol.WatchInitialized(ctx)
+	return watched, nil
 }
 
 // DeleteCollection implements rest.CollectionDeleter. It refuses the selector: the

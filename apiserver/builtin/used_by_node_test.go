@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -212,6 +214,25 @@ func usedSecrets(u usage) {
 	if version, err := meta.NewAccessor().ResourceVersion(list); err != nil || version == "" {
 		u.t.Errorf("version %q %v", version, err)
 	}
+}
+
+// Open watches of nodes take no seats: otherwise many nodes would use up those of their priority
+// level, and the server would reject all further requests of nodes.
+func TestUsedByNodeTakesNoSeat(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	u := newUsage(t, server, "seats")
+	u.configMap("a", "1")
+	u.pod("p", "n1", "a")
+	u.client = kubernetes.NewForConfigOrDie(server.As(t, "system:node:"+u.namespace+"-n1", "system:nodes"))
+	u.watch(u.selectUsed("n1")).want("ADDED a=1")
+	seats := regexp.MustCompile(`(?m)^apiserver_flowcontrol_current_executing_seats\{flow_schema="system-nodes",.*\} (\d+)$`)
+	servertest.Eventually(t, "the watch has no seat", func() bool {
+		text, err := server.Client(t).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+		u.must(err)
+		found := seats.FindSubmatch(text)
+		return found != nil && string(found[1]) == "0"
+	})
 }
 
 // After a restart the server refuses to resume a watch: it does not know which objects a
