@@ -54,10 +54,15 @@ type hookID struct {
 // hookJob is the last run of a hook for one content of a volume.
 type hookJob struct {
 	name, digest string
-	// since is when the first run for this content was requested.
+	// content is what a check hook checks.
+	content *content
+	// since is when the first run was requested, for this content or for the one before it.
 	since  time.Time
 	cancel context.CancelFunc
 	ended  bool
+	// replaces is true if the run of a check for older content was killed for this run. This
+	// run is not killed for newer content: it ends, and the content that it accepts is published.
+	replaces bool
 	// failure is the result of the last run that failed. It stays while the hook runs
 	// again.
 	failure *hookError
@@ -86,15 +91,17 @@ func (q *hookQueue) result(call hookCall, stage func() (string, error)) error {
 	q.mu.Lock()
 	job := q.jobs[id]
 	isSame := job != nil && job.digest == call.digest && job.name == call.name()
+	killed := false
 	switch {
 	case job == nil:
-	case !job.ended && (isSame || call.annotation == onChangeAnnotation):
+	case !job.ended && (isSame || job.replaces || call.annotation == onChangeAnnotation):
 		// Do not interrupt an on-change hook: it may be reloading a daemon. It runs again
 		// for the new files when it has ended.
 		defer q.mu.Unlock()
 		return job.status(call, q.clock.Now())
 	case !job.ended:
 		job.cancel() // the files that it checks are outdated
+		killed = true
 	case isSame && (job.failure == nil || q.clock.Now().Before(job.retry)):
 		defer q.mu.Unlock()
 		return job.status(call, q.clock.Now())
@@ -107,9 +114,12 @@ func (q *hookQueue) result(call hookCall, stage func() (string, error)) error {
 		}
 		call.path = dir
 	}
-	next := &hookJob{name: call.name(), digest: call.digest, since: q.clock.Now()}
-	if isSame {
+	next := &hookJob{name: call.name(), digest: call.digest, content: call.content, since: q.clock.Now()}
+	switch {
+	case isSame:
 		next.since, next.failure, next.failures = job.since, job.failure, job.failures
+	case killed:
+		next.since, next.replaces = job.since, true
 	}
 	return q.start(call, next)
 }
@@ -196,11 +206,14 @@ func (q *hookQueue) end(call hookCall, job *hookJob, failure *hookError) {
 	q.ended(cache.MetaObjectToName(call.pod))
 }
 
-// forget drops the result of a hook, so that the next call runs it again.
+// forget cancels a hook and drops its result, so that the next call runs it again.
 func (q *hookQueue) forget(id hookID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.jobs, id)
+	if job := q.jobs[id]; job != nil {
+		job.cancel()
+		delete(q.jobs, id)
+	}
 }
 
 // forgetPod cancels the hooks of a pod and drops their results.

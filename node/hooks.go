@@ -140,6 +140,8 @@ type hookCall struct {
 	secret secrecy
 	// group is the group of the files, or nil.
 	group *int
+	// content is what a check hook checks; nil for an on-change hook.
+	content *content
 }
 
 // name returns the name of the executable.

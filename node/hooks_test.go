@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,60 @@ func TestCheckIsReplaced(t *testing.T) {
 		left, err := filepath.Glob(filepath.Join(a.root, "pods", "*", "staging", "*"))
 		return err == nil && len(left) == 0
 	})
+}
+
+// TestSlowCheck checks that files are replaced although the content changes faster than the check
+// ends: the files get the content of a check that was not interrupted. The check ends only when its
+// content is no longer the current one.
+func TestSlowCheck(t *testing.T) {
+	t.Parallel()
+	current := filepath.Join(t.TempDir(), "current")
+	dir := hooksDir(t, map[string]string{
+		"check": `while grep -qx "$(cat "$HOLDFAST_VOLUME_PATH/app.conf")" ` + current + `; do sleep 0.05; done`,
+	})
+	c := startCluster(t)
+	set := func(value string) {
+		t.Helper()
+		if err := os.WriteFile(current, []byte(value+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c.setData(t, "app", value)
+	}
+	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: "0"}}`)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour})
+	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
+	path := a.path(c, t, "web", "conf/app.conf")
+	seen, value := map[string]bool{}, 0
+	servertest.Eventually(t, "the files were replaced twice", func() bool {
+		value++
+		set(strconv.Itoa(value))
+		if data, err := os.ReadFile(path); err == nil {
+			seen[string(data)] = true
+		}
+		return len(seen) > 2
+	})
+	// When the changes end, the files get the last content.
+	if err := os.WriteFile(current, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a.waitForFile(c, t, "web", "conf/app.conf", strconv.Itoa(value))
+	c.waitForCondition(t, "web", "True", "")
+}
+
+// TestCheckOfToken checks that a volume with a token passes its check hook. The agent has no file to
+// take the token from while the check runs, so it requests another token afterwards.
+func TestCheckOfToken(t *testing.T) {
+	t.Parallel()
+	dir := hooksDir(t, map[string]string{"check": `test -s "$HOLDFAST_VOLUME_PATH/token"`})
+	c := startCluster(t)
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root"})
+	c.apply(t, `{kind: Pod, metadata: {name: web, annotations: {holdfast.dev/check: check}}, `+
+		`spec: {nodeName: n1, automountServiceAccountToken: false, `+
+		`volumes: [{name: access, projected: {sources: [{serviceAccountToken: {path: token}}]}}]}}`)
+	c.waitForCondition(t, "web", "True", "")
+	if info, err := os.Stat(a.path(c, t, "web", "access/token")); err != nil || info.Size() == 0 {
+		t.Errorf("token: %v, %v", info, err)
+	}
 }
 
 // TestHookOutput checks that the Event of a failed hook has the last lines of its output,

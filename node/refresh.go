@@ -23,9 +23,7 @@ type refresh struct {
 	record *Record
 	owner  VolumeOwner
 	log    klog.Logger
-	// objects are the objects that the new files are made from.
-	objects []*Object
-	// before is a copy of the record before this refresh changed it.
+	// before is a copy of the record before publish changed it.
 	before *Record
 
 	// recordChanged is true if the record has to be saved.
@@ -83,11 +81,8 @@ func (r *refresh) run(ctx context.Context) error {
 		r.retry = r.retry || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
-	r.objects = objects
-	r.before = r.record.clone()
-	r.setSources(next.Sources, objects)
 	next.Digest = a.digest.sum(payload, next.Secret)
-	if err := r.write(next, payload); err != nil {
+	if err := r.write(content{Volume: next, payload: payload, objects: objects}); err != nil {
 		return err
 	}
 	return tokenErr
@@ -110,27 +105,42 @@ func (r *refresh) setSources(named []Ref, objects []*Object) {
 	}
 }
 
-// write saves the record with the new state of the volume, then replaces the files
-// and runs the on-change hook. It changes nothing before the check hook has accepted the
-// new files.
-func (r *refresh) write(next Volume, payload projection.Payload) error {
+// write publishes the content, unless the check hook has not accepted it yet.
+func (r *refresh) write(next content) error {
 	a, name := r.agent, r.volume.Name
-	before, had := r.record.Volumes[name]
 	current, err := a.Volumes.Read(r.pod.UID, name)
-	hasFiles := err == nil
-	if !hasFiles || !current.Equal(payload) {
-		if err := r.check(next, payload); err != nil {
-			// The pod keeps its sources and pins together with its files.
-			*r.record = *r.before
-			return err
-		}
+	if err == nil && current.Equal(next.payload) {
+		a.hookQueue.forget(r.hookCall(checkAnnotation, next.Volume).id()) // a check of other content is outdated
+		return r.publish(next)
 	}
+	if earlier := r.acceptedBefore(next); earlier != nil {
+		return r.publish(*earlier)
+	}
+	err = r.check(next)
+	if err == nil {
+		return r.publish(next)
+	}
+	if published := r.record.Volumes[name]; published.Notify {
+		// The on-change hook has yet to run for the files that are published.
+		err = errors.Join(err, r.notify(published))
+	}
+	return err
+}
+
+// publish saves the record with the new state of the volume, then replaces the files and runs the
+// on-change hook.
+func (r *refresh) publish(published content) error {
+	a, name := r.agent, r.volume.Name
+	r.before = r.record.clone()
+	r.setSources(published.Sources, published.objects)
+	next := published.Volume
+	before, had := r.record.Volumes[name]
 	next.Projected, next.Notify, next.Previous = before.Projected, before.Notify, before.Previous
 	if !had || before.Digest != next.Digest {
 		next.Projected = a.Clock.Now().UTC()
 		next.Notify = a.hooks.nameFor(r.pod, onChangeAnnotation) != ""
 		next.Previous = ""
-		if hasFiles {
+		if current, err := a.Volumes.Read(r.pod.UID, name); err == nil {
 			next.Previous = a.digest.sum(current, next.Secret)
 		}
 		r.recordChanged = true
@@ -141,11 +151,11 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 			return err
 		}
 	}
-	changed, err := a.Volumes.Write(r.owner, name, payload)
+	changed, err := a.Volumes.Write(r.owner, name, published.payload)
 	if changed {
 		a.metrics.changes.Inc()
 		r.logChange(next)
-		r.observeLag()
+		r.observeLag(published.objects)
 		a.hookQueue.forget(r.hookCall(checkAnnotation, next).id())
 	}
 	if err != nil && !changed {
@@ -160,18 +170,6 @@ func (r *refresh) write(next Volume, payload projection.Payload) error {
 		return err
 	}
 	return r.notify(next)
-}
-
-// check returns nil if the check hook of the pod has accepted the files, or if there is no
-// such hook.
-func (r *refresh) check(next Volume, payload projection.Payload) error {
-	a := r.agent
-	if a.hooks.nameFor(r.pod, checkAnnotation) == "" {
-		return nil
-	}
-	return a.hookQueue.result(r.hookCall(checkAnnotation, next), func() (string, error) {
-		return a.Volumes.Stage(r.owner, r.volume.Name, payload)
-	})
 }
 
 // notify runs the on-change hook, and saves that it has run.
@@ -214,9 +212,9 @@ func (r *refresh) logChange(next Volume) {
 
 // observeLag measures the time from the arrival of the last object that changed to now. It
 // measures nothing for a new volume: its objects may have been watched before.
-func (r *refresh) observeLag() {
+func (r *refresh) observeLag(objects []*Object) {
 	var last time.Time
-	for _, object := range r.objects {
+	for _, object := range objects {
 		had := r.before.source(object.Ref)
 		if had != nil && had.ResourceVersion != object.ResourceVersion && object.received.After(last) {
 			last = object.received

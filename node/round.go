@@ -48,6 +48,14 @@ func (s *round) add(r *refresh, err error) {
 	switch {
 	case err == nil:
 		a.markReady(id)
+	case errors.As(err, &failure):
+		a.metrics.failures.Inc()
+		a.markFailing(id)
+		reason.output = failure.output
+		s.problems = append(s.problems, reason)
+		if failure.retry > 0 {
+			r.refreshAfter(failure.retry)
+		}
 	case errors.As(err, &pending):
 		a.markFailing(id)
 		if left := hookPatience - a.Clock.Since(pending.since); left > 0 {
@@ -57,14 +65,6 @@ func (s *round) add(r *refresh, err error) {
 		}
 		reason.pending = true
 		s.problems = append(s.problems, reason)
-	case errors.As(err, &failure):
-		a.metrics.failures.Inc()
-		a.markFailing(id)
-		reason.output = failure.output
-		s.problems = append(s.problems, reason)
-		if failure.retry > 0 {
-			r.refreshAfter(failure.retry)
-		}
 	default:
 		a.metrics.failures.Inc()
 		a.markFailing(id)
