@@ -16,6 +16,7 @@ FUZZTIME  ?= 60s
 SOAKTIME  ?= 5m
 HOLLOW    ?= 1000x10
 STEADY    ?= 3m
+OUTAGE    ?= 10s
 PACKAGES  ?= ./...
 
 # Without C the binary is static, runs on any Linux, and is a quarter smaller: with C, a library that can load plugins keeps the
@@ -160,9 +161,9 @@ bench-once: ## run each benchmark once, to keep it working
 		'out=$$($(COMPILER_GOGC) go test -vet=off -run "^$$" -bench . -benchtime 1x -short "{}" 2>&1) && tail -n 1 <<<"$$out" || { echo "$$out"; exit 255; }'
 
 .PHONY: hollow
-hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS, STEADY=3m, three runs of each case)
+hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS, STEADY=3m, OUTAGE=10s, three runs of each case)
 	mkdir -p bin
-	HOLDFAST_HOLLOW=$(HOLLOW) HOLDFAST_HOLLOW_STEADY=$(STEADY) \
+	HOLDFAST_HOLLOW=$(HOLLOW) HOLDFAST_HOLLOW_STEADY=$(STEADY) HOLDFAST_HOLLOW_OUTAGE=$(OUTAGE) \
 		go test -vet=off -run '^$$' -bench HollowNodes -benchtime 1x -count 3 -timeout 6h ./node | tee bin/hollow.txt
 	awk -v nodes=$(firstword $(subst x, ,$(HOLLOW))) -v svg=bin/hollow.svg -f tools/hollow.awk bin/hollow.txt
 

@@ -20,10 +20,12 @@ import (
 
 // hollowSize is the environment variable with the size of the benchmark, as NODESxPODS. The
 // default is 20x5, and 4x2 with -short. hollowSteady is the one with the time for which the
-// server is measured after all volumes are ready.
+// server is measured after all volumes are ready. hollowOutage is the one with the time for which the
+// server is down afterwards; 0 leaves the restart out.
 const (
 	hollowSize   = "HOLDFAST_HOLLOW"
 	hollowSteady = "HOLDFAST_HOLLOW_STEADY"
+	hollowOutage = "HOLDFAST_HOLLOW_OUTAGE"
 )
 
 // BenchmarkHollowNodes runs many agents in this process, against a server in another
@@ -32,23 +34,16 @@ const (
 // long it takes until all volumes are ready, how much memory and CPU time the server needs until
 // then and afterwards, and how fast the agents reconnect after the server was killed.
 func BenchmarkHollowNodes(b *testing.B) {
-	nodes, pods, outage := 20, 5, time.Second
+	nodes, pods := 20, 5
 	if testing.Short() {
 		nodes, pods = 4, 2
 	}
 	if text := os.Getenv(hollowSize); text != "" {
-		outage = 10 * time.Second
 		if _, err := fmt.Sscanf(text, "%dx%d", &nodes, &pods); err != nil {
 			b.Fatalf("%s=%s: must be NODESxPODS", hollowSize, text)
 		}
 	}
-	steady := time.Second
-	if text := os.Getenv(hollowSteady); text != "" {
-		var err error
-		if steady, err = time.ParseDuration(text); err != nil {
-			b.Fatalf("%s=%s: %v", hollowSteady, text, err)
-		}
-	}
+	steady, outage := durationFrom(b, hollowSteady), durationFrom(b, hollowOutage)
 	for _, run := range hollowRuns {
 		run.nodes, run.pods, run.outage, run.steady = nodes, pods, outage, steady
 		b.Run(fmt.Sprintf("%dx%d/%s", nodes, pods, run.name), func(b *testing.B) {
@@ -57,6 +52,20 @@ func BenchmarkHollowNodes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// durationFrom returns the duration in an environment variable, or one second.
+func durationFrom(b *testing.B, name string) time.Duration {
+	b.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return time.Second
+	}
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		b.Fatalf("%s=%s: %v", name, text, err)
+	}
+	return duration
 }
 
 // hollowRuns are the cases. With watchEach, an agent opens one watch for each object, as a kubelet
@@ -93,7 +102,7 @@ type hollowRun struct {
 	// mutable ConfigMap kube-root-ca.crt.
 	account bool
 	// steady is how long the server is measured when all volumes are ready. outage is how
-	// long the server is down afterwards.
+	// long the server is down afterwards; 0 means that it is not restarted.
 	steady, outage time.Duration
 }
 
@@ -102,7 +111,7 @@ func (r hollowRun) bench(b *testing.B) {
 	if err := r.createPods(b.Context(), server.Client(b)); err != nil {
 		b.Fatal(err)
 	}
-	begin, cpu := time.Now(), server.cpuTime(b)
+	idle, begin, cpu := server.memory(b), time.Now(), server.cpuTime(b)
 	fleet := startFleet(b, servertest.Config(b, server.config.Kubeconfig), server.authority(b), r)
 	volumes := int64(r.nodes * r.pods * r.volumesPerPod())
 	waitFor(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
@@ -115,7 +124,21 @@ func (r hollowRun) bench(b *testing.B) {
 	time.Sleep(r.steady) // the time of the measurement; the benchmark waits for nothing here
 	b.ReportMetric(float64((server.cpuTime(b)-before).Milliseconds())/r.steady.Seconds(), "steady-cpu-ms/s")
 	b.ReportMetric(server.memory(b), "server-MB")
+	b.ReportMetric(server.memory(b)-idle, "agents-MB")
+	if r.outage > 0 {
+		r.restart(b, server, fleet)
+	}
+	if touched := fleet.writes.Load() - volumes; touched != 0 {
+		b.Errorf("%d volumes were written again", touched)
+	}
+	fleet.stop()
+	server.Kill()
+}
 
+// restart kills the server, starts it again, and waits until all agents are connected.
+func (r hollowRun) restart(b *testing.B, server *benchServer, fleet *fleet) {
+	b.Helper()
+	want := r.watches()
 	fleet.rate.reset()
 	server.Kill()
 	time.Sleep(r.outage) // fleet.rate counts the requests of the agents in this time; the benchmark waits for nothing
@@ -126,11 +149,6 @@ func (r hollowRun) bench(b *testing.B) {
 	answered, failed := fleet.rate.peaks()
 	b.ReportMetric(failed, "peak-down-req/s")
 	b.ReportMetric(answered, "peak-back-req/s")
-	if touched := fleet.writes.Load() - volumes; touched != 0 {
-		b.Errorf("%d volumes were written again", touched)
-	}
-	fleet.stop()
-	server.Kill()
 }
 
 // waitFor waits until a condition holds. The limit is longer than that of servertest.Eventually,

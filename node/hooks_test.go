@@ -208,22 +208,24 @@ func TestCheckIsReplaced(t *testing.T) {
 }
 
 // TestSlowCheck checks that files are replaced although the content changes faster than the check
-// ends: the files get the content of a check that was not interrupted. The check ends only when its
-// content is no longer the current one.
+// ends. The content is a number, and the check ends when the number has become three higher.
 func TestSlowCheck(t *testing.T) {
 	t.Parallel()
 	current := filepath.Join(t.TempDir(), "current")
 	dir := hooksDir(t, map[string]string{
-		"check": `while grep -qx "$(cat "$HOLDFAST_VOLUME_PATH/app.conf")" ` + current + `; do sleep 0.05; done`,
+		"check": `while test "$(cat ` + current + `)" -lt $(($(cat "$HOLDFAST_VOLUME_PATH/app.conf") + 3)); do sleep 0.05; done`,
 	})
 	c := startCluster(t)
-	set := func(value string) {
+	setCurrent := func(value int) {
 		t.Helper()
-		if err := os.WriteFile(current, []byte(value+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(current+".next", []byte(strconv.Itoa(value)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c.setData(t, "app", value)
+		if err := os.Rename(current+".next", current); err != nil {
+			t.Fatal(err)
+		}
 	}
+	setCurrent(0)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: "0"}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour})
 	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
@@ -231,16 +233,15 @@ func TestSlowCheck(t *testing.T) {
 	seen, value := map[string]bool{}, 0
 	servertest.Eventually(t, "the files were replaced twice", func() bool {
 		value++
-		set(strconv.Itoa(value))
+		c.setData(t, "app", strconv.Itoa(value))
+		setCurrent(value)
 		if data, err := os.ReadFile(path); err == nil {
 			seen[string(data)] = true
 		}
 		return len(seen) > 2
 	})
 	// When the changes end, the files get the last content.
-	if err := os.WriteFile(current, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	setCurrent(value + 3)
 	a.waitForFile(c, t, "web", "conf/app.conf", strconv.Itoa(value))
 	c.waitForCondition(t, "web", "True", "")
 }

@@ -1,5 +1,5 @@
 # hollow.awk reads the output of "make hollow". It prints a table with the median and the range of
-# all runs of each case, and writes a bar chart of the memory to the file svg.
+# all runs of each case, and writes a bar chart of the memory for the agents to the file svg.
 #
 #   awk -v nodes=1000 -v svg=hollow.svg -f tools/hollow.awk hollow.txt
 
@@ -34,25 +34,28 @@ function cell(name, unit, format, scale,    n, text) {
 END {
 	if (!cases) { print "no result of the benchmark" > "/dev/stderr"; exit 1 }
 	scale = 1000 / nodes
-	printf "| %d nodes | watches of objects per 1,000 nodes | server memory, MB | server CPU until ready, s per 1,000 nodes | server CPU afterwards, ms/s per 1,000 nodes | ready after, s |\n", nodes
-	print "|---|---|---|---|---|---|"
+	printf "| %d nodes | watches of objects per 1,000 nodes | server memory, MB | of it for the agents, MB per 1,000 nodes | server CPU until ready, s per 1,000 nodes | server CPU afterwards, ms/s per 1,000 nodes | ready after, s |\n", nodes
+	print "|---|---|---|---|---|---|---|"
 	for (c = 1; c <= cases; c++) {
 		name = order[c]
-		printf "| %s | %s | %s | %s | %s | %s |\n", name, cell(name, "object-watches", "%d", scale), cell(name, "server-MB", "%d", 1),
+		printf "| %s | %s | %s | %s | %s | %s | %s |\n", name, cell(name, "object-watches", "%d", scale),
+			cell(name, "server-MB", "%d", 1), cell(name, "agents-MB", "%d", scale),
 			cell(name, "server-cpu-s", "%.1f", scale), cell(name, "steady-cpu-ms/s", "%.1f", scale), cell(name, "ready-s", "%.1f", 1)
-		n = collect(name, "server-MB")
-		low[c] = sorted[1]; middle[c] = sorted[int((n + 1) / 2)]; high[c] = sorted[n]
+		n = collect(name, "agents-MB")
+		low[c] = max(sorted[1] * scale, 0); middle[c] = max(sorted[int((n + 1) / 2)] * scale, 0); high[c] = max(sorted[n] * scale, 0)
 		if (high[c] > top) top = high[c]
 	}
 	plot()
 }
+
+function max(a, b) { return a > b ? a : b }
 
 # plot writes a horizontal bar for each case. A line at its end shows the range of all runs.
 function plot(    c, y, width) {
 	width = 420
 	printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">\n", cases * 28 + 50 > svg
 	print "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>" > svg
-	printf "<text x=\"10\" y=\"22\" font-size=\"15\">Memory of the server with %d nodes, in MB</text>\n", nodes > svg
+	printf "<text x=\"10\" y=\"22\" font-size=\"15\">Memory of the server for the agents, in MB per 1,000 nodes</text>\n" > svg
 	for (c = 1; c <= cases; c++) {
 		y = c * 28 + 12
 		printf "<text x=\"210\" y=\"%d\" text-anchor=\"end\">%s</text>\n", y + 15, order[c] > svg
