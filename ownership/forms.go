@@ -97,16 +97,25 @@ func inside(n *node, name string) *node {
 // or empty.
 func isZero(v any) bool {
 	switch v := v.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
+	case map[string]any, []any:
+		return isEmpty(v)
 	case string:
 		return v == ""
 	case bool:
 		return !v
 	}
 	return equal(v, int64(0))
+}
+
+// isEmpty reports whether a value is an object or a list with nothing in it.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // converted returns the part of a canonical field of n that a conversion has added. The

@@ -1,6 +1,10 @@
 package ownership
 
-import "holdfast.dev/holdfast/value"
+import (
+	"slices"
+
+	"holdfast.dev/holdfast/value"
+)
 
 // indexFrom is the length of a list from which an index is faster than looking
 // at the items one by one.
@@ -11,7 +15,9 @@ const indexFrom = 12
 // the first of one list belongs to the first of the other, and so on.
 type items struct {
 	list []any
-	keys []string
+	// complete is the list in which each item has all keys.
+	complete []any
+	keys     keys
 	// index is nil for a short list.
 	index *itemIndex
 }
@@ -32,11 +38,11 @@ type itemGroup struct {
 	at    []int
 }
 
-func newItems(v any, keys []string) items {
+func newItems(v any, k keys) items {
 	list, _ := v.([]any)
-	i := items{list: list, keys: keys}
+	i := items{list: list, complete: k.completeAll(list), keys: k}
 	if len(list) >= indexFrom {
-		i.index = newItemIndex(list, keys)
+		i.index = newItemIndex(i.complete, k.names)
 	}
 	return i
 }
@@ -86,16 +92,17 @@ func (i items) find(like map[string]any, earlier int) any {
 
 // at is find for the index of the item; -1 means that there is none.
 func (i items) at(like map[string]any, earlier int) int {
+	like = i.keys.complete(like)
 	if x := i.index; x != nil {
-		group := x.find(x.comparison.HashKeys(i.keys, like), i.keys, like)
+		group := x.find(x.comparison.HashKeys(i.keys.names, like), i.keys.names, like)
 		if group != nil && earlier < len(group.at) {
 			return group.at[earlier]
 		}
 		return -1
 	}
-	for at, item := range i.list {
+	for at, item := range i.complete {
 		object, ok := item.(map[string]any)
-		if !ok || !value.Applied.EqualKeys(i.keys, object, like) {
+		if !ok || !value.Applied.EqualKeys(i.keys.names, object, like) {
 			continue
 		}
 		if earlier == 0 {
@@ -111,35 +118,50 @@ func (i items) at(like map[string]any, earlier int) int {
 func (i items) each(f func(item map[string]any, earlier int)) {
 	for at, item := range i.list {
 		if object, ok := item.(map[string]any); ok {
-			f(object, i.earlier(at, object))
+			f(object, i.earlier(at))
 		}
 	}
 }
 
 // earlier returns the number of items before the one at an index that have the
 // same keys.
-func (i items) earlier(at int, object map[string]any) int {
+func (i items) earlier(at int) int {
 	if i.index != nil {
 		return i.index.earlier[at]
 	}
 	count := 0
-	for _, before := range i.list[:at] {
-		if before, ok := before.(map[string]any); ok && value.Applied.EqualKeys(i.keys, before, object) {
+	for _, before := range i.complete[:at] {
+		if _, ok := before.(map[string]any); ok && value.Applied.EqualKeys(i.keys.names, before, i.complete[at]) {
 			count++
 		}
 	}
 	return count
 }
 
-// membership finds scalars in a list of distinct scalars.
-type membership map[any]struct{}
+// all returns the item with the same keys as another, or the list of all such items if there
+// are several; value.Absent if there is none.
+func (i items) all(like map[string]any) any {
+	first := i.find(like, 0)
+	found := []any{first}
+	for next := i.find(like, 1); !isAbsent(next); next = i.find(like, len(found)) {
+		found = append(found, next)
+	}
+	if len(found) > 1 {
+		return found
+	}
+	return first
+}
+
+// membership finds scalars in a list of distinct scalars. It has the number of times that the
+// list has each.
+type membership map[any]int
 
 func newMembership(v any) membership {
 	list, _ := v.([]any)
 	m := make(membership, len(list))
 	for _, item := range list {
 		if key, ok := value.MapKey(item); ok {
-			m[key] = struct{}{}
+			m[key]++
 		}
 	}
 	return m
@@ -148,9 +170,18 @@ func newMembership(v any) membership {
 // find returns the scalar itself, value.Absent if the list does not have it.
 func (m membership) find(member any) any {
 	if key, ok := value.MapKey(member); ok {
-		if _, found := m[key]; found {
+		if m[key] > 0 {
 			return member
 		}
 	}
 	return value.Absent{}
+}
+
+// all returns the scalar itself, or a list of it if the list has it several times;
+// value.Absent if the list does not have it.
+func (m membership) all(member any) any {
+	if key, ok := value.MapKey(member); ok && m[key] > 1 {
+		return slices.Repeat([]any{member}, m[key])
+	}
+	return m.find(member)
 }

@@ -95,29 +95,8 @@ func lookup(v any, path []value.Step) any {
 
 // lookupItem returns the item of a list that a step names.
 func lookupItem(list []any, step value.Step) any {
-	for _, item := range list {
-		if isNamed(item, step) {
-			return item
-		}
+	if i := indexOf(list, step); i >= 0 {
+		return list[i]
 	}
 	return value.Absent{}
-}
-
-// isNamed reports whether a step names an item of a list. It ignores keys that the
-// item does not have: an applied configuration may leave out keys with defaults.
-func isNamed(item any, step value.Step) bool {
-	if step.Kind == value.Member {
-		return equal(item, step.Value)
-	}
-	object, ok := item.(map[string]any)
-	if !ok || step.Kind != value.Item {
-		return false
-	}
-	like, _ := step.Value.(map[string]any)
-	for _, key := range step.Keys {
-		if v := field(object, key); !isAbsent(v) && !equal(v, field(like, key)) {
-			return false
-		}
-	}
-	return true
 }

@@ -72,8 +72,8 @@ func isSame(step, other value.Step) bool {
 
 func nameStep(name string) value.Step { return value.Step{Name: name} }
 
-func itemStep(keys []string, item map[string]any) value.Step {
-	return value.Step{Kind: value.Item, Keys: keys, Value: item}
+func itemStep(k keys, item map[string]any) value.Step {
+	return value.Step{Kind: value.Item, Keys: k.names, Value: k.complete(item)}
 }
 
 func memberStep(member any) value.Step { return value.Step{Kind: value.Member, Value: member} }

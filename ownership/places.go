@@ -73,6 +73,30 @@ func indexOf(list []any, step value.Step) int {
 	return slices.IndexFunc(list, func(item any) bool { return isNamed(item, step) })
 }
 
+// isNamed reports whether a step names an item of a list. An applied configuration may leave
+// out keys with defaults: such a key counts as equal if another key is, or if the step has its
+// zero value.
+func isNamed(item any, step value.Step) bool {
+	if step.Kind == value.Member {
+		return equal(item, step.Value)
+	}
+	object, ok := item.(map[string]any)
+	if !ok || step.Kind != value.Item {
+		return false
+	}
+	like, _ := step.Value.(map[string]any)
+	isSame := false
+	for _, key := range step.Keys {
+		switch v, wanted := field(object, key), field(like, key); {
+		case equal(v, wanted) || isAbsent(v) && isZero(wanted):
+			isSame = true
+		case !isAbsent(v):
+			return false
+		}
+	}
+	return isSame
+}
+
 // isIn reports whether a value has a field at a path, also as null.
 func isIn(v any, path []value.Step) bool {
 	for _, step := range path {

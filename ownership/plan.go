@@ -84,7 +84,7 @@ func (p *plan) addItems(list []any) {
 			form = canonical[i]
 		}
 		below := newPlan(p.node.elem, itemStep(p.node.keys, object), object, form)
-		below.earlier = items.earlier(i, object)
+		below.earlier = items.earlier(i)
 		p.below, objects = append(p.below, below), append(objects, item)
 	}
 	found := newItems(objects, p.node.keys)

@@ -70,17 +70,20 @@ func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 // ownsPresence reports whether a field of the set comes or goes with a value that one
 // of the objects does not have.
 func (s *setWalk) ownsPresence(n *node, set *fieldpath.Set, p pair) bool {
-	object, isObject := p.live.(map[string]any)
-	isEmpty := isObject && len(object) == 0
-	if isEmpty && n != nil && n.presence || set == nil && (isGranular(n, p.live) || isGranular(n, p.updated)) {
+	isLeaf := set == nil && (isGranular(n, p.live) || isGranular(n, p.updated))
+	if isLeaf && s.mode.IsAbsent(p.live) {
+		// The file has null. Server-side apply removes an empty value again, and no other.
+		return isEmpty(p.updated)
+	}
+	if isLeaf || isEmpty(p.live) && isObject(p.live) && n != nil && n.presence {
 		// The server stores nothing of the value but that it is there.
 		return n.presence && s.mode.IsAbsent(p.updated)
 	}
-	return hasOwned(set, p.live) || hasOwned(set, p.updated)
+	return hasOwned(n, set, p.live) || hasOwned(n, set, p.updated)
 }
 
 // hasOwned reports whether a value has a field of a set. The nil set is a leaf.
-func hasOwned(set *fieldpath.Set, v any) bool {
+func hasOwned(n *node, set *fieldpath.Set, v any) bool {
 	if isAbsent(v) {
 		return false
 	}
@@ -88,36 +91,50 @@ func hasOwned(set *fieldpath.Set, v any) bool {
 		return true
 	}
 	for element := range elements(set) {
-		if hasOwned(below(set, element), elementOf(element, v)) {
+		if hasOwned(n.at(element), below(set, element), elementOf(n, element, v)) {
 			return true
 		}
 	}
 	return false
 }
 
-// elementOf returns the value that an element names inside of another.
-func elementOf(element fieldpath.PathElement, v any) any {
+// at returns the node that an element names, nil if the view has none.
+func (n *node) at(element fieldpath.PathElement) *node {
+	switch {
+	case n == nil:
+		return nil
+	case element.FieldName != nil:
+		return n.child(*element.FieldName)
+	}
+	return n.elem
+}
+
+// elementOf returns the value that an element names inside of another value, which is at n. If
+// a list has several items with the same keys, server-side apply takes them as one value: then
+// it returns the list of them.
+func elementOf(n *node, element fieldpath.PathElement, v any) any {
 	switch {
 	case element.FieldName != nil:
 		object, _ := v.(map[string]any)
 		return field(object, *element.FieldName)
 	case element.Key != nil:
-		keys, item := keyOf(element)
-		return newItems(v, keys).find(item, 0)
+		k, item := keyOf(n, element)
+		return newItems(v, k).all(item)
 	case element.Value != nil:
-		return newMembership(v).find((*element.Value).Unstructured())
+		return newMembership(v).all((*element.Value).Unstructured())
 	}
 	return value.Absent{}
 }
 
-// keyOf returns the names of the keys of an item, and an item with only the keys.
-func keyOf(element fieldpath.PathElement) (keys []string, item map[string]any) {
+// keyOf returns the keys of an item of a list at n, and an item with only the keys.
+func keyOf(n *node, element fieldpath.PathElement) (k keys, item map[string]any) {
 	item = make(map[string]any, len(*element.Key))
 	for _, f := range *element.Key {
-		keys = append(keys, f.Name)
+		k.names = append(k.names, f.Name)
+		k.defaults = append(k.defaults, n.keyDefault(f.Name))
 		item[f.Name] = f.Value.Unstructured()
 	}
-	return keys, item
+	return k, item
 }
 
 func (s *setWalk) element(n *node, element fieldpath.PathElement, set *fieldpath.Set, p pair) {
@@ -125,22 +142,31 @@ func (s *setWalk) element(n *node, element fieldpath.PathElement, set *fieldpath
 	case element.FieldName != nil:
 		name := *element.FieldName
 		if isObject(p.live) && isObject(p.updated) {
-			s.step(nameStep(name), n.child(name), set, p.at(element))
+			s.step(nameStep(name), n.child(name), set, p.at(n, element))
 		}
 	case element.Key != nil:
-		elem := n.elem
-		if elem == nil {
+		elem, at := n.elem, p.at(n, element)
+		switch {
+		case isList(at.live) || isList(at.updated):
+			// Server-side apply replaces items with the same keys as a whole.
+			elem, set = &node{}, nil
+		case elem == nil:
 			elem = newUntyped()
 		}
-		s.step(itemStep(keyOf(element)), elem, set, p.at(element))
+		s.step(itemStep(keyOf(n, element)), elem, set, at)
 	case element.Value != nil:
-		s.step(memberStep((*element.Value).Unstructured()), &node{}, nil, p.at(element))
+		s.step(memberStep((*element.Value).Unstructured()), &node{}, nil, p.at(n, element))
 	}
 }
 
-// at returns the values that an element names inside of both values.
-func (p pair) at(element fieldpath.PathElement) pair {
-	return pair{elementOf(element, p.live), elementOf(element, p.updated)}
+// at returns the values that an element names inside of both values, which are at n.
+func (p pair) at(n *node, element fieldpath.PathElement) pair {
+	return pair{elementOf(n, element, p.live), elementOf(n, element, p.updated)}
+}
+
+func isList(v any) bool {
+	_, ok := v.([]any)
+	return ok
 }
 
 func isObject(v any) bool {

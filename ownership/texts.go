@@ -28,7 +28,11 @@ func (v *Verdict) long(f *Finding) string {
 	changed := fmt.Sprintf("`%s` changed the resource %s field %s value from %s to %s.  This field is managed by %s (last set the field to %s)",
 		v.Writer.Command, v.Resource, field, is.live, is.updated, f.owner(), is.applied)
 	if f.Manager != "" {
-		return changed + ".  " + name(f.Manager) + " sets it again when it applies."
+		again := " sets it again when it applies."
+		if isAbsent(f.Applied) {
+			again = " removes it again when it applies."
+		}
+		return changed + ".  " + name(f.Manager) + again
 	}
 	line := changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
 		"To undo: `kubectl apply` the file again, or " + f.undo(is) + "."
@@ -98,7 +102,8 @@ func (v *Verdict) summary(group []*Finding) string {
 	case TakesOver:
 		return fmt.Sprintf("WARNING: %s takes over %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
 	}
-	changed := fmt.Sprintf("`%s` changed %d fields of the resource %s that are managed by %s", v.Writer.Command, n, v.Resource, f.owner())
+	changed := fmt.Sprintf("`%s` changed %d fields of the resource %s.  These fields are managed by %s",
+		v.Writer.Command, n, v.Resource, f.owner())
 	if f.Manager != "" {
 		return changed + ".  " + name(f.Manager) + " sets them again when it applies."
 	}

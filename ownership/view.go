@@ -39,7 +39,7 @@ type node struct {
 	shape  shape
 	fields map[string]*node // of record
 	elem   *node            // of mapping and keyed; in a record, of fields that it does not name
-	keys   []string         // of keyed
+	keys   keys             // of keyed
 	// presence means that an empty value in a configuration is stored, so that apply owns
 	// that the field is there.
 	presence bool
@@ -207,13 +207,14 @@ func (v *Views) fillObject(n *node, s *spec.Schema) (err error) {
 }
 
 func (v *Views) fillList(n *node, s *spec.Schema) (err error) {
-	n.shape, n.keys = v.listShape(s)
-	if n.shape != keyed {
+	var names []string
+	if n.shape, names = v.listShape(s); n.shape != keyed {
 		return nil
 	}
-	if n.elem = v.untyped; s.Items == nil || s.Items.Schema == nil {
+	if n.elem, n.keys = v.untyped, (keys{names: names}); s.Items == nil || s.Items.Schema == nil {
 		return nil
 	}
+	n.keys = v.keysOf(names, s.Items.Schema)
 	if n.elem, err = v.of(s.Items.Schema); err == nil && v.side == ClientSide && isRetaining(s) {
 		n.elem = n.elem.retaining()
 	}

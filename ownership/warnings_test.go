@@ -52,7 +52,7 @@ func TestManyFindings(t *testing.T) {
 	live := object(t, applied, `{spec: {a: 1, b: 2, c: 3, d: 4, long: 5}}`)
 	updated := object(t, applied, `{spec: {a: 2, b: 3, c: 4, d: 5, long: 5}}`)
 	want := []string{
-		"`kubectl patch` changed 4 fields of the resource example.dev/Widget/w that are managed by `kubectl apply`, and may be " +
+		"`kubectl patch` changed 4 fields of the resource example.dev/Widget/w.  These fields are managed by `kubectl apply`, and may be " +
 			"overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again.  " +
 			"To keep a field, here the first one: `holdfast transfer Widget.example.dev/w --field '.spec.a' --to imperative`.",
 		".spec.a: 1 → 2 (apply: 1)", ".spec.b: 2 → 3 (apply: 2)", ".spec.c: 3 → 4 (apply: 3)", ".spec.d: 4 → 5 (apply: 4)",
@@ -80,7 +80,7 @@ func TestManyFindings(t *testing.T) {
 	}
 	verdict = ownership.Judge(managed, nil)
 	want = []string{
-		"`kubectl patch` changed 4 fields of the resource / that are managed by server-side apply (ci).  ci sets them again when it applies.",
+		"`kubectl patch` changed 4 fields of the resource /.  These fields are managed by server-side apply (ci).  ci sets them again when it applies.",
 		".spec.a: 1 → 2", ".spec.b: 2 → 3", ".spec.c: 3 → 4", ".spec.d: 4 → 5",
 	}
 	if diff := cmp.Diff(want, verdict.Warnings()); diff != "" {

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kube-openapi/pkg/common"
 	"sigs.k8s.io/yaml"
 
@@ -35,6 +36,8 @@ type lab struct {
 	*wire
 	models    map[string]common.OpenAPIDefinition
 	manifests []*manifest
+	// owner is a reference to an object that exists.
+	owner map[string]any
 	// objects is the number of objects so far.
 	objects int
 }
@@ -44,6 +47,7 @@ func newLab(t *testing.T) *lab {
 	config := servertest.Start(t, apiserver.Config{}).Config(t)
 	l := &lab{wire: newWire(t, config, native.NewScheme()), models: models(), manifests: manifests(t)}
 	for _, needed := range []struct{ path, text string }{
+		{"/api/v1/namespaces", "{apiVersion: v1, kind: Namespace, metadata: {name: owner}}"},
 		{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition},
 		{"/api/v1/namespaces", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"},
 		{"/api/v1/namespaces/shop/serviceaccounts", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop}}"},
@@ -52,8 +56,13 @@ func newLab(t *testing.T) *lab {
 			"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 5}",
 		},
 	} {
-		if got := l.send(t, call{method: http.MethodPost, path: needed.path, body: values(t, needed.text)}); !got.stored() {
+		got := l.send(t, call{method: http.MethodPost, path: needed.path, body: values(t, needed.text)})
+		if !got.stored() {
 			t.Fatal(got.message())
+		}
+		if l.owner == nil {
+			uid := string((&unstructured.Unstructured{Object: got.object}).GetUID())
+			l.owner = map[string]any{"apiVersion": "v1", "kind": "Namespace", "name": "owner", "uid": uid}
 		}
 	}
 	widgets := l.manifests[len(l.manifests)-1].collection()
@@ -83,6 +92,8 @@ type schedule struct {
 type source struct {
 	manifest     string
 	seed, stream uint64
+	// metadata means that finalizers and owner references change, too.
+	metadata bool
 }
 
 // rounds calls f for the rounds of a schedule. A soak test has rounds for every manifest until
@@ -106,7 +117,9 @@ func (l *lab) rounds(t *testing.T, s schedule, f func(r *round, m *manifest)) {
 	}
 	for n := 0; n < s.times || time.Now().Before(end); n++ {
 		for i, m := range l.manifests {
-			l.round(t, m, source{m.name, seed + uint64(n), uint64(i)}, f)
+			from := source{manifest: m.name, seed: seed + uint64(n), stream: uint64(i)}
+			from.metadata = from.seed%4 == 0 && !strings.HasPrefix(m.resource, "persistentvolume")
+			l.round(t, m, from, f)
 		}
 	}
 }
@@ -115,7 +128,11 @@ func (l *lab) rounds(t *testing.T, s schedule, f func(r *round, m *manifest)) {
 func (l *lab) round(t *testing.T, m *manifest, from source, f func(r *round, m *manifest)) {
 	t.Helper()
 	r := &round{
-		T: t, lab: l, name: fmt.Sprintf("%+v", from), mutator: mutator{rand.New(rand.NewPCG(from.seed, from.stream)), l.models},
+		T: t, lab: l, name: fmt.Sprintf("%+v", from),
+		mutator: mutator{Rand: rand.New(rand.NewPCG(from.seed, from.stream)), models: l.models},
+	}
+	if from.metadata {
+		r.mutator.owner = l.owner
 	}
 	fresh := m.copied()
 	if l.objects++; m.resource != "ipaddresses" {
@@ -123,6 +140,11 @@ func (l *lab) round(t *testing.T, m *manifest, from source, f func(r *round, m *
 	}
 	f(r, fresh)
 	l.send(t, call{method: http.MethodDelete, path: fresh.path(), query: map[string][]string{"gracePeriodSeconds": {"0"}}})
+	if from.metadata {
+		l.send(t, call{
+			method: http.MethodPatch, path: fresh.path(), kind: string(types.MergePatchType), body: []byte(`{"metadata":{"finalizers":null}}`),
+		})
+	}
 }
 
 // varied returns a manifest with random changes that the server accepts in a new object.

@@ -164,7 +164,31 @@ func widgetOf(t testing.TB) *manifest {
 		t.Fatal(err)
 	}
 	m.model = crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	m.typ.Default = func(obj map[string]any) (map[string]any, error) {
+		out := runtime.DeepCopyJSON(obj)
+		setDefaults(out, m.model)
+		return out, nil
+	}
 	return m
+}
+
+// setDefaults sets the defaults of a schema in a value.
+func setDefaults(v any, s *spec.Schema) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, property := range s.Properties {
+			if _, ok := v[name]; !ok && property.Default != nil {
+				v[name] = property.Default
+			}
+			setDefaults(v[name], &property)
+		}
+	case []any:
+		for _, item := range v {
+			if s.Items != nil {
+				setDefaults(item, s.Items.Schema)
+			}
+		}
+	}
 }
 
 // validManifests reads the variable valid of the tests of package rules.

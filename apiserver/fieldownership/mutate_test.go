@@ -19,6 +19,9 @@ import (
 type mutator struct {
 	*rand.Rand
 	models map[string]common.OpenAPIDefinition
+	// owner is the owner reference of objects whose finalizers and owner references change. If
+	// it is nil, these do not change.
+	owner map[string]any
 }
 
 // models returns the schemas of the built-in kinds and of their parts.
@@ -63,12 +66,18 @@ func (m mutator) resolve(s *spec.Schema) *spec.Schema {
 
 // isFixed says whether a field is not changed: the server sets it, or it is part of the
 // identity of the object.
-func isFixed(path string) bool {
+func (m mutator) isFixed(path string) bool {
 	switch path {
 	case ".apiVersion", ".kind", ".status":
 		return true
 	case ".metadata.labels", ".metadata.annotations":
 		return false
+	case ".metadata.finalizers", ".metadata.ownerReferences":
+		return m.owner == nil
+	case ".metadata.ownerReferences[].apiVersion", ".metadata.ownerReferences[].kind",
+		".metadata.ownerReferences[].name", ".metadata.ownerReferences[].uid":
+		// The garbage collector would delete the object.
+		return true
 	}
 	return strings.HasPrefix(path, ".metadata.") && strings.Count(path, ".") == 2
 }
@@ -78,14 +87,14 @@ func (m mutator) object(c *changes, obj map[string]any, s *spec.Schema, path str
 	s = m.resolve(s)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		if _, ok := obj[name]; ok || isFixed(path+"."+name) {
+		if _, ok := obj[name]; ok || m.isFixed(path+"."+name) {
 			continue
 		}
 		c.addZero = append(c.addZero, func() { obj[name] = m.zero(&property) })
-		c.addValue = append(c.addValue, func() { obj[name] = m.value(&property, 2) })
+		c.addValue = append(c.addValue, func() { obj[name] = m.valueAt(path+"."+name, &property) })
 	}
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		if isFixed(path + "." + name) {
+		if m.isFixed(path + "." + name) {
 			continue
 		}
 		if path+name != "metadata" {
@@ -111,7 +120,7 @@ type place struct {
 // field collects the changes to one value.
 func (m mutator) field(c *changes, v any, s *spec.Schema, at place) {
 	if isZero(v) {
-		c.fillZero = append(c.fillZero, func() { at.set(m.value(s, 2)) })
+		c.fillZero = append(c.fillZero, func() { at.set(m.valueAt(at.path, s)) })
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -133,7 +142,7 @@ func (m mutator) list(c *changes, list []any, s *spec.Schema, at place) {
 		items = s.Items.Schema
 	}
 	c.addZero = append(c.addZero, func() { at.set([]any{}) })
-	c.addValue = append(c.addValue, func() { at.set(append(slices.Clone(list), m.value(items, 2))) })
+	c.addValue = append(c.addValue, func() { at.set(append(slices.Clone(list), m.valueAt(at.path+"[]", items))) })
 	for i, item := range list {
 		c.remove = append(c.remove, func() { at.set(slices.Delete(slices.Clone(list), i, i+1)) })
 		m.field(c, item, items, place{at.path + "[]", func(v any) { list[i] = v }})
@@ -204,6 +213,24 @@ func (m mutator) zero(s *spec.Schema) any {
 	}
 	return map[string]any{}
 }
+
+// valueAt returns a value for the field at a path, with objects up to two levels.
+func (m mutator) valueAt(path string, s *spec.Schema) any {
+	switch path {
+	case ".metadata.finalizers":
+		return []any{pick(m, finalizers)}
+	case ".metadata.finalizers[]":
+		return pick(m, finalizers)
+	case ".metadata.ownerReferences":
+		return []any{maps.Clone(m.owner)}
+	case ".metadata.ownerReferences[]":
+		return maps.Clone(m.owner)
+	}
+	return m.value(s, 2)
+}
+
+// finalizers are names of finalizers that the server accepts.
+var finalizers = []string{"example.dev/a", "example.dev/b"}
 
 // value returns a value of a schema, with objects up to a depth.
 func (m mutator) value(s *spec.Schema, depth int) any {

@@ -16,7 +16,7 @@ func checkAppliedTwice(t *testing.T, l *lab) {
 	}
 	applied := map[string]int{}
 	found := []source{
-		{"Service load balancer", 1794818996877221599, 45}, // healthCheckNodePort: 0
+		{manifest: "Service load balancer", seed: 1794818996877221599, stream: 45}, // healthCheckNodePort: 0
 	}
 	l.rounds(t, schedule{found, 1}, func(r *round, m *manifest) {
 		how := pick(r.mutator, []string{"apply", "apply", "as another", "save-config", "server-side"})

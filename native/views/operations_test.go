@@ -99,6 +99,14 @@ func patchAs(request ownership.Request, patch string) operation {
 	}
 }
 
+// mergeWith simulates a command that sends a JSON merge patch.
+func mergeWith(command, manager, patch string) operation {
+	return func(w *simulation) []string {
+		request := ownership.Request{Command: command, FieldManager: manager, UserAgent: "kubectl/v1", User: "jane"}
+		return w.write(request, mergePatch(w.live().Object, parse(w.t, patch)), false)
+	}
+}
+
 // scale simulates kubectl scale.
 func scale(n int) operation {
 	return patchWith("kubectl scale", "", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
