@@ -17,7 +17,7 @@ func Release(entries []metav1.ManagedFieldsEntry, path ownership.Path, owners ..
 // Give moves a field from the entries of imperative commands to a manager of server-side apply.
 func Give(entries []metav1.ManagedFieldsEntry, path ownership.Path, manager string) ([]metav1.ManagedFieldsEntry, error) {
 	m := managedFields{entries: entries}
-	err := m.give(path, manager)
+	err := m.give(path, metav1.ManagedFieldsEntry{Manager: manager})
 	return m.entries, err
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,9 +104,8 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 func commandsOf(cmd *cobra.Command, info *resource.Info) ownership.Commands {
 	data, err := info.Client.Get().NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).Name(info.Name).Param("holdfast", "commands").Do(cmd.Context()).Raw()
-	var list fieldownership.CommandList
-	if err != nil || json.Unmarshal(data, &list) != nil || list.Kind != "CommandList" {
+	if err != nil {
 		return ownership.Commands{}
 	}
-	return ownership.Commands{Entries: list.Items}
+	return fieldownership.DecodeCommands(data)
 }

@@ -21,21 +21,21 @@ func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := ownersOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
 	cmd := &cobra.Command{
 		Use:   "owners (TYPE NAME | TYPE/NAME | -f FILE)",
-		Short: "Show who owns each field of an object, and who set it last",
-		Long: `Show an object with, for each field, who owns it, who set it last, and when.
+		Short: "Show the owner and the last writer of each field of an object",
+		Long: `Show the fields of an object, with the owner, the last writer and the time of each.
 
-A field in the last-applied configuration is owned by kubectl apply, a field of
-server-side apply by its manager: the next apply of a file takes it back. All
-other fields are free. Where the server remembers the command that set a field it
-is named, else the manager that the object names for it.
+kubectl apply owns the fields in the last-applied configuration, and a manager of
+server-side apply owns the fields that it applied: the next apply sets these fields
+again. All other fields are free. The last writer is a command if the server has
+recorded one, and otherwise the manager in the managed fields of the object.
 
-With --drift, only the fields of kubectl apply are shown whose value is not the
-one applied last: what the next apply would change back. Server-side apply has no
-such fields: a client that changes its field becomes the owner.`,
+With --drift, the command shows only the fields of kubectl apply whose value is not
+the one that was applied last. The next apply changes these fields back. Fields of
+server-side apply are never shown: a client that changes one becomes its owner.`,
 		Example: `  holdfast owners deployment/web
   holdfast owners deployment web -o yaml
 
-  # What others changed in the objects of a file since it was applied
+  # Show what other clients changed since the file was applied
   holdfast owners -f web.yaml --drift`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := options.validate(); err != nil {

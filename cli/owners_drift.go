@@ -17,14 +17,10 @@ func (o owned) driftReport() ownersReport {
 		return report
 	}
 	report.empty = "no field differs from the last-applied configuration"
-	fields, note := o.fields()
-	report.Note = note
-	sources := map[string]ownership.Source{}
-	for _, f := range fields {
-		sources[f.Path.String()] = f.Set
-	}
+	_, report.Note = o.fields()
 	for _, f := range o.drift() {
-		field := o.newField(f.Path, present(f.New), "kubectl apply", sources[f.Path.String()])
+		set := ownership.LastSet(o.kind, o.GetManagedFields(), o.commands, f.Path)
+		field := o.newField(f.Path, present(f.New), "kubectl apply", set)
 		applied := o.shown(f.Path, present(f.Applied))
 		field.Applied = &applied
 		report.Fields = append(report.Fields, field)

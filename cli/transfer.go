@@ -42,16 +42,20 @@ func newTransferCommand(factory cmdutil.Factory) *cobra.Command {
 		Short: "Move the ownership of a field between apply and imperative commands",
 		Long: `Move the ownership of a field between apply and imperative commands.
 
-The field keeps its value. Of a field that kubectl apply owns, or is to own, the
-last-applied configuration is rewritten; of a field of server-side apply, the
-managed fields. A field given to apply is cleared by the next apply of a file that
-does not have it; a field given to imperative commands is left alone by that.
+The command does not change the value of the field. With --to imperative, kubectl
+apply no longer changes the field, if you also take it out of the file. With --to
+apply, the next apply sets the field to the value in the file, or clears it if the
+file does not have it.
+
+For an object that is managed with kubectl apply, the command rewrites the
+last-applied configuration. For an object that is managed with server-side apply, it
+rewrites the managed fields.
 
 If there is nothing to do, the command says so and succeeds.`,
-		Example: `  # An autoscaler sets the replicas from now on: take them out of the file, then
+		Example: `  # Let an autoscaler set the replicas: take them out of the file, then run
   holdfast transfer deployment/web --field .spec.replicas --to imperative
 
-  # What was set by hand goes into the file
+  # Let kubectl apply set an image that was set by hand: write it into the file, then run
   holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -72,9 +76,9 @@ If there is nothing to do, the command says so and succeeds.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&options.fields, "field", nil, "path of the field, as owners prints it (more than once for several)")
-	cmd.Flags().StringVar(&options.to, "to", "", "who owns the field from now on: apply or imperative")
+	cmd.Flags().StringVar(&options.to, "to", "", "the new owner of the field: apply or imperative")
 	cmd.Flags().StringVar(&options.manager, "manager", "",
-		"with --to apply, the manager of server-side apply that owns the field from now on")
+		"with --to apply, the manager of server-side apply that gets the field")
 	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
 		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"

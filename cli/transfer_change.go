@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -47,6 +49,9 @@ func (t *transfer) toImperative(path ownership.Path) (nothing string, err error)
 // toApply gives a field to client-side apply if the object is applied that way, else to a
 // manager of server-side apply. If that owns it already, nothing says so.
 func (t *transfer) toApply(path ownership.Path, manager string) (nothing string, err error) {
+	if !canBeOwned(path) {
+		return "", fmt.Errorf("field %s: apply cannot own it", path)
+	}
 	if t.applied == "" || manager != "" {
 		return t.toManager(path, manager)
 	}
@@ -64,13 +69,14 @@ func (t *transfer) toApply(path ownership.Path, manager string) (nothing string,
 func (t *transfer) toManager(path ownership.Path, manager string) (nothing string, err error) {
 	known := t.managers.appliers()
 	switch {
-	case len(known) == 0:
-		return "", errors.New("the object is managed neither with kubectl apply nor with server-side apply")
+	case len(known) == 0 && manager == "":
+		return "", errors.New("the object is managed neither with kubectl apply nor with server-side apply; " +
+			"--manager NAME gives the field to a manager of server-side apply")
 	case manager == "" && len(known) > 1:
 		return "", fmt.Errorf("several managers apply it: choose one with --manager: %s", strings.Join(known, ", "))
 	case manager == "":
 		manager = known[0]
-	case !slices.Contains(known, manager):
+	case len(known) > 0 && !slices.Contains(known, manager):
 		return "", fmt.Errorf("manager %q does not apply it: the managers that do are %s", manager, strings.Join(known, ", "))
 	}
 	if owners := t.owners(path); slices.Contains(owners, manager) && !t.managers.sharesWithUpdates(path) {
@@ -79,7 +85,7 @@ func (t *transfer) toManager(path ownership.Path, manager string) (nothing strin
 	if fields, _ := t.fields(); !slices.ContainsFunc(fields, func(f ownership.Field) bool { return isWithin(f.Path, path) }) {
 		return "", fmt.Errorf("field %s: the object has no such field", path)
 	}
-	return "", t.managers.give(path, manager)
+	return "", t.managers.give(path, metav1.ManagedFieldsEntry{Manager: manager, APIVersion: t.GetAPIVersion()})
 }
 
 // object returns the object with the changed configuration.

@@ -58,8 +58,8 @@ func (m *managedFields) release(path ownership.Path, owners []string) (bool, err
 }
 
 // give moves a field from the entries of imperative commands to that of a manager of
-// server-side apply.
-func (m *managedFields) give(path ownership.Path, manager string) error {
+// server-side apply. If the manager has none, the entry is to.
+func (m *managedFields) give(path ownership.Path, to metav1.ManagedFieldsEntry) error {
 	taken, _, err := m.take(path, isUpdater)
 	if err != nil {
 		return err
@@ -72,7 +72,8 @@ func (m *managedFields) give(path ownership.Path, manager string) error {
 		}
 		taken.Insert(named)
 	}
-	return m.add(metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply}, taken)
+	to.Operation = metav1.ManagedFieldsOperationApply
+	return m.add(to, taken)
 }
 
 // named returns a path of names as a path of managed fields. It returns false for a path with

@@ -20,6 +20,8 @@ type Command struct {
 	Time    time.Time `json:"time"`
 	// Fields are the paths that it changed, as Path.String writes them.
 	Fields []string `json:"fields"`
+	// More means that it changed more fields than are stored.
+	More bool `json:"more,omitempty"`
 }
 
 // The limits of what is stored for one object. The oldest commands are dropped
@@ -34,10 +36,10 @@ const (
 // Add adds a write. For each field only the last command is kept.
 func (c *Commands) Add(command Command) {
 	if len(command.Fields) > MaxFields {
-		command.Fields = command.Fields[:MaxFields]
+		command.Fields, command.More = command.Fields[:MaxFields], true
 	}
 	for len(command.Fields) > 0 && command.size() > maxBytes {
-		command.Fields = command.Fields[:len(command.Fields)-1]
+		command.Fields, command.More = command.Fields[:len(command.Fields)-1], true
 	}
 	if len(command.Fields) == 0 {
 		return
@@ -81,6 +83,23 @@ func (c *Commands) Find(field string) (Command, bool) {
 	return Command{}, false
 }
 
+// source returns the command that made the last write to a field, if it is known. set is the
+// source in the managed fields, with an empty name if they have none.
+func (c *Commands) source(field string, set Source) (Source, bool) {
+	command, ok := c.Find(field)
+	if !ok && set.Name != "" {
+		// A command that changed many fields is stored with some of them.
+		i := slices.IndexFunc(c.Entries, func(entry Command) bool { return entry.More && entry.Manager == set.Name })
+		if ok = i >= 0; ok {
+			command = c.Entries[i]
+		}
+	}
+	if !ok || set.Name != "" && set.Name != command.Manager {
+		return Source{}, false
+	}
+	return Source{Name: command.Command, Time: command.Time.UTC()}, true
+}
+
 // isTextWithin reports whether path is equal to other or names a place inside of it.
 // It compares the texts of the paths.
 func isTextWithin(path, other string) bool {
@@ -96,11 +115,9 @@ func (v *Verdict) Explain(commands Commands) {
 		if f.Kind == Overwrites {
 			continue
 		}
-		command, ok := commands.Find(f.Path.String())
-		if !ok || f.LastSet.Name != "" && f.LastSet.Name != command.Manager || strings.HasSuffix(command.Command, " apply") {
-			continue
+		if source, ok := commands.source(f.Path.String(), f.LastSet); ok && !strings.HasSuffix(source.Name, " apply") {
+			f.LastSet = source
 		}
-		f.LastSet = Source{Name: command.Command, Time: command.Time}
 	}
 }
 

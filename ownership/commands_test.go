@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/ownership"
 )
@@ -63,6 +64,35 @@ func TestCommands(t *testing.T) {
 	add("kubectl patch", strings.Repeat("x", 9<<10))
 	if diff := cmp.Diff(before, c); diff != "" {
 		t.Errorf("a field that is too long to be remembered changes (-before +after):\n%s", diff)
+	}
+}
+
+// A command that changed many fields is stored with some of them. It is the source of the other
+// ones, too, if the managed fields have its manager for them.
+func TestManyFields(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC))
+	var fields []string
+	for i := range 40 {
+		fields = append(fields, fmt.Sprintf(".data.k%d", i))
+	}
+	var commands ownership.Commands
+	commands.Add(ownership.Command{Command: "kubectl patch", Manager: "kubectl-patch", Time: at.Time, Fields: fields})
+	commands.Add(ownership.Command{Command: "kubectl label", Manager: "kubectl-label", Time: at.Time, Fields: []string{".metadata.labels.a"}})
+	managers := []metav1.ManagedFieldsEntry{
+		{Manager: "kubectl-patch", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:k0":{},"f:k39":{}}}`)},
+		{Manager: "kubectl-label", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:other":{}}}`)},
+	}
+	for field, want := range map[string]string{
+		".data.k0": "kubectl patch", ".data.k39": "kubectl patch", ".data.other": "kubectl-label", ".data.none": "",
+		".metadata.labels.a": "kubectl label", // was removed, so that no manager owns it
+	} {
+		path, err := ownership.ParsePath(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ownership.LastSet(loose, managers, commands, path); got.Name != want {
+			t.Errorf("%s: set by %q, want %q", field, got.Name, want)
+		}
 	}
 }
 

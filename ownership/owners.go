@@ -3,7 +3,6 @@ package ownership
 import (
 	"maps"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -95,16 +94,28 @@ func (p *plan) inside(child *plan) *plan {
 
 func (o *owners) add(p *plan, v any) {
 	f := Field{Path: newPath(o.path), Value: v, Applied: p != nil}
-	f.Set, _ = o.managers.latest(o.path, func(*metav1.ManagedFieldsEntry) bool { return true })
+	f.Set = o.lastSet(o.path)
 	for i := range o.managers.entries {
 		entry := &o.managers.entries[i]
 		if entry.Operation == metav1.ManagedFieldsOperationApply && covers(o.managers.view, o.managers.set(i), o.path) {
 			f.Managers = append(f.Managers, entry.Manager)
 		}
 	}
-	command, ok := o.commands.Find(f.Path.String())
-	if ok && (f.Set.Name == "" || f.Set.Name == command.Manager) {
-		f.Set = Source{Name: command.Command, Time: command.Time.In(time.UTC)}
-	}
 	o.fields = append(o.fields, f)
+}
+
+// LastSet returns the source of the last write to a field, with an empty name if it is not
+// known. The object may lack the field: then it is the command that removed it.
+func LastSet(t *Type, entries []metav1.ManagedFieldsEntry, commands Commands, path Path) Source {
+	o := owners{managers: newManagers(entries), commands: commands}
+	o.managers.view = t.Managed.root
+	return o.lastSet(path.Steps())
+}
+
+func (o *owners) lastSet(path []value.Step) Source {
+	set, _ := o.managers.latest(path, func(*metav1.ManagedFieldsEntry) bool { return true })
+	if command, ok := o.commands.source(newPath(path).String(), set); ok {
+		return command
+	}
+	return set
 }

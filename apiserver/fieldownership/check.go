@@ -96,7 +96,7 @@ func (r *request) changedFields(write ownership.Write, verdict *ownership.Verdic
 		return nil
 	}
 	var changed []string
-	for _, path := range write.Type.Changed(write.Live, write.New, ownership.MaxFields) {
+	for _, path := range write.Type.Changed(write.Live, write.New, ownership.MaxFields+1) {
 		changed = append(changed, path.String())
 	}
 	return changed

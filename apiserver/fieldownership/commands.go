@@ -27,6 +27,19 @@ type CommandList struct {
 	Items []ownership.Command `json:"items"`
 }
 
+// DecodeCommands returns the commands in the answer to a GET with ?holdfast=commands. There are
+// none in the answer of a server without this feature.
+func DecodeCommands(answer []byte) ownership.Commands {
+	var list CommandList
+	if json.Unmarshal(answer, &list) != nil || list.Kind != "CommandList" {
+		return ownership.Commands{}
+	}
+	return ownership.Commands{Entries: list.Items}
+}
+
+// CommandsQuery is the query of such a GET.
+const CommandsQuery = commandsQuery + "=" + commandsValue
+
 // asMetadata is the media type of an answer with the metadata of an object only.
 const asMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 

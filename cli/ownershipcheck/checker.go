@@ -32,7 +32,7 @@ type Checker struct {
 	// not answered yet is absent.
 	checks map[string]bool
 	// deleted holds objects that the command deleted and may create again, by path.
-	deleted map[string]map[string]any
+	deleted map[string]deleted
 }
 
 // New returns a Checker.
@@ -42,7 +42,7 @@ func New() *Checker {
 			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 		},
 		types: NewTypes(), cache: ownership.NewCache(cacheBytes),
-		checks: map[string]bool{}, deleted: map[string]map[string]any{},
+		checks: map[string]bool{}, deleted: map[string]deleted{},
 	}
 }
 

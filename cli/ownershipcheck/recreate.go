@@ -10,6 +10,14 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
+// deleted is an object that the command has deleted.
+type deleted struct {
+	object map[string]any
+	// commands are the commands that set its fields, if the server has recorded them. It
+	// deletes the record with the object.
+	commands ownership.Commands
+}
+
 // remove sends a delete request. If the command is apply --force or replace --force, it
 // stores a copy of the object in w.deleted, because these commands create the object again.
 func (w *write) remove() (*http.Response, error) {
@@ -20,13 +28,25 @@ func (w *write) remove() (*http.Response, error) {
 	}
 	path := w.object().Path
 	live, readErr := w.live()
+	commands := w.commands()
 	resp, err := w.send(w.req)
 	if err == nil && readErr == nil && resp.StatusCode < 300 {
 		w.mu.Lock()
-		w.deleted[path] = live
+		w.deleted[path] = deleted{live, commands}
 		w.mu.Unlock()
 	}
 	return resp, err
+}
+
+// commands returns the commands that the server has recorded for the object.
+func (w *write) commands() ownership.Commands {
+	object := w.object()
+	object.RawQuery = server.CommandsQuery
+	data, err := w.get(object.String())
+	if err != nil {
+		return ownership.Commands{}
+	}
+	return server.DecodeCommands(data)
 }
 
 // create checks the creation of an object that the same command has deleted, as if it were
@@ -48,8 +68,8 @@ func (w *write) create() (*http.Response, error) {
 		return w.sendBody(body)
 	}
 	name := (&unstructured.Unstructured{Object: sent}).GetName()
-	live := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + name)
-	writer := w.writer()
+	gone := w.takeDeleted(strings.TrimSuffix(w.req.URL.Path, "/") + "/" + name)
+	live, writer := gone.object, w.writer()
 	if live == nil || !needsCheck(live, writer) {
 		return w.sendBody(body)
 	}
@@ -59,6 +79,7 @@ func (w *write) create() (*http.Response, error) {
 	}
 	judged := newWrite(w.typeOf(live), live, updated, writer)
 	verdict := server.Judge(judged, w.cache)
+	verdict.Explain(gone.commands)
 	if writer.Act == ownership.Replace && lastApplied(live) != "" {
 		body = withLastApplied(judged, body, &verdict)
 	}
@@ -66,11 +87,11 @@ func (w *write) create() (*http.Response, error) {
 	return withWarnings(resp, verdict), err
 }
 
-// takeDeleted returns a deleted object and forgets it, nil if there is none.
-func (w *write) takeDeleted(path string) map[string]any {
+// takeDeleted returns a deleted object and forgets it. The object is nil if there is none.
+func (w *write) takeDeleted(path string) deleted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	live := w.deleted[path]
+	gone := w.deleted[path]
 	delete(w.deleted, path)
-	return live
+	return gone
 }
