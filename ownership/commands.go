@@ -18,10 +18,9 @@ type Command struct {
 	// Manager is the field manager of the write.
 	Manager string    `json:"manager"`
 	Time    time.Time `json:"time"`
-	// Fields are the paths that it changed, as Path.String writes them.
+	// Fields are the paths that it changed, as Path.String writes them. If it changed many
+	// fields, these are the values around them.
 	Fields []string `json:"fields"`
-	// More means that it changed more fields than are stored.
-	More bool `json:"more,omitempty"`
 }
 
 // The limits of what is stored for one object. The oldest commands are dropped
@@ -33,13 +32,56 @@ const (
 	maxBytes    = 8 << 10
 )
 
+// maxChanged is how many changed fields of a write are looked at.
+const maxChanged = 1000
+
+// ChangedFields returns the fields that differ between two objects, as a Command has them. If
+// they are more than MaxFields, it returns the values around them instead of fields that are
+// close to each other.
+func (t *Type) ChangedFields(live, updated map[string]any) []string {
+	paths := t.Changed(live, updated, maxChanged)
+	longest := 0
+	for _, path := range paths {
+		longest = max(longest, path.Len())
+	}
+	for depth := longest - 1; depth > 0 && len(paths) > MaxFields; depth-- {
+		paths = gathered(paths, depth)
+	}
+	fields := make([]string, len(paths))
+	for i, path := range paths {
+		fields[i] = path.String()
+	}
+	return fields
+}
+
+// gathered replaces the paths that have the same first steps by one path with these steps.
+func gathered(paths []Path, depth int) []Path {
+	var out []Path
+	at, count := map[string]int{}, map[string]int{}
+	for _, path := range paths {
+		steps := path.Steps()
+		if len(steps) <= depth {
+			out = append(out, path)
+			continue
+		}
+		around := newPath(steps[:depth])
+		text := around.String()
+		if count[text]++; count[text] == 1 {
+			at[text], out = len(out), append(out, path)
+		} else {
+			out[at[text]] = around
+		}
+	}
+	return out
+}
+
 // Add adds a write. For each field only the last command is kept.
 func (c *Commands) Add(command Command) {
 	if len(command.Fields) > MaxFields {
-		command.Fields, command.More = command.Fields[:MaxFields], true
+		command.Fields = command.Fields[:MaxFields]
 	}
 	for len(command.Fields) > 0 && command.size() > maxBytes {
-		command.Fields, command.More = command.Fields[:len(command.Fields)-1], true
+		command.Fields = command.Fields[:len(command.Fields)-1]
 	}
 	if len(command.Fields) == 0 {
 		return
@@ -87,13 +129,6 @@ func (c *Commands) Find(field string) (Command, bool) {
 // source in the managed fields, with an empty name if they have none.
 func (c *Commands) source(field string, set Source) (Source, bool) {
 	command, ok := c.Find(field)
-	if !ok && set.Name != "" {
-		// A command that changed many fields is stored with some of them.
-		i := slices.IndexFunc(c.Entries, func(entry Command) bool { return entry.More && entry.Manager == set.Name })
-		if ok = i >= 0; ok {
-			command = c.Entries[i]
-		}
-	}
 	if !ok || set.Name != "" && set.Name != command.Manager {
 		return Source{}, false
 	}

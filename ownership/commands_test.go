@@ -67,24 +67,28 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A command that changed many fields is stored with some of them. It is the source of the other
-// ones, too, if the managed fields have its manager for them.
+// A command that changed many fields is stored with the value around them. It is the source of
+// a field if the managed fields have its manager for it.
 func TestManyFields(t *testing.T) {
-	at := metav1.NewTime(time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC))
-	var fields []string
+	live, updated := parse(t, "{metadata: {labels: {a: b}}, data: {}}"), parse(t, "{metadata: {labels: {a: c}}, data: {}}")
 	for i := range 40 {
-		fields = append(fields, fmt.Sprintf(".data.k%d", i))
+		updated["data"].(map[string]any)[fmt.Sprintf("k%d", i)] = "v"
 	}
+	many := loose.ChangedFields(live, updated)
+	if diff := cmp.Diff([]string{".data", ".metadata.labels.a"}, many); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	at := metav1.NewTime(time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC))
 	var commands ownership.Commands
-	commands.Add(ownership.Command{Command: "kubectl patch", Manager: "kubectl-patch", Time: at.Time, Fields: fields})
-	commands.Add(ownership.Command{Command: "kubectl label", Manager: "kubectl-label", Time: at.Time, Fields: []string{".metadata.labels.a"}})
+	commands.Add(ownership.Command{Command: "kubectl edit", Manager: "kubectl-edit", Time: at.Time, Fields: []string{".data.k39", ".spec.a"}})
+	commands.Add(ownership.Command{Command: "kubectl patch", Manager: "kubectl-patch", Time: at.Time, Fields: many})
 	managers := []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl-patch", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:k0":{},"f:k39":{}}}`)},
-		{Manager: "kubectl-label", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:other":{}}}`)},
+		{Manager: "kubectl-edit", Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:other":{}}}`)},
 	}
 	for field, want := range map[string]string{
-		".data.k0": "kubectl patch", ".data.k39": "kubectl patch", ".data.other": "kubectl-label", ".data.none": "",
-		".metadata.labels.a": "kubectl label", // was removed, so that no manager owns it
+		".data.k0": "kubectl patch", ".data.k39": "kubectl patch", ".data.other": "kubectl-edit", ".status.none": "",
+		".spec.a": "kubectl edit", // was removed, so that no manager owns it
 	} {
 		path, err := ownership.ParsePath(field)
 		if err != nil {

@@ -95,9 +95,5 @@ func (r *request) changedFields(write ownership.Write, verdict *ownership.Verdic
 	if isApply && !verdict.NeedsCommands() {
 		return nil
 	}
-	var changed []string
-	for _, path := range write.Type.Changed(write.Live, write.New, ownership.MaxFields+1) {
-		changed = append(changed, path.String())
-	}
-	return changed
+	return write.Type.ChangedFields(write.Live, write.New)
 }
