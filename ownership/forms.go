@@ -18,7 +18,7 @@ type forms struct {
 // object merges two objects at n. A nil n is inside of a value that apply takes as
 // one field.
 func (f forms) object(n *node, written, canonical map[string]any) map[string]any {
-	if len(written) == len(canonical) && (value.SameObject(written, canonical) && n != nil && n.texts || n.isTexts(written)) {
+	if len(written) == len(canonical) && n.isTexts(written) {
 		return canonical
 	}
 	out := make(map[string]any, len(written))

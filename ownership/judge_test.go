@@ -93,6 +93,15 @@ func TestNeverJudged(t *testing.T) {
 	}
 }
 
+// A null in a configuration of a custom resource owns nothing, also in labels.
+func TestNullOfCustomResource(t *testing.T) {
+	applied := `{"metadata":{"name":"w","labels":{"x":null}},"spec":{"a":null}}`
+	live, updated := object(t, applied, "{}"), object(t, applied, "{metadata: {labels: {x: y}}, spec: {a: 1}}")
+	if got := judge(t, loose, live, updated); got != nil {
+		t.Errorf("said %q", got)
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	content := `{spec: {a: 2}}`
 	for name, applied := range map[string]string{

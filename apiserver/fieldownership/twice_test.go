@@ -14,7 +14,7 @@ func checkAppliedTwice(t *testing.T, l *lab) {
 			return r.create(r, m, call{command: "kubectl create", query: managedBy("kubectl-create"), body: withLastApplied(r, m.object)})
 		},
 	}
-	applied := map[string]int{}
+	applied, times := map[string]int{}, 0
 	found := []source{
 		{manifest: "Service load balancer", seed: 1794818996877221599, stream: 45}, // healthCheckNodePort: 0
 	}
@@ -34,11 +34,13 @@ func checkAppliedTwice(t *testing.T, l *lab) {
 		for _, file := range []*manifest{m, r.varied(m, 4)} {
 			r.note("apply", file.object)
 			got := again(r, file, kubectl)
+			times++
 			if warnings := ownershipWarnings(got.warnings); got.stored() && len(warnings) > 0 {
 				r.fail("false warnings %q", warnings)
 			}
 		}
 	})
+	t.Logf("%d files were applied again", times)
 	for _, m := range l.manifests {
 		if applied[m.name] == 0 {
 			t.Errorf("%s was never applied", m.name)
