@@ -72,6 +72,7 @@ func (a *applyJudgement) step(p *plan, t triple) {
 }
 
 func (a *applyJudgement) followItems(p *plan, t triple) {
+	defer a.followRepeated(p, t, len(a.Findings))
 	for field := range p.changes(t.live, t.updated) {
 		item, _ := field.shown.(map[string]any)
 		place := triple{t.before.item(item, field.earlier), field.live, field.updated}

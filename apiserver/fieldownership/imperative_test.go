@@ -21,6 +21,8 @@ func checkImperativeWrites(t *testing.T, l *lab) {
 		{manifest: "ControllerRevision", seed: 1794823450998382811, stream: 4},                     // data: {spec: {}}
 		{manifest: "RuntimeClass", seed: 1794823450998382824, stream: 39},                          // scheduling: {tolerations: []}
 		{manifest: "HorizontalPodAutoscaler with a window", seed: 1794823450998382856, stream: 14}, // scaleDown: null
+		// two owner references with the same UID
+		{manifest: "LimitRange", seed: 1794834435685023056, stream: 20, metadata: true},
 		// fields that the server computes from others
 		{manifest: "NetworkPolicy", seed: 1794819297965157929, stream: 25},
 		{manifest: "Service", seed: 1794819297965157934, stream: 41},

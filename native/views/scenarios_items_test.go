@@ -30,6 +30,7 @@ func TestItemScenarios(t *testing.T) {
 	const (
 		secrets, env = "imagePullSecrets: [{}]", "containers: [{name: a, env: [{name: A, value: '1'}]}]"
 		one, two     = `{"name":"A","value":"1"}`, `[{"name":"A","value":"1"},{"name":"A","value":"2"}]`
+		three        = `[{"name":"A","value":"1"},{"name":"A","value":"3"}]`
 		path         = `containers[name="a"].env[name="A"]`
 	)
 	runScenarios(t, map[string]scenario{
@@ -44,6 +45,21 @@ func TestItemScenarios(t *testing.T) {
 			{
 				write: applyServerSide("ci", true, file(env)), warnings: taken(path, two, one),
 				stored: "{template: {spec: {containers: [{env: [{value: '1'}]}]}}}",
+			},
+		}},
+		"items with the same key, applied by the client": {kind: template, steps: []step{
+			{write: apply(file("containers: [{name: a, env: " + two + "}]"))},
+			{
+				write: patch(`"containers":[{"name":"a","env":` + three + `}]`),
+				warnings: []string{"`kubectl patch` changed the resource PodTemplate/p field .template.spec." + path + ".value value from " +
+					"\"2\" to \"3\".  This field is managed by `kubectl apply` (last set the field to \"2\"), and may be overwritten or cleared " +
+					"the next time `kubectl apply` is run." + wayOut("podtemplate/p", ".template.spec."+path+".value", `"2"`)},
+			},
+			{
+				write: apply(file("containers: [{name: a, env: " + two + "}]")),
+				warnings: []string{"`kubectl apply` is changing the resource PodTemplate/p field .template.spec." + path + " value from " +
+					three + " to " + `[{"name":"A","value":"2"},{"name":"A","value":"3"}]` + ".  This field's value does not match the last " +
+					"value set by `apply` (" + two + "), and another source may have updated this field.  Last set by kubectl patch at TIME."},
 			},
 		}},
 		"null for an object": {kind: template, steps: []step{
