@@ -57,6 +57,7 @@ var pluginOrder = []string{
 	"CertificateSubjectRestriction",
 	"DefaultIngressClass",
 	"PodTopologyLabels",
+	"PodResizeValidator",
 	roleEscalation,
 	credentialRevocation,
 
@@ -114,8 +115,9 @@ func podPlugins(b base, c *clients) constructors {
 		"RuntimeClass": func() admission.Interface {
 			return scheduling.NewRuntimeClass(c.informers.Node().V1().RuntimeClasses(), client.NodeV1())
 		},
-		"PodTopologyLabels": func() admission.Interface { return scheduling.NewTopology(core.Nodes(), client.CoreV1()) },
-		"ResourceQuota":     func() admission.Interface { return quota.NewAdmission(core.ResourceQuotas(), client.CoreV1()) },
+		"PodTopologyLabels":  func() admission.Interface { return scheduling.NewTopology(core.Nodes(), client.CoreV1()) },
+		"PodResizeValidator": func() admission.Interface { return scheduling.NewResize(core.Nodes(), client.CoreV1()) },
+		"ResourceQuota":      func() admission.Interface { return quota.NewAdmission(core.ResourceQuotas(), client.CoreV1()) },
 	}
 }
 

@@ -57,6 +57,8 @@ func NewSchemeWithoutDefaults() *runtime.Scheme {
 	s := NewPublishedScheme()
 	utilruntime.Must(metainternalversion.AddToScheme(s))
 	addInternalTypes(s)
+	// pods/eviction also accepts Evictions in v1beta1, which have the same fields.
+	s.AddKnownTypeWithName(schema.GroupVersionKind{Group: policyv1.GroupName, Version: "v1beta1", Kind: "Eviction"}, &policyv1.Eviction{})
 	utilruntime.Must(addEventConversions(s))
 	utilruntime.Must(addAutoscalerConversions(s))
 	return s

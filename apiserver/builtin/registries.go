@@ -68,7 +68,7 @@ func Open(config Config) (*Registries, error) {
 		out.Stores[kind.GroupResource()] = base.Store
 		out.Kinds = append(out.Kinds, Kind{
 			Versions:  append([]schema.GroupVersion{kind.GroupVersion}, kind.OtherVersions...),
-			Resources: config.resources(base, s),
+			Resources: config.resources(base, s, out.Stores),
 		})
 	}
 	return out, nil
@@ -78,8 +78,9 @@ func (c Config) strategy(kind native.Kind) strategy {
 	return strategy{ObjectTyper: c.Scheme, NameGenerator: names.SimpleNameGenerator, kind: kind, ownership: c.Ownership}
 }
 
-// resources adds the subresources of a kind to its registry.
-func (c Config) resources(base *kindREST, s strategy) Resources {
+// resources adds the subresources of a kind to its registry. The subresources of a kind may use
+// the stores of other kinds, once all of them are open.
+func (c Config) resources(base *kindREST, s strategy, stores map[schema.GroupResource]*genericregistry.Store) Resources {
 	kind := base.kind
 	out := Resources{kind.Resource: base}
 	// Subresources copy the store, so the code that changes the store runs first.
@@ -98,6 +99,11 @@ func (c Config) resources(base *kindREST, s strategy) Resources {
 		out["pods/attach"] = c.Kubelets.Attach(base.Store, c.Authorizer)
 		out["pods/portforward"] = c.Kubelets.PortForward(base.Store, c.Authorizer)
 		out["pods/proxy"] = c.Kubelets.PodProxy(base.Store)
+		out["pods/resize"] = newPodPart(base.Store, s, podResources())
+		out["pods/ephemeralcontainers"] = newPodPart(base.Store, s, ephemeralContainers())
+		out["pods/eviction"] = &evictionREST{
+			pods: base.Store, status: newStatus(base.Store, statusStrategy{s}), budgets: budgets{stores},
+		}
 	case "nodes":
 		out["nodes/proxy"] = c.Kubelets.NodeProxy()
 	case "services":

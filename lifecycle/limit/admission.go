@@ -39,10 +39,9 @@ func NewAdmission(ranges coreinformers.LimitRangeInformer, client coreclient.Lim
 	}
 }
 
-// Admit implements admission.MutationInterface. It sets defaults in new pods only,
-// because the resources of a pod cannot be changed later.
+// Admit implements admission.MutationInterface. It sets defaults in new and resized pods.
 func (p *Admission) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	pod := newPod(a)
+	pod := sizedPod(a)
 	if pod == nil {
 		return nil
 	}
@@ -58,7 +57,7 @@ func (p *Admission) Admit(ctx context.Context, a admission.Attributes, _ admissi
 
 // Validate implements admission.ValidationInterface.
 func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	pod, claim := newPod(a), changedClaim(a)
+	pod, claim := sizedPod(a), changedClaim(a)
 	if pod == nil && claim == nil {
 		return nil
 	}
@@ -82,10 +81,11 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	return nil
 }
 
-// newPod returns the pod that a request creates, or nil.
-func newPod(a admission.Attributes) *corev1.Pod {
-	if a.GetResource().GroupResource() != corev1.Resource("pods") || a.GetSubresource() != "" ||
-		a.GetOperation() != admission.Create {
+// sizedPod returns the pod that a request creates or resizes, or nil.
+func sizedPod(a admission.Attributes) *corev1.Pod {
+	isCreate := a.GetSubresource() == "" && a.GetOperation() == admission.Create
+	isResize := a.GetSubresource() == "resize" && a.GetOperation() == admission.Update
+	if a.GetResource().GroupResource() != corev1.Resource("pods") || !isCreate && !isResize {
 		return nil
 	}
 	pod, _ := a.GetObject().(*corev1.Pod)

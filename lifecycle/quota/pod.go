@@ -62,11 +62,15 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 	return typed, nil
 }
 
-// handlesPod reports whether a request changes the usage of a pod. The requests and
-// limits of a pod cannot be changed. But an update that sets activeDeadlineSeconds moves
-// the pod from the scope NotTerminating to Terminating.
+// handlesPod reports whether a request changes the usage of a pod. Only the subresource
+// resize changes the requests and limits of a pod. But an update that sets
+// activeDeadlineSeconds moves the pod from the scope NotTerminating to Terminating.
 func handlesPod(a admission.Attributes) bool {
-	if a.GetSubresource() != "" {
+	switch a.GetSubresource() {
+	case "":
+	case "resize":
+		return a.GetOperation() == admission.Update
+	default:
 		return false
 	}
 	if a.GetOperation() == admission.Create {
