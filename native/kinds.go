@@ -35,7 +35,8 @@ func Kinds() []Kind {
 	kinds := coreKinds()
 	kinds = append(kinds, workloadKinds()...)
 	kinds = append(kinds, policyKinds()...)
-	return append(kinds, storageKinds()...)
+	kinds = append(kinds, storageKinds()...)
+	return append(kinds, resourceKinds()...)
 }
 
 func coreKinds() []Kind {

@@ -25,6 +25,8 @@ const (
 	nodes          = "node.k8s.io"
 	policies       = "policy"
 	rbac           = "rbac.authorization.k8s.io"
+	resources      = "resource.k8s.io"
+	storage        = "storage.k8s.io"
 )
 
 // selfNodeClient is the ClusterRole that lets a node renew its client certificate.
@@ -129,6 +131,7 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 			on(policies, "poddisruptionbudgets").may(write...),
 			on(networking, "networkpolicies", "ingresses").may(write...),
 			on(coordination, "leases").may(readWrite...),
+			on(resources, "resourceclaims", "resourceclaimtemplates").may(write...),
 			// The plans of an Instance run with the permissions of the user that wrote
 			// it, so editors may write Instances. Only administrators may write
 			// Operators and OperatorVersions.
@@ -149,6 +152,7 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 			on(batch, "jobs", "cronjobs", "cronjobs/status", "jobs/status").may(read...),
 			on(policies, "poddisruptionbudgets", "poddisruptionbudgets/status").may(read...),
 			on(networking, "networkpolicies", "networkpolicies/status", "ingresses", "ingresses/status").may(read...),
+			on(resources, "resourceclaims", "resourceclaims/status", "resourceclaimtemplates").may(read...),
 			on(kudo, "operators", "operatorversions", "instances").may(read...)),
 	}
 }

@@ -47,6 +47,8 @@ var statusKinds = map[string]struct{ spec, changes string }{
 	"poddisruptionbudgets":        {spec: `{minAvailable: 1}`},
 	"ingresses":                   {spec: `{defaultBackend: {service: {name: s, port: {number: 80}}}}`},
 	"certificatesigningrequests":  {},
+	"devicetaintrules":            {spec: `{taint: {key: a.example.com/b, effect: NoSchedule}}`, changes: "nothing"},
+	"resourceclaims":              {spec: `{devices: {requests: [{name: a, exactly: {deviceClassName: b}}]}}`, changes: "nothing"},
 	"servicecidrs":                {spec: `{cidrs: [10.0.0.0/24]}`, changes: "nothing"},
 	"volumeattachments":           {spec: `{attacher: a.example.com, nodeName: n1, source: {persistentVolumeName: v}}`, changes: "nothing"},
 	"flowschemas":                 {spec: `{priorityLevelConfiguration: {name: global-default}}`, changes: "nothing"},

@@ -26,6 +26,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,14 @@ func For(obj runtime.Object) (Table, bool) {
 		return mutatingBindings, true
 	case *certificatesv1.CertificateSigningRequest:
 		return signingRequests, true
+	case *resourcev1.DeviceClass, *resourcev1.ResourceClaimTemplate:
+		return nameAndAge, true
+	case *resourcev1.ResourceClaim:
+		return resourceClaims, true
+	case *resourcev1.ResourceSlice:
+		return resourceSlices, true
+	case *resourcev1.DeviceTaintRule:
+		return deviceTaintRules, true
 	case *storagev1.CSIDriver:
 		return csiDrivers, true
 	case *storagev1.CSINode:

@@ -9,7 +9,11 @@ func TestStorage(t *testing.T) {
 apiVersion: storage.k8s.io/v1
 kind: CSIDriver
 metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {podInfoOnMount: true, storageCapacity: true, tokenRequests: [{audience: a}, {audience: b}], volumeLifecycleModes: [Persistent, Ephemeral]}
+spec:
+  podInfoOnMount: true
+  storageCapacity: true
+  tokenRequests: [{audience: a}, {audience: b}]
+  volumeLifecycleModes: [Persistent, Ephemeral]
 `,
 			want: `
 Name: a
@@ -33,8 +37,45 @@ RequiresRepublish: false
 Modes: <none>
 Age: <unknown>`,
 		},
+		"ResourceClaim": {
+			object: `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: a}, spec: {devices: {requests: []}}, ` +
+				`status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}}`,
+			want: `
+Name: a
+State: allocated,reserved
+Age: <unknown>`,
+		},
+		"new ResourceClaim": {
+			object: `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: a}, spec: {devices: {requests: []}}}`,
+			want: `
+Name: a
+State: pending
+Age: <unknown>`,
+		},
+		"ResourceSlice": {
+			object: `{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: a}, ` +
+				`spec: {driver: d, nodeName: n1, pool: {name: p, generation: 1, resourceSliceCount: 1}}}`,
+			want: `
+Name: a
+Node: n1
+Driver: d
+Pool: p
+Age: <unknown>`,
+		},
+		"DeviceTaintRule": {
+			object: `{apiVersion: resource.k8s.io/v1, kind: DeviceTaintRule, metadata: {name: a}, ` +
+				`spec: {taint: {key: k, value: v, effect: NoSchedule, timeAdded: "2026-01-02T00:00:00Z"}}}`,
+			want: `
+Name: a
+Key: k
+Value: v
+Effect: NoSchedule
+TimeAdded: 10m
+Age: <unknown>`,
+		},
 		"CSINode": {
-			object: `{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: a}, spec: {drivers: [{name: b, nodeID: c, topologyKeys: []}]}}`,
+			object: `{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: a}, ` +
+				`spec: {drivers: [{name: b, nodeID: c, topologyKeys: []}]}}`,
 			want: `
 Name: a
 Drivers: 1
@@ -73,7 +114,8 @@ DriverName: b
 Age: <unknown>`,
 		},
 		"ServiceCIDR": {
-			object: `{apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: {name: a}, spec: {cidrs: [10.0.0.0/24, "2001:db8::/64"]}}`,
+			object: `{apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: {name: a}, ` +
+				`spec: {cidrs: [10.0.0.0/24, "2001:db8::/64"]}}`,
 			want: `
 Name: a
 CIDRs: 10.0.0.0/24,2001:db8::/64

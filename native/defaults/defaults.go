@@ -25,6 +25,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,6 +66,8 @@ func Register(s *runtime.Scheme) {
 
 	register(s, storageClass, &storagev1.StorageClassList{})
 	register(s, csiDriver, &storagev1.CSIDriverList{})
+	register(s, resourceClaim, &resourcev1.ResourceClaimList{})
+	register(s, resourceClaimTemplate, &resourcev1.ResourceClaimTemplateList{})
 	register(s, priorityClass, &schedulingv1.PriorityClassList{})
 	register(s, runtimeClass, &nodev1.RuntimeClassList{})
 

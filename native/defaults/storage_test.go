@@ -27,6 +27,24 @@ spec:
   seLinuxMount: false
   preventPodSchedulingIfMissing: false`,
 		},
+		"ResourceClaim": {
+			in: `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+spec:
+  devices:
+    requests:
+    - {name: a, exactly: {deviceClassName: b}}
+    - {name: c, firstAvailable: [{name: d, deviceClassName: b, allocationMode: All}]}`,
+			want: `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+spec:
+  devices:
+    requests:
+    - {name: a, exactly: {deviceClassName: b, allocationMode: ExactCount, count: 1}}
+    - {name: c, firstAvailable: [{name: d, deviceClassName: b, allocationMode: All}]}`,
+		},
 		"RuntimeClass": {
 			in:   `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 1.0001m}}}`,
 			want: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 2m}}}`,

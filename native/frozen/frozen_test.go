@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -231,6 +232,22 @@ func TestCheck(t *testing.T) {
 			old:  `{handler: runc}`,
 			new:  `{handler: runsc, overhead: {podFixed: {cpu: 1}}}`,
 			want: []string{`handler: Invalid value: "runsc": field is immutable`},
+		},
+		"resource claim": {
+			kind: &resourcev1.ResourceClaim{},
+			old:  `{spec: {devices: {requests: [{name: a, exactly: {deviceClassName: b}}]}}}`,
+			new:  `{spec: {devices: {requests: [{name: a, exactly: {deviceClassName: c}}]}}}`,
+			want: []string{`spec.devices.requests[0].exactly.deviceClassName: Invalid value: "c": field is immutable`},
+		},
+		"resource slice": {
+			kind: &resourcev1.ResourceSlice{},
+			old:  `{spec: {driver: a, nodeName: n, pool: {name: p, generation: 1, resourceSliceCount: 1}}}`,
+			new:  `{spec: {driver: b, nodeName: o, pool: {name: q, generation: 2, resourceSliceCount: 1}}}`,
+			want: []string{
+				`spec.driver: Invalid value: "b": field is immutable`,
+				`spec.nodeName: Invalid value: "o": field is immutable`,
+				`spec.pool.name: Invalid value: "q": field is immutable`,
+			},
 		},
 		"CSI driver": {
 			kind: &storagev1.CSIDriver{},

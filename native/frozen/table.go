@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -55,6 +56,11 @@ func table() map[reflect.Type][]immutability.Rule {
 		reflect.TypeFor[storagev1.StorageClass](): {
 			frozenField("provisioner", nil), frozenField("parameters", nil),
 			frozenField("reclaimPolicy", nil), frozenField("volumeBindingMode", nil),
+		},
+		reflect.TypeFor[resourcev1.ResourceClaim]():         {frozenField("spec", nil)},
+		reflect.TypeFor[resourcev1.ResourceClaimTemplate](): {frozenField("spec", nil)},
+		reflect.TypeFor[resourcev1.ResourceSlice](): {
+			frozenField("spec.driver", nil), frozenField("spec.pool.name", nil), frozenField("spec.nodeName", nil),
 		},
 		reflect.TypeFor[storagev1.CSIDriver](): {
 			frozenField("spec.attachRequired", nil), frozenField("spec.volumeLifecycleModes", nil),

@@ -9,6 +9,6 @@ func kindRules() [][]rule {
 		workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
-		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(),
+		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(), deviceRules(),
 	}
 }

@@ -44,6 +44,7 @@ func statusRules() []rule {
 			onField[corev1.ResourceQuotaStatus]("used", quotaList),
 
 			onStruct(attachmentStatus),
+			onStruct(claimStatus),
 			onStruct(podStatus),
 			onStruct(requestStatus),
 			onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {

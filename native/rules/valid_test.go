@@ -537,6 +537,49 @@ spec:
   nodeName: node-1
   source: {inlineVolumeSpec: {accessModes: [ReadWriteOnce], csi: {driver: csi.example.com, volumeHandle: v-1}}}`,
 
+	"DeviceClass": `
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec:
+  selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]
+  config: [{opaque: {driver: gpu.example.com, parameters: {mode: shared}}}]
+  extendedResourceName: example.com/gpu`,
+
+	"ResourceClaim": `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu, namespace: shop}
+spec:
+  devices:
+    requests:
+    - {name: big, exactly: {deviceClassName: gpu, count: 2, selectors: [{cel: {expression: "true"}}]}}
+    - {name: any, firstAvailable: [{name: small, deviceClassName: gpu}, {name: large, deviceClassName: gpu, allocationMode: All}]}
+    constraints: [{requests: [big, any/small], matchAttribute: example.com/numa}]
+    config: [{requests: [big], opaque: {driver: gpu.example.com, parameters: {mode: shared}}}]`,
+
+	"ResourceClaimTemplate": `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu, namespace: shop}
+spec: {metadata: {labels: {app: web}}, spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]}}}`,
+
+	"ResourceSlice": `
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-1-gpu}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  nodeName: node-1
+  devices: [{name: gpu-0, attributes: {model: {string: a100}}, capacity: {memory: {value: 40Gi}}}]`,
+
+	"DeviceTaintRule": `
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: broken}
+spec: {deviceSelector: {driver: gpu.example.com, device: gpu-0}, taint: {key: example.com/broken, value: "yes", effect: NoExecute}}`,
+
 	"VolumeAttributesClass": `
 apiVersion: storage.k8s.io/v1
 kind: VolumeAttributesClass
