@@ -20,7 +20,7 @@ import (
 // comes from a node and concerns that node, or if the roles allow it. The authorizers run
 // in this order.
 func applyAuthorization(
-	config *genericapiserver.Config, factory informers.SharedInformerFactory, usage *node.Index,
+	config *genericapiserver.Config, factory informers.SharedInformerFactory, nodes *node.Authorizer,
 ) (*rbac.Authorizer, error) {
 	roles, err := rbac.New(factory.Rbac().V1())
 	if err != nil {
@@ -31,7 +31,6 @@ func applyAuthorization(
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
 	administrators := authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)
-	nodes := node.NewAuthorizer(usage)
 	var all authorizer.Authorizer
 	all, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: administrators},

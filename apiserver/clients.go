@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/connection"
 )
 
@@ -19,6 +20,8 @@ type clients struct {
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
 	documents *openAPIDocuments
+	// relations finds the objects of a node that its pods do not name.
+	relations *node.Relations
 }
 
 func newClients(loopback *restclient.Config) (*clients, error) {

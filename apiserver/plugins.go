@@ -106,7 +106,10 @@ func podPlugins(b base, c *clients) constructors {
 			return serviceaccount.NewAdmission(core.ServiceAccounts().Lister(), client.CoreV1())
 		},
 		"NodeRestriction": func() admission.Interface {
-			return node.NewAdmission(core.Pods().Lister(), client.CoreV1(), b.generic.Authentication.APIAudiences)
+			return node.NewAdmission(node.AdmissionConfig{
+				Pods: core.Pods().Lister(), Client: client.CoreV1(), APIAudiences: b.generic.Authentication.APIAudiences,
+				Relations: c.relations,
+			})
 		},
 		"Priority": func() admission.Interface {
 			return scheduling.NewPriority(c.informers.Scheduling().V1().PriorityClasses(), client.SchedulingV1())

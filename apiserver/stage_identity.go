@@ -4,6 +4,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/access/revocation"
 )
@@ -45,7 +46,10 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	if !b.config.WithoutOperators {
 		operators.authenticate(&b.generic.Authentication)
 	}
-	roles, err := applyAuthorization(b.generic, clients.informers, stored.usage)
+	if clients.relations, err = node.NewRelations(clients.informers); err != nil {
+		return identityStage{}, err
+	}
+	roles, err := applyAuthorization(b.generic, clients.informers, node.NewAuthorizer(stored.usage, clients.relations))
 	if err != nil {
 		return identityStage{}, err
 	}

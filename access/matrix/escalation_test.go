@@ -211,11 +211,11 @@ rules:
 		"node deletes another node's pod": {"node", "DELETE", "$/pods/theirs", "", "no relationship found"},
 		"node creates a pod": {
 			"node", "POST", "$/pods",
-			pod("new", "n1", "foreign"), "a node only reads and deletes pods",
+			pod("new", "n1", "foreign"), `node \"n1\" can only create mirror pods`,
 		},
 		"node changes its pod": {
 			"node", "PATCH", "$/pods/mine",
-			"{metadata: {labels: {a: b}}}", "a node only reads and deletes pods",
+			"{metadata: {labels: {a: b}}}", "a node only reads, creates and deletes pods",
 		},
 		"node binds a pod to itself": {
 			"node", "POST", "$/pods/theirs/binding",
@@ -283,13 +283,13 @@ rules:
 			"is not allowed to modify owner references",
 		},
 		"node gets a service account": {
-			"node", "GET", "$/serviceaccounts/default",
-			"", "a node has no access to serviceaccounts",
+			"node", "GET", "$/serviceaccounts/robot",
+			"", "no relationship found between node 'n1' and this object",
 		},
 		"node gets a custom resource": {"node", "GET", "@example.com/widgets/w", "", "a node has no access to widgets"},
-		"node lists services with its field selector": {
-			"node", "GET", "/api/v1/services?fieldSelector=spec.nodeName%3Dn1",
-			"", "a node has no access to services",
+		"node lists claims with its field selector": {
+			"node", "GET", "/api/v1/persistentvolumeclaims?fieldSelector=spec.nodeName%3Dn1",
+			"", "a node may not list persistentvolumeclaims",
 		},
 		"node lists pods with a negated field selector": {
 			"node", "GET", "/api/v1/pods?fieldSelector=spec.nodeName!%3Dn2",
@@ -319,7 +319,7 @@ rules:
 		},
 		"node requests a user certificate": {
 			"node", "POST", csrPath,
-			person, "may only ask the signer kubernetes.io/kube-apiserver-client-kubelet",
+			person, "may only ask the signers kubernetes.io/kube-apiserver-client-kubelet",
 		},
 		"user without a role requests a certificate": {"norole", "POST", csrPath, own, "cannot create resource"},
 		"role writer approves a request": {

@@ -121,28 +121,47 @@ POST   /apis/authorization.k8s.io/v1/selfsubjectrulesreviews rules
 POST   /apis/authentication.k8s.io/v1/selfsubjectreviews empty
                                                               201  401       201    201  201  201   201  201
 POST   /apis/authorization.k8s.io/v1/subjectaccessreviews other
-                                                              201  401       403    403  403  403   403  403
-POST   @authorization.k8s.io/localsubjectaccessreviews other  201  401       403    403  403  201   403  403
-POST   /apis/authentication.k8s.io/v1/tokenreviews review     201  401       403    403  403  403   403  403
+                                                              201  401       403    403  403  403   201  403
+POST   @authorization.k8s.io/localsubjectaccessreviews other  201  401       403    403  403  201   201  403
+POST   /apis/authentication.k8s.io/v1/tokenreviews review     201  401       403    403  403  403   201  403
+
+GET    /api/v1/services                                       200  401       403    403  403  403   200  403
+GET    /apis/node.k8s.io/v1/runtimeclasses                    200  401       403    403  403  403   200  403
+GET    /apis/storage.k8s.io/v1/csidrivers                     200  401       403    403  403  403   200  403
+GET    /apis/storage.k8s.io/v1/csinodes                       200  401       403    403  403  403   403  403
+GET    /apis/storage.k8s.io/v1/csinodes/n1                    404  401       403    403  403  403   404  403
+GET    /apis/storage.k8s.io/v1/csinodes/n2                    404  401       403    403  403  403   403  403
+POST   /apis/storage.k8s.io/v1/csinodes csinode               201  401       403    403  403  403   201  403
+GET    /apis/storage.k8s.io/v1/volumeattachments              200  401       403    403  403  403   403  403
+GET    $/persistentvolumeclaims/data                          404  401       403    404  404  404   403  403
+GET    /apis/certificates.k8s.io/v1/clustertrustbundles       200  401       403    403  403  403   200  200
+GET    /apis/resource.k8s.io/v1/resourceslices                200  401       403    403  403  403   403  403
+GET    /apis/resource.k8s.io/v1/resourceslices?fieldSelector=spec.nodeName%3Dn1
+                                                              200  401       403    403  403  403   200  403
+POST   $/pods/mine/eviction eviction                          201  401       403    403  201  201   201  403
+POST   $/pods/theirs/eviction theireviction                   201  401       403    403  201  201   403  403
 `
 
 // bodies returns the bodies of requests, in YAML, by name.
 func (s *setup) bodies() map[string]string {
 	return map[string]string{
-		"empty":        "{}",
-		"configmap":    "{metadata: {generateName: new-}, data: {a: b}}",
-		"settings":     "{metadata: {name: settings}, data: {a: c}}",
-		"label":        "{metadata: {labels: {a: b}}}",
-		"pod":          "{metadata: {generateName: new-}, spec: {containers: [{name: c, image: i}]}}",
-		"podstatus":    "{status: {phase: Running}}",
-		"nodestatus":   "{status: {conditions: [{type: Ready, status: 'True'}]}}",
-		"lease":        "{spec: {holderIdentity: n1}}",
-		"scale":        "{spec: {replicas: 2}}",
-		"widget":       "{apiVersion: example.com/v1, kind: Widget, metadata: {generateName: new-}, spec: {color: red}}",
-		"widgetstatus": "{status: {replicas: 1}}",
-		"token":        "{spec: {audiences: []}}",
-		"minetoken":    "{spec: {audiences: [], boundObjectRef: {apiVersion: v1, kind: Pod, name: mine, uid: " + s.uids["mine"] + "}}}",
-		"role":         "{metadata: {generateName: new-}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
+		"empty":         "{}",
+		"configmap":     "{metadata: {generateName: new-}, data: {a: b}}",
+		"settings":      "{metadata: {name: settings}, data: {a: c}}",
+		"label":         "{metadata: {labels: {a: b}}}",
+		"pod":           "{metadata: {generateName: new-}, spec: {containers: [{name: c, image: i}]}}",
+		"podstatus":     "{status: {phase: Running}}",
+		"csinode":       "{metadata: {name: n1}, spec: {drivers: []}}",
+		"eviction":      "{apiVersion: policy/v1, kind: Eviction, metadata: {name: mine}}",
+		"theireviction": "{apiVersion: policy/v1, kind: Eviction, metadata: {name: theirs}}",
+		"nodestatus":    "{status: {conditions: [{type: Ready, status: 'True'}]}}",
+		"lease":         "{spec: {holderIdentity: n1}}",
+		"scale":         "{spec: {replicas: 2}}",
+		"widget":        "{apiVersion: example.com/v1, kind: Widget, metadata: {generateName: new-}, spec: {color: red}}",
+		"widgetstatus":  "{status: {replicas: 1}}",
+		"token":         "{spec: {audiences: []}}",
+		"minetoken":     "{spec: {audiences: [], boundObjectRef: {apiVersion: v1, kind: Pod, name: mine, uid: " + s.uids["mine"] + "}}}",
+		"role":          "{metadata: {generateName: new-}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
 		"bindview": "{metadata: {generateName: new-}, subjects: [{kind: User, name: friend}], " +
 			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}",
 		"quota": "{metadata: {generateName: new-}, spec: {hard: {pods: '10'}}}",

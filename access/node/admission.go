@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -22,9 +24,24 @@ import (
 // NodeRestriction plugin of Kubernetes.
 type Admission struct {
 	*admission.Handler
-	pods         corelisters.PodLister
-	client       coreclient.PodsGetter
-	apiAudiences authenticator.Audiences
+	AdmissionConfig
+}
+
+// AdmissionConfig configures the plugin. All fields except Relations are required.
+type AdmissionConfig struct {
+	// Pods has the pods of the server, possibly with a delay. Client reads those that it
+	// does not have yet.
+	Pods   corelisters.PodLister
+	Client interface {
+		coreclient.PodsGetter
+		coreclient.NodesGetter
+	}
+	// APIAudiences are the audiences of the API. A node may request a token for one of them
+	// for each of its pods, and for other audiences only if a volume of the pod, or the
+	// driver of one, needs them.
+	APIAudiences authenticator.Audiences
+	// Relations finds the drivers of volumes.
+	Relations *Relations
 }
 
 var (
@@ -32,14 +49,11 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// NewAdmission returns the plugin. It reads pods from the lister, and with the client
-// those that the lister does not have yet. A node may request a token for one of
-// apiAudiences for each of its pods, and for other audiences only if a volume of the
-// pod has them.
-func NewAdmission(pods corelisters.PodLister, client coreclient.PodsGetter, apiAudiences authenticator.Audiences) *Admission {
+// NewAdmission returns the plugin.
+func NewAdmission(config AdmissionConfig) *Admission {
 	return &Admission{
-		Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect),
-		pods:    pods, client: client, apiAudiences: apiAudiences,
+		Handler:         admission.NewHandler(admission.Create, admission.Update, admission.Delete, admission.Connect),
+		AdmissionConfig: config,
 	}
 }
 
@@ -71,24 +85,9 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	if !isNode {
 		return nil
 	}
-	refusal := ""
-	switch a.GetResource().GroupResource() {
-	case corev1.Resource("pods"):
-		refusal = judgePodWrite(node, a)
-	case corev1.Resource("nodes"):
-		refusal = judgeNodeWrite(node, a)
-	case corev1.Resource("serviceaccounts"):
-		if a.GetSubresource() != "token" {
-			return nil
-		}
-		var err error
-		if refusal, err = p.judgeTokenRequest(ctx, node, a); err != nil {
-			return err
-		}
-	case coordinationv1.Resource("leases"):
-		refusal = judgeLeaseWrite(node, a)
-	case certificatesv1.Resource("certificatesigningrequests"):
-		refusal = judgeSigningRequest(node, a)
+	refusal, err := p.judge(ctx, node, a)
+	if err != nil {
+		return err
 	}
 	if node == "" && refusal != "" {
 		refusal = fmt.Sprintf("user %q cannot be identified as a node", a.GetUserInfo().GetName())
@@ -99,27 +98,29 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	return nil
 }
 
-// judgePodWrite allows a node to update the status of a pod, and to delete it, if the
-// stored pod is bound to the node.
-func judgePodWrite(node string, a admission.Attributes) string {
-	oldPod, _ := a.GetOldObject().(*corev1.Pod)
-	switch {
-	case a.GetOperation() == admission.Update && a.GetSubresource() == "status":
-	case a.GetOperation() == admission.Delete && a.GetSubresource() == "":
-	default:
-		return fmt.Sprintf("node %q may only write the status of pods, and delete them", node)
+// judge returns the reason why the node may not make the write, or "" if it may.
+func (p *Admission) judge(ctx context.Context, node string, a admission.Attributes) (string, error) {
+	switch a.GetResource().GroupResource() {
+	case corev1.Resource("pods"):
+		return p.judgePodWrite(ctx, node, a)
+	case corev1.Resource("nodes"):
+		return judgeNodeWrite(node, a), nil
+	case corev1.Resource("persistentvolumeclaims"):
+		return judgeClaimWrite(node, a), nil
+	case corev1.Resource("serviceaccounts"):
+		if a.GetSubresource() == "token" {
+			return p.judgeTokenRequest(ctx, node, a)
+		}
+	case coordinationv1.Resource("leases"):
+		return judgeLeaseWrite(node, a), nil
+	case storagev1.Resource("csinodes"):
+		return judgeCSINodeWrite(node, a), nil
+	case resourceResource("resourceslices"):
+		return judgeSliceWrite(node, a), nil
+	case certificatesv1.Resource("certificatesigningrequests"):
+		return judgeSigningRequest(node, a), nil
 	}
-	if oldPod == nil || node == "" || oldPod.Spec.NodeName != node {
-		return fmt.Sprintf("node %q can only write pods with spec.nodeName set to itself", node)
-	}
-	if a.GetOperation() == admission.Delete {
-		return ""
-	}
-	newPod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !sameMeta(newPod, oldPod) {
-		return fmt.Sprintf("node %q may not change the metadata of a pod", node)
-	}
-	return ""
+	return "", nil
 }
 
 func judgeLeaseWrite(node string, a admission.Attributes) string {
@@ -134,17 +135,24 @@ func judgeLeaseWrite(node string, a admission.Attributes) string {
 	if oldLease, ok := a.GetOldObject().(*coordinationv1.Lease); ok {
 		before = oldLease.OwnerReferences
 	}
+	// A kubelet makes its Node the owner of its Lease, so that both are deleted together.
+	owners := slices.DeleteFunc(slices.Clone(newLease.OwnerReferences), func(owner metav1.OwnerReference) bool {
+		return owner.APIVersion == "v1" && owner.Kind == "Node" && owner.Name == node
+	})
+	if len(owners) == 0 {
+		return ""
+	}
 	return judgeOwners(node, newLease.OwnerReferences, before)
 }
 
 // findPod returns the pod from the lister if it has the UID, and otherwise from the
 // server. It returns nil if there is no such pod.
 func (p *Admission) findPod(ctx context.Context, namespace string, ref podRef) (*corev1.Pod, error) {
-	pod, err := p.pods.Pods(namespace).Get(ref.name)
+	pod, err := p.Pods.Pods(namespace).Get(ref.name)
 	if err == nil && pod.UID == ref.uid {
 		return pod, nil
 	}
-	pod, err = p.client.Pods(namespace).Get(ctx, ref.name, metav1.GetOptions{})
+	pod, err = p.Client.Pods(namespace).Get(ctx, ref.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -7,12 +7,16 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,6 +51,10 @@ var (
 	saResource     = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
 	leasesResource = coordinationv1.SchemeGroupVersion.WithResource("leases")
 	csrResource    = certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
+
+	claimsResource   = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
+	csiNodesResource = storagev1.SchemeGroupVersion.WithResource("csinodes")
+	slicesResource   = resourcev1.SchemeGroupVersion.WithResource("resourceslices")
 )
 
 func newAdmission(t *testing.T) *node.Admission {
@@ -62,7 +70,15 @@ func newAdmission(t *testing.T) *node.Admission {
 	// late is on the server, but not yet in the lister.
 	late := items[0].DeepCopy()
 	late.Name, late.UID = "late", "late-uid"
-	return node.NewAdmission(corelisters.NewPodLister(store), fake.NewClientset(late).CoreV1(), authenticator.Audiences{"api"})
+	own := items[0].DeepCopy()
+	own.Spec.NodeName = "n1"
+	theirs := own.DeepCopy()
+	theirs.Name, theirs.Spec.NodeName = "theirs", "n2"
+	self := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1-uid"}}
+	return node.NewAdmission(node.AdmissionConfig{
+		Pods: corelisters.NewPodLister(store), Client: fake.NewClientset(late, own, theirs, self).CoreV1(),
+		APIAudiences: authenticator.Audiences{"api"}, Relations: newRelations(t),
+	})
 }
 
 func (w write) attributes(t *testing.T) admission.Attributes {
@@ -75,8 +91,16 @@ func (w write) attributes(t *testing.T) admission.Attributes {
 		switch {
 		case w.subresource == "token":
 			obj = &authenticationv1.TokenRequest{}
+		case w.subresource == "eviction":
+			obj = &policyv1.Eviction{}
 		case w.resource == podsResource:
 			obj = &corev1.Pod{}
+		case w.resource == claimsResource:
+			obj = &corev1.PersistentVolumeClaim{}
+		case w.resource == csiNodesResource:
+			obj = &storagev1.CSINode{}
+		case w.resource == slicesResource:
+			obj = &resourcev1.ResourceSlice{}
 		case w.resource == nodesResource:
 			obj = &corev1.Node{}
 		case w.resource == leasesResource:
@@ -108,7 +132,7 @@ func (w write) attributes(t *testing.T) admission.Attributes {
 func TestAdmission(t *testing.T) {
 	const (
 		prefix     = `pods "web" is forbidden: node "n1" `
-		onlyStatus = prefix + "may only write the status of pods, and delete them"
+		onlyStatus = prefix + "may only write the status of pods, create mirror pods, and delete and evict pods"
 		notOwn     = prefix + "can only write pods with spec.nodeName set to itself"
 		metadata   = prefix + "may not change the metadata of a pod"
 		ownPod     = `{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}}`
@@ -124,10 +148,23 @@ func TestAdmission(t *testing.T) {
 		otherLease = `{metadata: {name: n2, namespace: kube-node-lease}}`
 		onlyLease  = ` is forbidden: node "n1" can only access the lease in namespace "kube-node-lease" with the same name`
 
+		notItself = `node "n1" can only create pods with spec.nodeName set to itself`
+		slice     = `resourceslices.resource.k8s.io "s" is forbidden: `
+		ownNode   = `{apiVersion: v1, kind: Node, name: n1, uid: n1-uid, controller: true}`
+		cannot    = `node "n1" can not create pods that reference `
+		oneOwner  = `node "n1" can only create pods with a single owner reference set to itself`
+
 		kubelet = certificatesv1.KubeAPIServerClientKubeletSignerName
 		noCSR   = `certificatesigningrequests.certificates.k8s.io "csr" is forbidden: node "n1" may only `
 	)
 	create, update, remove := admission.Create, admission.Update, admission.Delete
+	mirror := func(spec, owner, want string) write {
+		if want != "" {
+			want = `pods "web" is forbidden: ` + want
+		}
+		return write{operation: create, resource: podsResource, want: want, newObj: `{metadata: {name: web, namespace: a, ` +
+			`annotations: {kubernetes.io/config.mirror: x}, ownerReferences: [` + owner + `]}, spec: {` + spec + `}}`}
+	}
 	podStatus := func(old, newObj, want string) write {
 		return write{operation: update, resource: podsResource, subresource: "status", old: old, newObj: newObj, want: want}
 	}
@@ -157,7 +194,60 @@ func TestAdmission(t *testing.T) {
 	tokenOfOtherAccount.want = `serviceaccounts "theirs" is forbidden: node requested token for another service account than the pod's`
 
 	tests := map[string]write{
-		"create a pod": {operation: create, resource: podsResource, newObj: ownPod, want: onlyStatus},
+		"create a pod": {
+			operation: create, resource: podsResource, newObj: ownPod,
+			want: `pods "web" is forbidden: pod does not have "kubernetes.io/config.mirror" annotation, ` +
+				`node "n1" can only create mirror pods`,
+		},
+		"create a mirror pod":                 mirror(`nodeName: n1`, ownNode, ""),
+		"create a mirror pod on another node": mirror(`nodeName: n2`, ownNode, notItself),
+		"create a mirror pod with a secret":   mirror(`nodeName: n1, imagePullSecrets: [{name: s}]`, ownNode, cannot+"secrets"),
+		"create a mirror pod with an account": mirror(`nodeName: n1, serviceAccountName: robot`, ownNode, cannot+"serviceaccounts"),
+		"create a mirror pod with a claim": mirror(
+			`nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]`, ownNode, cannot+"persistentvolumeclaims"),
+		"create a mirror pod without owner":    mirror(`nodeName: n1`, "", oneOwner),
+		"create a mirror pod of another owner": mirror(`nodeName: n1`, strings.Replace(ownNode, "n1,", "n2,", 1), oneOwner),
+		"create a mirror pod of another UID": mirror(
+			`nodeName: n1`, strings.Replace(ownNode, "n1-uid", "x", 1), `node "n1" has another UID than the owner reference`),
+		"create a mirror pod that blocks deletes": mirror(
+			`nodeName: n1`, strings.Replace(ownNode, "controller", "blockOwnerDeletion: true, controller", 1),
+			`node "n1" must not set blockOwnerDeletion on an owner reference`),
+
+		"evict its pod": {
+			operation: create, resource: podsResource, subresource: "eviction", newObj: `{metadata: {name: web, namespace: a}}`,
+		},
+		"evict another node's pod": {
+			operation: create, resource: podsResource, subresource: "eviction", newObj: `{metadata: {name: theirs, namespace: a}}`,
+			want: `pods "theirs" is forbidden: node "n1" can only write pods with spec.nodeName set to itself`,
+		},
+		"update the claims of its pod": podStatus(ownPod,
+			`{metadata: {name: web, namespace: a, labels: {x: y}}, spec: {nodeName: n1}, status: {resourceClaimStatuses: [{name: a}]}}`,
+			prefix+"cannot update resource claim statuses"),
+
+		"create its CSINode": {operation: create, resource: csiNodesResource, newObj: `{metadata: {name: n1}}`},
+		"create another CSINode": {
+			operation: create, resource: csiNodesResource, newObj: `{metadata: {name: n2}}`,
+			want: `csinodes.storage.k8s.io "n2" is forbidden: node "n1" can only access the CSINode with the same name`,
+		},
+		"grow a claim": {
+			operation: update, resource: claimsResource, subresource: "status", old: `{metadata: {name: data, namespace: a}}`,
+			newObj: `{metadata: {name: data, namespace: a}, status: {capacity: {storage: 2Gi}}}`,
+		},
+		"label a claim": {
+			operation: update, resource: claimsResource, subresource: "status", old: `{metadata: {name: data, namespace: a}}`,
+			newObj: `{metadata: {name: data, namespace: a, labels: {a: b}}}`,
+			want: `persistentvolumeclaims "data" is forbidden: node "n1" is not allowed to update fields other than ` +
+				`the capacity and the conditions of a claim`,
+		},
+		"create its slice": {operation: create, resource: slicesResource, newObj: `{metadata: {name: s}, spec: {nodeName: n1}}`},
+		"create another node's slice": {
+			operation: create, resource: slicesResource, newObj: `{metadata: {name: s}, spec: {nodeName: n2}}`,
+			want: slice + `can only create ResourceSlice with the same NodeName as the requesting node`,
+		},
+		"delete another node's slice": {
+			operation: remove, resource: slicesResource, old: `{metadata: {name: s}, spec: {nodeName: n2}}`,
+			want: slice + `can only delete ResourceSlice with the same NodeName as the requesting node`,
+		},
 		"update a pod": {operation: update, resource: podsResource, newObj: ownPod, old: ownPod, want: onlyStatus},
 		"bind a pod":   {operation: create, resource: podsResource, subresource: "binding", newObj: ownPod, want: onlyStatus},
 		"update the status of its pod": podStatus(ownPod,
@@ -204,6 +294,8 @@ func TestAdmission(t *testing.T) {
 
 		"create its lease": {operation: create, resource: leasesResource, newObj: ownLease},
 		"renew its lease":  updateLease(ownLease, ownLease, ""),
+		"own its lease": updateLease(ownLease,
+			`{metadata: {name: n1, namespace: kube-node-lease, ownerReferences: [`+ownNode+`]}}`, ""),
 		"add an owner to its lease": updateLease(ownLease,
 			`{metadata: {name: n1, namespace: kube-node-lease, ownerReferences: [{name: o}]}}`,
 			`leases.coordination.k8s.io "n1" is forbidden: node "n1" is not allowed to modify owner references`),
@@ -217,6 +309,7 @@ func TestAdmission(t *testing.T) {
 		"token for a pod that the lister does not have": tokenFor(
 			`{boundObjectRef: {apiVersion: v1, kind: Pod, name: late, uid: late-uid}}`, ""),
 		"token for the audience of a volume": tokenFor(`{audiences: [vault], `+boundToWeb+`}`, ""),
+		"token for the audience of a driver": tokenFor(`{audiences: [storage], `+boundToWeb+`}`, ""),
 		"token for an audience of no volume": tokenFor(`{audiences: [vault, bank], `+boundToWeb+`}`,
 			`audience "bank" not found in pod spec volume`),
 		"token that is not bound": tokenFor(`{}`, "node requested token not bound to a pod"),
@@ -230,13 +323,16 @@ func TestAdmission(t *testing.T) {
 		"token for another account":    tokenOfOtherAccount,
 
 		"certificate for itself": {operation: create, resource: csrResource, newObj: csr(t, "system:node:n1", kubelet)},
+		"serving certificate": {
+			operation: create, resource: csrResource, newObj: csr(t, "system:node:n1", certificatesv1.KubeletServingSignerName),
+		},
 		"certificate for another node": {
 			operation: create, resource: csrResource, newObj: csr(t, "system:node:n2", kubelet),
 			want: noCSR + `ask for a certificate of its own name`,
 		},
 		"certificate from another signer": {
 			operation: create, resource: csrResource, newObj: csr(t, "ann", certificatesv1.KubeAPIServerClientSignerName),
-			want: noCSR + `ask the signer kubernetes.io/kube-apiserver-client-kubelet`,
+			want: noCSR + `ask the signers kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving`,
 		},
 		"approve a certificate": {
 			operation: update, resource: csrResource, subresource: "approval", newObj: csr(t, "system:node:n1", kubelet),

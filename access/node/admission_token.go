@@ -47,7 +47,7 @@ func (p *Admission) judgeTokenRequest(ctx context.Context, node string, a admiss
 		return "node requested token for another service account than the pod's", nil
 	}
 	for _, audience := range req.Spec.Audiences {
-		if !slices.Contains(p.apiAudiences, audience) && !projectsToken(pod, audience) {
+		if !slices.Contains(p.APIAudiences, audience) && !projectsToken(pod, audience) && !p.Relations.driverNeeds(pod, audience) {
 			return fmt.Sprintf("audience %q not found in pod spec volume", audience), nil
 		}
 	}
@@ -70,14 +70,16 @@ func projectsToken(pod *corev1.Pod, audience string) bool {
 }
 
 // judgeSigningRequest allows a node to create a CertificateSigningRequest for its own
-// client certificate.
+// certificates: as a client of the API, and as the server that its kubelet is.
 func judgeSigningRequest(node string, a admission.Attributes) string {
 	request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if a.GetOperation() != admission.Create || a.GetSubresource() != "" || !ok {
 		return fmt.Sprintf("node %q may only create certificate signing requests", node)
 	}
-	if request.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
-		return fmt.Sprintf("node %q may only ask the signer %s", node, certificatesv1.KubeAPIServerClientKubeletSignerName)
+	signer := request.Spec.SignerName
+	if signer != certificatesv1.KubeAPIServerClientKubeletSignerName && signer != certificatesv1.KubeletServingSignerName {
+		return fmt.Sprintf("node %q may only ask the signers %s and %s", node,
+			certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName)
 	}
 	block, _ := pem.Decode(request.Spec.Request)
 	if block == nil {

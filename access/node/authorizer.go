@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"holdfast.dev/holdfast/access/policy"
 )
 
 // UsedByNode is a field that a node can use in a field selector: with its own name as
@@ -15,7 +18,10 @@ const UsedByNode = "holdfast.dev/used-by-node"
 // Authorizer allows the requests of nodes that concern their own objects. It has no
 // opinion on other requests and other users, so RBAC bindings can allow them.
 type Authorizer struct {
-	index *Index
+	index     *Index
+	relations *Relations
+	// rules are those of the ClusterRole system:node.
+	rules []rbacv1.PolicyRule
 }
 
 var (
@@ -23,9 +29,11 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// NewAuthorizer returns an authorizer that finds the pods and objects of a node in
-// the index.
-func NewAuthorizer(index *Index) *Authorizer { return &Authorizer{index: index} }
+// NewAuthorizer returns an authorizer that finds the pods of a node and the objects that they
+// name in the index, and other objects of the node in relations.
+func NewAuthorizer(index *Index, relations *Relations) *Authorizer {
+	return &Authorizer{index: index, relations: relations, rules: policy.NodeRules()}
+}
 
 // Authorize implements authorizer.Authorizer.
 func (n *Authorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

@@ -7,9 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/access/node"
@@ -21,7 +26,10 @@ const pods = `
     nodeName: n1
     serviceAccountName: robot
     imagePullSecrets: [{name: pull}]
+    resourceClaims: [{name: gpu, resourceClaimName: gpu}, {name: other, resourceClaimTemplateName: t}]
     volumes:
+    - {name: data, persistentVolumeClaim: {claimName: data}}
+    - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
     - {name: v1, configMap: {name: cm-volume}}
     - {name: v2, secret: {secretName: s-volume}}
     - name: v3
@@ -51,6 +59,7 @@ const pods = `
       envFrom: [{configMapRef: {name: cm-from}}, {secretRef: {name: s-from}}]
     ephemeralContainers:
     - {name: e, envFrom: [{secretRef: {name: s-ephemeral}}]}
+  status: {resourceClaimStatuses: [{name: other, resourceClaimName: web-generated}]}
 - metadata: {name: other, namespace: a}
   spec:
     nodeName: n2
@@ -78,6 +87,39 @@ func newIndex(t testing.TB) (*node.Index, []*corev1.Pod) {
 		index.Set(pod)
 	}
 	return index, items
+}
+
+// newRelations returns the relations of some volumes, attachments, slices and drivers.
+func newRelations(t testing.TB) *node.Relations {
+	t.Helper()
+	slice := func(name, nodeName string) *resourcev1.ResourceSlice {
+		return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{NodeName: &nodeName}}
+	}
+	attachment := func(name, nodeName string) *storagev1.VolumeAttachment {
+		out := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		out.Spec.NodeName = nodeName
+		return out
+	}
+	bound := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "bound"}}
+	bound.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "a", Name: "data"}
+	bound.Spec.CSI = &corev1.CSIPersistentVolumeSource{
+		Driver:                     "csi.example.com",
+		NodeStageSecretRef:         &corev1.SecretReference{Namespace: "vault", Name: "stage"},
+		ControllerPublishSecretRef: &corev1.SecretReference{Namespace: "vault", Name: "controller"},
+	}
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}}
+	driver.Spec.TokenRequests = []storagev1.TokenRequest{{Audience: "storage"}}
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(
+		bound, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "free"}}, driver,
+		attachment("attached", "n1"), attachment("theirs", "n2"), slice("own", "n1"), slice("theirs", "n2"),
+	), 0)
+	relations, err := node.NewRelations(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	return relations
 }
 
 func userOf(name string) user.Info {
@@ -115,7 +157,7 @@ func parse(t testing.TB, u user.Info, request string) authorizer.Attributes {
 
 func TestAuthorize(t *testing.T) {
 	index, _ := newIndex(t)
-	a := node.NewAuthorizer(index)
+	a := node.NewAuthorizer(index, newRelations(t))
 	allowed := []string{
 		"get configmaps a/cm-volume", "get configmaps a/cm-projected", "get configmaps a/cm-init", "get configmaps a/cm-from",
 		"get secrets a/pull", "get secrets a/s-volume", "get secrets a/s-projected", "get secrets a/s-azure", "get secrets a/s-csi",
@@ -124,7 +166,16 @@ func TestAuthorize(t *testing.T) {
 		"get secrets a/s-ephemeral", "get secrets a/s-shared",
 		"list secrets a metadata.name=s-volume", "watch secrets a metadata.name=s-volume", "watch configmaps a/cm-volume",
 		"watch secrets - holdfast.dev/used-by-node=n1", "list configmaps - holdfast.dev/used-by-node=n1",
-		"create serviceaccounts/token a/robot",
+		"create serviceaccounts/token a/robot", "get serviceaccounts a/robot",
+		"get persistentvolumeclaims a/data", "get persistentvolumeclaims a/web-scratch", "patch persistentvolumeclaims/status a/data",
+		"get persistentvolumes /bound", "get secrets vault/stage", "get storage.k8s.io:volumeattachments /attached",
+		"get resource.k8s.io:resourceclaims a/gpu", "get resource.k8s.io:resourceclaims a/web-generated",
+		"get resource.k8s.io:resourceslices /own", "delete resource.k8s.io:resourceslices /own",
+		"create resource.k8s.io:resourceslices", "list resource.k8s.io:resourceslices - spec.nodeName=n1",
+		"deletecollection resource.k8s.io:resourceslices - spec.nodeName=n1",
+		"list services", "get endpoints a/x", "list storage.k8s.io:csidrivers", "get storage.k8s.io:csinodes /n1",
+		"create storage.k8s.io:csinodes", "create pods a", "create pods/eviction a/web", "create authentication.k8s.io:tokenreviews",
+		"create authorization.k8s.io:subjectaccessreviews",
 		"get pods a/web", "list pods - spec.nodeName=n1", "watch pods a spec.nodeName=n1",
 		"update pods/status a/web", "patch pods/status a/web", "delete pods a/web", "delete pods a/just-bound",
 		"get nodes /n1", "update nodes /n1", "patch nodes/status /n1", "create nodes",
@@ -137,58 +188,72 @@ func TestAuthorize(t *testing.T) {
 		"create certificates.k8s.io:certificatesigningrequests", "get certificates.k8s.io:certificatesigningrequests /x",
 	}
 	const (
-		noRelation    = "no relationship found between node 'n1' and this object"
-		needsSelector = "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1"
-		needsNodeName = "a node lists and watches pods with the field selector spec.nodeName=n1"
+		noRelation     = "no relationship found between node 'n1' and this object"
+		needsSelector  = "a node lists and watches secrets by name or with the field selector holdfast.dev/used-by-node=n1"
+		needsSliceNode = "a node lists and watches resourceslices with the field selector spec.nodeName=n1"
+		needsNodeName  = "a node lists and watches pods with the field selector spec.nodeName=n1"
 	)
 	refused := map[string]string{
-		"get secrets a/s-theirs":                            noRelation,
-		"get secrets a/s-waiting":                           noRelation,
-		"get secrets b/s-volume":                            noRelation,
-		"get secrets a/cm-volume":                           noRelation,
-		"get configmaps a/s-volume":                         noRelation,
-		"get secrets a/robot":                               noRelation,
-		"get secrets a":                                     needsSelector,
-		"list secrets a":                                    needsSelector,
-		"list secrets":                                      needsSelector,
-		"watch secrets a metadata.name!=s-volume":           needsSelector,
-		"watch secrets - metadata.name=s-volume":            needsSelector,
-		"watch secrets a metadata.name=s-theirs":            noRelation,
-		"watch secrets - holdfast.dev/used-by-node=n2":      needsSelector,
-		"watch secrets - type=x":                            needsSelector,
-		"update secrets a/s-volume":                         "a node only reads secrets",
-		"create configmaps a":                               "a node only reads configmaps",
-		"delete configmaps a/cm-volume":                     "a node only reads configmaps",
-		"get secrets/status a/s-volume":                     "a node has no access to secrets/status",
-		"create serviceaccounts/token a/theirs":             noRelation,
-		"create serviceaccounts/token b/robot":              noRelation,
-		"get serviceaccounts/token a/robot":                 "a node may not get serviceaccounts",
-		"get serviceaccounts a/robot":                       "a node has no access to serviceaccounts",
-		"get pods a/other":                                  noRelation,
-		"get pods a/waiting":                                noRelation,
-		"list pods":                                         needsNodeName,
-		"list pods - spec.nodeName=n2":                      needsNodeName,
-		"list pods a":                                       needsNodeName,
-		"create pods a":                                     "a node only reads and deletes pods",
-		"update pods a/web":                                 "a node only reads and deletes pods",
-		"deletecollection pods a spec.nodeName=n1":          "a node only reads and deletes pods",
-		"update pods/status a/other":                        noRelation,
-		"get pods/status a/web":                             "a node may not get pods",
-		"delete pods a/other":                               noRelation,
-		"create pods/binding a/web":                         "a node has no access to pods/binding",
-		"create pods/exec a/web":                            "a node has no access to pods/exec",
-		"get nodes /n2":                                     "node 'n1' cannot read or write other nodes",
-		"list nodes":                                        "node 'n1' cannot read or write other nodes",
-		"update nodes/status /n2":                           "node 'n1' cannot read or write other nodes",
-		"delete nodes /n1":                                  "a node may not delete nodes",
-		"get coordination.k8s.io:leases kube-node-lease/n2": "node 'n1' cannot read or write leases of other nodes",
-		"get coordination.k8s.io:leases kube-system/n1":     "a node has a lease in namespace kube-node-lease only",
-		"list coordination.k8s.io:leases kube-node-lease":   "a node may not list leases",
-		"get events a/x":                                    "a node may not get events",
-		"get apps:deployments a/x":                          "a node has no access to deployments",
-		"get apps:secrets a/s-volume":                       "a node has no access to secrets",
-		"update certificates.k8s.io:clustertrustbundles /x": "a node may not update clustertrustbundles",
-		"update node.k8s.io:runtimeclasses /x":              "a node may not update runtimeclasses",
+		"get secrets a/s-theirs":                                            noRelation,
+		"get secrets a/s-waiting":                                           noRelation,
+		"get secrets b/s-volume":                                            noRelation,
+		"get secrets a/cm-volume":                                           noRelation,
+		"get configmaps a/s-volume":                                         noRelation,
+		"get secrets a/robot":                                               noRelation,
+		"get secrets a":                                                     needsSelector,
+		"list secrets a":                                                    needsSelector,
+		"list secrets":                                                      needsSelector,
+		"watch secrets a metadata.name!=s-volume":                           needsSelector,
+		"watch secrets - metadata.name=s-volume":                            needsSelector,
+		"watch secrets a metadata.name=s-theirs":                            noRelation,
+		"watch secrets - holdfast.dev/used-by-node=n2":                      needsSelector,
+		"watch secrets - type=x":                                            needsSelector,
+		"update secrets a/s-volume":                                         "a node only reads secrets",
+		"create configmaps a":                                               "a node only reads configmaps",
+		"delete configmaps a/cm-volume":                                     "a node only reads configmaps",
+		"get secrets/status a/s-volume":                                     "a node has no access to secrets/status",
+		"create serviceaccounts/token a/theirs":                             noRelation,
+		"create serviceaccounts/token b/robot":                              noRelation,
+		"get serviceaccounts/token a/robot":                                 "a node may not get serviceaccounts",
+		"get serviceaccounts a/theirs":                                      noRelation,
+		"list serviceaccounts a":                                            "a node may not list serviceaccounts",
+		"get persistentvolumeclaims a/theirs":                               noRelation,
+		"update persistentvolumeclaims a/data":                              "a node may not update persistentvolumeclaims",
+		"get persistentvolumes /free":                                       noRelation,
+		"get secrets vault/controller":                                      noRelation,
+		"get storage.k8s.io:volumeattachments /theirs":                      noRelation,
+		"list storage.k8s.io:volumeattachments":                             "a node may not list volumeattachments",
+		"get resource.k8s.io:resourceclaims a/theirs":                       noRelation,
+		"get resource.k8s.io:resourceslices /theirs":                        noRelation,
+		"list resource.k8s.io:resourceslices":                               needsSliceNode,
+		"get storage.k8s.io:csinodes /n2":                                   "node 'n1' cannot read or write csinodes of other nodes",
+		"update storage.k8s.io:csidrivers /x":                               "a node may not update csidrivers",
+		"create services a":                                                 "a node may not create services",
+		"create pods/eviction a/other":                                      noRelation,
+		"get pods a/other":                                                  noRelation,
+		"get pods a/waiting":                                                noRelation,
+		"list pods":                                                         needsNodeName,
+		"list pods - spec.nodeName=n2":                                      needsNodeName,
+		"list pods a":                                                       needsNodeName,
+		"update pods a/web":                                                 "a node only reads, creates and deletes pods",
+		"deletecollection pods a spec.nodeName=n1":                          "a node only reads, creates and deletes pods",
+		"update pods/status a/other":                                        noRelation,
+		"get pods/status a/web":                                             "a node may not get pods",
+		"delete pods a/other":                                               noRelation,
+		"create pods/binding a/web":                                         "a node has no access to pods/binding",
+		"create pods/exec a/web":                                            "a node has no access to pods/exec",
+		"get nodes /n2":                                                     "node 'n1' cannot read or write other nodes",
+		"list nodes":                                                        "node 'n1' cannot read or write other nodes",
+		"update nodes/status /n2":                                           "node 'n1' cannot read or write other nodes",
+		"delete nodes /n1":                                                  "a node may not delete nodes",
+		"get coordination.k8s.io:leases kube-node-lease/n2":                 "node 'n1' cannot read or write leases of other nodes",
+		"get coordination.k8s.io:leases kube-system/n1":                     "a node has a lease in namespace kube-node-lease only",
+		"list coordination.k8s.io:leases kube-node-lease":                   "a node may not list leases",
+		"get events a/x":                                                    "a node may not get events",
+		"get apps:deployments a/x":                                          "a node has no access to deployments",
+		"get apps:secrets a/s-volume":                                       "a node has no access to secrets",
+		"update certificates.k8s.io:clustertrustbundles /x":                 "a node may not update clustertrustbundles",
+		"update node.k8s.io:runtimeclasses /x":                              "a node may not update runtimeclasses",
 		"update certificates.k8s.io:certificatesigningrequests/approval /x": "a node has no access to certificatesigningrequests/approval",
 		"create rbac.authorization.k8s.io:rolebindings a":                   "a node has no access to rolebindings",
 	}
@@ -271,7 +336,7 @@ func BenchmarkAuthorize(b *testing.B) {
 				pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), fmt.Sprintf("node-%d", i%100)
 				index.Set(pod)
 			}
-			a, request := node.NewAuthorizer(index), parse(b, userOf("node-7"), "get secrets a/s-env")
+			a, request := node.NewAuthorizer(index, nil), parse(b, userOf("node-7"), "get secrets a/s-env")
 			for b.Loop() {
 				if decision, _, _ := a.Authorize(b.Context(), request); decision != authorizer.DecisionAllow {
 					b.Fatal(decision)

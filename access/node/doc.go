@@ -1,11 +1,14 @@
-// Package node limits what nodes may do. A node may watch the pods that are bound to
-// it, write the status of these pods, delete these pods, and request tokens for their
-// service accounts. It may read the ConfigMaps and Secrets that these pods use, and all
-// RuntimeClasses. It maintains its own Node and Lease.
+// Package node limits what nodes may do, to the rights of a kubelet in Kubernetes. A node may
+// watch the pods that are bound to it, write the status of these pods, delete and evict
+// these pods, and request tokens for their service accounts. It may read the ConfigMaps,
+// Secrets and claims that these pods use, and the volumes behind the claims. It maintains its
+// own Node, CSINode, ResourceSlices and Lease. For other resources, such as Services, the
+// rules of the ClusterRole system:node apply.
 //
 //	index := &node.Index{} // the watcher of pods calls Set, Remove and Replace
-//	authorizer := node.NewAuthorizer(index)
-//	plugin := node.NewAdmission(pods, client.CoreV1(), audiences)
+//	relations, err := node.NewRelations(informers)
+//	authorizer := node.NewAuthorizer(index, relations)
+//	plugin := node.NewAdmission(node.AdmissionConfig{Pods: pods, Client: client.CoreV1(), Relations: relations})
 //
 // A node is a user named system:node:NAME in the group system:nodes. A node uses an
 // object if a pod that is bound to the node refers to the object. The authorizer

@@ -79,7 +79,35 @@ func boundOf(pod *corev1.Pod) bound {
 	if account := pod.Spec.ServiceAccountName; account != "" {
 		objects = append(objects, Object{Resource: "serviceaccounts", Namespace: pod.Namespace, Name: account})
 	}
+	for i := range pod.Spec.Volumes {
+		if claim := claimName(pod, &pod.Spec.Volumes[i]); claim != "" {
+			objects = append(objects, Object{Resource: "persistentvolumeclaims", Namespace: pod.Namespace, Name: claim})
+		}
+	}
+	for _, claim := range resourceClaims(pod) {
+		objects = append(objects, Object{Resource: "resourceclaims", Namespace: pod.Namespace, Name: claim})
+	}
 	return bound{node: pod.Spec.NodeName, objects: objects}
+}
+
+// resourceClaims returns the names of the ResourceClaims of a pod. A claim that is generated
+// from a template has its name in the status.
+func resourceClaims(pod *corev1.Pod) []string {
+	var names []string
+	for _, claim := range pod.Spec.ResourceClaims {
+		if claim.ResourceClaimName != nil {
+			names = append(names, *claim.ResourceClaimName)
+		}
+	}
+	for _, status := range pod.Status.ResourceClaimStatuses {
+		if status.ResourceClaimName != nil {
+			names = append(names, *status.ResourceClaimName)
+		}
+	}
+	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
+		names = append(names, extended.ResourceClaimName)
+	}
+	return names
 }
 
 // set replaces the entry of a pod by after and returns the changes. An empty after

@@ -3,7 +3,7 @@ package node
 import corev1 "k8s.io/api/core/v1"
 
 // Object identifies an object that a pod refers to: a ConfigMap, a Secret or, in an
-// Index, a service account.
+// Index, a service account, a PersistentVolumeClaim or a ResourceClaim.
 type Object struct {
 	Resource, Namespace, Name string
 }
