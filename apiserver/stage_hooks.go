@@ -22,8 +22,8 @@ func addHooks(b base, who identityStage, owned ownershipStage, served resourcesS
 	if err := rememberCommands(h, owned, fieldownership.LookupAt(who.clients.http, loopback.Host)); err != nil {
 		return err
 	}
+	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, who.clients) }}
 	// Controllers of operator packages, if this server runs them.
-	var led []func(context.Context)
 	if !b.config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.
 		operatorKinds := make(chan struct{})
