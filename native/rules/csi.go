@@ -40,6 +40,8 @@ func csiRules() []rule {
 		}),
 		onField[storagev1.VolumeNodeResources]("count", nonNegative[int32]),
 		onStruct(topologyKeys),
+		// A kubelet creates its CSINode before the first driver registers.
+		notRequired[storagev1.CSINodeSpec]("drivers"),
 		onField[storagev1.CSINodeSpec]("drivers", differentDrivers),
 		onStruct(unchangedDrivers),
 

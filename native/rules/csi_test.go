@@ -13,6 +13,7 @@ import (
 
 func TestDrivers(t *testing.T) {
 	const negative = "must be greater than or equal to 0"
+	long := strings.Repeat("a", 257)
 	edits{
 		"policy": {
 			"spec/fsGroupPolicy = X",
@@ -24,7 +25,8 @@ func TestDrivers(t *testing.T) {
 			"spec/nodeAllocatableUpdatePeriodSeconds = 9",
 			`spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds`,
 		},
-		"tokens": {"spec/tokenRequests = [{audience: a, expirationSeconds: 1}, {audience: a}, {audience: b, expirationSeconds: 4294967297}]", `
+		"tokens": {"spec/tokenRequests = [{audience: a, expirationSeconds: 1}, {audience: a}, " +
+			"{audience: b, expirationSeconds: 4294967297}]", `
 			spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration less than 10 minutes
 			spec.tokenRequests[1].audience: Duplicate value: "a"
 			spec.tokenRequests[2].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds`},
@@ -32,9 +34,13 @@ func TestDrivers(t *testing.T) {
 			`serviceAccountTokenInSecrets is set but no tokenRequests are specified`},
 	}.run(t, "CSIDriver")
 	edits{
+		"none yet": {"spec/drivers = []", ``},
 		"driver":   {"spec/drivers/0/name = a_b", `spec.drivers[0].name: Invalid value: "a_b": ` + subdomain},
 		"no ID":    {"spec/drivers/0/nodeID =", `spec.drivers[0].nodeID: Required value`},
-		"long ID":  {"spec/drivers/0/nodeID = " + strings.Repeat("a", 257), `spec.drivers[0].nodeID: Invalid value: "` + strings.Repeat("a", 257) + `": must be 256 characters or less`},
+		"long ID": {
+			"spec/drivers/0/nodeID = " + long,
+			`spec.drivers[0].nodeID: Invalid value: "` + long + `": must be 256 characters or less`,
+		},
 		"count":    {"spec/drivers/0/allocatable/count = -1", `spec.drivers[0].allocatable.count: Invalid value: -1: ` + negative},
 		"same key": {"spec/drivers/0/topologyKeys = [a, a]", `spec.drivers[0]: Duplicate value: "a"`},
 		"same driver": {
@@ -46,8 +52,10 @@ func TestDrivers(t *testing.T) {
 		"no class": {"storageClassName =", `storageClassName: Required value`},
 		"class":    {"storageClassName = A", `storageClassName: Invalid value: "A": ` + subdomain},
 		"capacity": {"capacity = -1", `capacity: Invalid value: "-1": ` + negative},
-		"topology": {"nodeTopology = {matchExpressions: [{key: a, operator: X}]}",
-			`nodeTopology.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`},
+		"topology": {
+			"nodeTopology = {matchExpressions: [{key: a, operator: X}]}",
+			`nodeTopology.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`,
+		},
 	}.run(t, "CSIStorageCapacity")
 	edits{
 		"no driver":     {"driverName =", `driverName: Required value`},
@@ -83,9 +91,10 @@ func TestAttachments(t *testing.T) {
 
 func TestServiceRanges(t *testing.T) {
 	edits{
-		"none":     {"spec/cidrs = []", `spec.cidrs: Required value: at least one CIDR required`},
-		"three":    {"spec/cidrs = [a, b, c]", `spec.cidrs: Invalid value: ["a","b","c"]: may only hold up to 2 values`},
-		"no range": {"spec/cidrs = [a]", `spec.cidrs[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+		"none":  {"spec/cidrs = []", `spec.cidrs: Required value: at least one CIDR required`},
+		"three": {"spec/cidrs = [a, b, c]", `spec.cidrs: Invalid value: ["a","b","c"]: may only hold up to 2 values`},
+		"no range": {"spec/cidrs = [a]", `spec.cidrs[0]: Invalid value: "a": must be a valid CIDR value, \
+			(e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 		"same family": {"spec/cidrs = [10.0.0.0/24, 10.0.1.0/24]", `spec.cidrs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: \
 			may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64`},
 	}.run(t, "ServiceCIDR")
@@ -104,13 +113,15 @@ func TestChangedRanges(t *testing.T) {
 		old, new []string
 		want     []string
 	}{
-		"same":    {[]string{"10.0.0.0/24"}, []string{"10.0.0.0/24"}, nil},
-		"changed": {[]string{"10.0.0.0/24"}, []string{"10.0.1.0/24"}, lines(`spec.cidrs[0]: Invalid value: "10.0.1.0/24": field is immutable`)},
-		"added":   {[]string{"10.0.0.0/24"}, []string{"10.0.0.0/24", "2001:db8::/64"}, nil},
+		"same": {[]string{"10.0.0.0/24"}, []string{"10.0.0.0/24"}, nil},
+		"changed": {[]string{"10.0.0.0/24"}, []string{"10.0.1.0/24"}, lines(`
+			spec.cidrs[0]: Invalid value: "10.0.1.0/24": field is immutable`)},
+		"added": {[]string{"10.0.0.0/24"}, []string{"10.0.0.0/24", "2001:db8::/64"}, nil},
 		"added bad": {[]string{"10.0.0.0/24"}, []string{"10.0.0.0/24", "10.0.1.0/24"}, lines(`spec.cidrs: Invalid value: \
 			["10.0.0.0/24","10.0.1.0/24"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64`)},
 		"removed": {
-			[]string{"10.0.0.0/24", "2001:db8::/64"}, []string{"10.0.0.0/24"},
+			[]string{"10.0.0.0/24", "2001:db8::/64"},
+			[]string{"10.0.0.0/24"},
 			lines(`spec.cidrs: Invalid value: ["10.0.0.0/24"]: field is immutable`),
 		},
 	}
