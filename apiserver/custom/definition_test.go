@@ -236,6 +236,10 @@ func TestCausesOfTwoVersions(t *testing.T) {
 			if got := fmt.Sprint(fields); got != want {
 				t.Errorf("%s %s: causes %s, want %s", version, body, got, want)
 			}
+			// Only v2 marks b, so a refusal through v1 names v2.
+			if named := strings.Contains(fmt.Sprint(causes), "which version v2 forbids"); named != (version == "v1") {
+				t.Errorf("%s %s: causes %v", version, body, causes)
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ const maxListed = 5
 // the version in the request count, and those of every other version that is served or
 // stored. Otherwise a client could change a field through a version without the marker.
 func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) error {
-	found := v.compiled.Policy.Check(oldObj.Object, newObj.Object)
+	found := violationsOf("", v.compiled.Policy.Check(oldObj.Object, newObj.Object))
 	if len(v.alsoMarked) > 0 {
 		more, err := v.checkOtherVersions(ctx, newObj, oldObj)
 		found = mergeViolations(found, more)
@@ -41,19 +41,34 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 	return v.immutableError(ctx, oldObj, found)
 }
 
+// violation is a change that a marker forbids.
+type violation struct {
+	immutability.Violation
+	// version is the version with the marker. It is empty for the version of the request.
+	version string
+}
+
+func violationsOf(version string, found []immutability.Violation) []violation {
+	var out []violation
+	for _, one := range found {
+		out = append(out, violation{one, version})
+	}
+	return out
+}
+
 // mergeViolations appends the violations in more that are not in found. Two versions
 // that mark the same field find the same violation.
-func mergeViolations(found, more []immutability.Violation) []immutability.Violation {
+func mergeViolations(found, more []violation) []violation {
 	if len(found) == 0 || len(more) == 0 {
 		return append(found, more...)
 	}
 	known := make(map[string]bool, len(found))
-	for _, violation := range found {
-		known[violation.String()] = true
+	for _, one := range found {
+		known[one.String()] = true
 	}
-	for _, violation := range more {
-		if !known[violation.String()] {
-			found = append(found, violation)
+	for _, one := range more {
+		if !known[one.String()] {
+			found = append(found, one)
 		}
 	}
 	return found
@@ -63,7 +78,7 @@ func mergeViolations(found, more []immutability.Violation) []immutability.Violat
 // because clients do not retry a request after 400. Some tools recreate an object only
 // after 422, so Config.ImmutabilityStatus can select 422. It shows values only to a client
 // that may get the object.
-func (v *version) immutableError(ctx context.Context, obj *object, found []immutability.Violation) error {
+func (v *version) immutableError(ctx context.Context, obj *object, found []violation) error {
 	kind := v.resource.kind
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
@@ -77,8 +92,11 @@ func (v *version) immutableError(ctx context.Context, obj *object, found []immut
 		message = immutability.Violation.Message
 	}
 	var listed []string
-	for i, violation := range found {
-		cause := metav1.StatusCause{Type: CauseTypeFieldImmutable, Field: violation.Path.String(), Message: message(violation)}
+	for i, one := range found {
+		cause := metav1.StatusCause{Type: CauseTypeFieldImmutable, Field: one.Path.String(), Message: message(one.Violation)}
+		if one.version != "" {
+			cause.Message += ", which version " + one.version + " forbids"
+		}
 		status.Details.Causes = append(status.Details.Causes, cause)
 		if i < maxListed {
 			listed = append(listed, cause.Field+": "+cause.Message)

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
-
-	"holdfast.dev/holdfast/immutability"
 )
 
 // versionsToCheck returns the other versions with markers that may forbid an update that
@@ -47,18 +45,18 @@ func (v *version) impliesMarkersOf(other *version) bool {
 // checkOtherVersions checks the markers of the other versions. It converts the old and
 // the new object to each of them. If a conversion fails, it returns the error together
 // with the violations that it found before.
-func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]immutability.Violation, error) {
+func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]violation, error) {
 	stored, err := v.storedObject(ctx, oldObj)
 	if err != nil {
 		return nil, err
 	}
-	var found []immutability.Violation
+	var found []violation
 	for _, other := range v.alsoMarked {
 		was, is, err := v.resource.convertor.convertUpdate(stored, newObj, other)
 		if err != nil {
 			return found, err
 		}
-		found = mergeViolations(found, other.compiled.Policy.Check(was.Object, is.Object))
+		found = mergeViolations(found, violationsOf(other.name, other.compiled.Policy.Check(was.Object, is.Object)))
 	}
 	return found, nil
 }
