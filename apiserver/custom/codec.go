@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -43,7 +44,25 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 			return fmt.Errorf("unexpected object %T", converted)
 		}
 	}
-	return c.version.resource.server.format.Encode(w, u.Object)
+	text, err := c.version.resource.server.format.Append(nil, u.Object)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	c.remember(text, u)
+	_, err = w.Write(text)
+	return err
+}
+
+// remember caches an object that is about to be stored. The server then does not decode the
+// text for the answer to the write and for its event. The object must be what Decode would
+// return, so remember completes it first. This changes nothing, unless a caller forgot it.
+func (c codec) remember(text []byte, obj *object) {
+	if obj.GroupVersionKind() != c.version.groupVersionKind() {
+		return
+	}
+	c.version.complete(obj.Object)
+	c.version.resource.server.trees.add(c.version, text, obj.Object)
 }
 
 // Decode implements runtime.Decoder.
@@ -63,7 +82,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	obj.Object = content
 	if obj.GetAPIVersion() == gvk.GroupVersion().String() {
 		c.version.complete(obj.Object)
-		server.trees.add(c.version, data, obj.Object)
+		server.trees.add(c.version, bytes.Clone(data), obj.Object)
 		return obj, &gvk, nil
 	}
 	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {

@@ -108,14 +108,32 @@ func (c convertor) complete(obj runtime.Object) {
 	}
 }
 
+// managerConvertor is the convertor of the field managers. An object that has the wanted
+// version already is returned itself, and not a copy: a field manager only reads it, or it
+// is a copy that applyTypes made.
+type managerConvertor struct{ convertor }
+
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (c managerConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	if hasVersion(in, target) {
+		return in, nil
+	}
+	return c.convertor.ConvertToVersion(in, target)
+}
+
+func hasVersion(obj runtime.Object, target runtime.GroupVersioner) bool {
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	want, ok := target.KindForGroupVersionKinds([]runtimeKind{gvk})
+	return ok && want == gvk
+}
+
 // unsafeConvertor is a convertor that may change its input.
 type unsafeConvertor struct{ convertor }
 
 // ConvertToVersion implements runtime.ObjectConvertor. An object that has the wanted
 // version already is returned unchanged.
 func (c unsafeConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
-	gvk := in.GetObjectKind().GroupVersionKind()
-	if want, ok := target.KindForGroupVersionKinds([]runtimeKind{gvk}); ok && want == gvk {
+	if hasVersion(in, target) {
 		return in, nil
 	}
 	return c.convert(c.unsafe, in, target)

@@ -20,7 +20,11 @@ type merger struct{ types managedfields.TypeConverter }
 // scope returns a copy of a request scope with a field manager. reset are the fields
 // that a write to the scope does not change.
 func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersion]*fieldpath.Set) (*handlers.RequestScope, error) {
-	manager, err := managedfields.NewDefaultCRDFieldManager(m.types, scope.Convertor, scope.Defaulter, scope.Creater,
+	conversion := scope.Convertor
+	if c, ok := conversion.(convertor); ok {
+		conversion = managerConvertor{c}
+	}
+	manager, err := managedfields.NewDefaultCRDFieldManager(m.types, conversion, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(reset))
 	if err != nil {
 		return nil, fmt.Errorf("managed fields of %s: %w", scope.Kind, err)

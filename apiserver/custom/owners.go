@@ -98,6 +98,16 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	return value, err
 }
 
+// TypedToObject implements managedfields.TypeConverter. The merged object shares values with
+// the stored object, and the field manager and admission change it, so it is copied.
+func (t applyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+	obj, err := t.TypeConverter.TypedToObject(value)
+	if err != nil {
+		return nil, err
+	}
+	return obj.DeepCopyObject(), nil
+}
+
 // errTooDeep is the error for an object with more levels than package nesting allows. Such an
 // object was stored by an earlier release, or admission will refuse it. The field manager
 // would need time that grows with the square of the levels. After the error it keeps the

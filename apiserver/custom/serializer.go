@@ -1,10 +1,8 @@
 package custom
 
 import (
-	"errors"
 	"fmt"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -149,37 +147,4 @@ func (d requestDecoder) Decode(data []byte, defaults *runtimeKind, into runtime.
 		return obj, gvk, runtime.NewStrictDecodingError(found)
 	}
 	return obj, gvk, nil
-}
-
-// receive completes an object that a client sent and returns the paths of unknown
-// fields. Unknown fields of its metadata are removed too.
-func (v *version) receive(u *object) ([]string, error) {
-	if u.Object == nil {
-		return nil, errors.New("an object is required")
-	}
-	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(u.Object,
-		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
-	if err != nil {
-		return nil, err
-	}
-	if u.GroupVersionKind() == v.groupVersionKind() {
-		paths, err := v.completePaths(u.Object)
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			if len(path) < len("metadata.") || path[:len("metadata.")] != "metadata." {
-				unknown = append(unknown, path)
-			}
-		}
-	}
-	if found {
-		if err := objectmeta.SetObjectMeta(u.Object, meta); err != nil {
-			return nil, err
-		}
-	}
-	if len(unknown) > 0 {
-		v.resource.pruneOwners(u.Object)
-	}
-	return unknown, nil
 }

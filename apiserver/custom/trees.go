@@ -68,19 +68,22 @@ func (t *trees) get(v *version, text []byte) map[string]any {
 	return share(found.content)
 }
 
-// add caches the content that a stored text was decoded and completed to. The caller may
-// then change only what it may change after get.
+// add caches the content that a stored text is decoded and completed to. The caller may
+// then change only what it may change after get, and does not change the text.
 func (t *trees) add(v *version, text []byte, content map[string]any) {
 	if len(text) > maxTreeText {
 		return
 	}
 	key := t.key(v, text)
-	added := tree{text: bytes.Clone(text), content: share(content)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found, ok := t.entries[key]; ok && bytes.Equal(found.text, text) {
+		return
+	}
+	added := tree{text: text, content: share(content)}
 	if checkFrozen {
 		added.frozen = fmt.Sprint(content)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.remove(key)
 	for other := range t.entries {
 		if t.size+len(text) <= maxTrees {

@@ -9,9 +9,9 @@ import (
 
 func TestTreesStayWithinTheirBound(t *testing.T) {
 	cache, first, second := newTrees(), &version{resource: &resource{}}, &version{resource: &resource{}}
-	text := make([]byte, maxTreeText)
 	for i := range 3 * maxTrees / maxTreeText {
 		for _, v := range []*version{first, second} {
+			text := make([]byte, maxTreeText)
 			copy(text, fmt.Sprint(i))
 			cache.add(v, text, map[string]any{})
 		}
