@@ -87,6 +87,7 @@ type Agent struct {
 
 	digest   digester
 	resolver *resolver
+	trust    *trustWatcher
 	watches  watchCounter
 	pods     cache.SharedIndexInformer
 	loop     *reconcile.Loop[cache.ObjectName]
@@ -162,6 +163,7 @@ func New(config Config) (*Agent, error) {
 	if a.filesGroup, err = defaultGroup(config.FilesGroup, a.hooks); err != nil {
 		return nil, err
 	}
+	a.trust = &trustWatcher{agent: a}
 	a.metrics = newMetrics(a)
 	return a, nil
 }
@@ -189,6 +191,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.startEvents(ctx, &running)
 	a.hookQueue = newHookQueue(ctx, a, &running)
+	a.trust.start(ctx, &running)
 	running.Go(func() { a.keepNode(ctx) })
 	return a.work(ctx, &running)
 }

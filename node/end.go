@@ -45,7 +45,7 @@ func (a *Agent) graceLeft(pod *corev1.Pod) time.Duration {
 // grace period of 0. No other process on this node would delete the pod.
 func (a *Agent) finish(ctx context.Context, pod *corev1.Pod) error {
 	name := cache.MetaObjectToName(pod)
-	a.setUses(name, nil)
+	a.setUses(name, podUses{})
 	if err := a.removePod(name, pod.UID); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *Agent) syncFinished(ctx context.Context, pod *corev1.Pod) (outcome, err
 		result.after = sooner(result.after, left)
 		return result, err
 	}
-	a.setUses(name, nil)
+	a.setUses(name, podUses{})
 	if err := a.removePod(name, pod.UID); err != nil {
 		return outcome{}, err
 	}

@@ -2,10 +2,12 @@ package node_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -18,6 +20,10 @@ type host struct {
 	config     node.Config
 	credential *rest.Config
 	process    bool
+	// program is the program of the process, this one by default. user is its user, that of this
+	// process by default.
+	program string
+	user    *syscall.Credential
 
 	agent  *agent
 	child  *exec.Cmd
@@ -35,13 +41,14 @@ func (h *host) start(t *testing.T, c *cluster) {
 	config.SecretsOnDisk = true
 	text, err := json.Marshal(childConfig{
 		Host: h.credential.Host, TLS: h.credential.TLSClientConfig,
-		Name: config.Name, Root: config.Root, WatchEach: config.WatchEach,
+		Name: config.Name, Root: config.Root, WatchEach: config.WatchEach, HooksDir: config.HooksDir, HooksUser: config.HooksUser,
 	})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	h.child = exec.Command(os.Args[0])
+	h.child = exec.Command(cmp.Or(h.program, os.Args[0]))
+	h.child.SysProcAttr = &syscall.SysProcAttr{Credential: h.user}
 	h.child.Env = append(os.Environ(), childAgentEnv+"="+string(text))
 	h.child.Stderr = &h.stderr
 	if err := h.child.Start(); err != nil {
@@ -80,6 +87,8 @@ type childConfig struct {
 	TLS        rest.TLSClientConfig
 	Name, Root string
 	WatchEach  bool
+
+	HooksDir, HooksUser string
 }
 
 func runChildAgent(text string) error {
@@ -93,6 +102,7 @@ func runChildAgent(text string) error {
 	}
 	agent, err := node.New(node.Config{
 		Client: client, Name: config.Name, Root: config.Root, WatchEach: config.WatchEach, SecretsOnDisk: true,
+		HooksDir: config.HooksDir, HooksUser: config.HooksUser,
 	})
 	if err != nil {
 		return err

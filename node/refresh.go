@@ -69,6 +69,13 @@ func (r *refresh) run(ctx context.Context) error {
 		sources.Objects[reference] = object.Data
 		objects = append(objects, object)
 	}
+	if projection.UsesTrustBundles(r.volume) {
+		bundles, err := a.trust.bundles()
+		if err != nil {
+			return err
+		}
+		sources.TrustBundles = bundles
+	}
 	tokenErr := r.tokens(ctx, tokens, &next, sources.Tokens)
 	payload, err := projection.Collect(r.pod, r.volume, sources)
 	if err != nil {

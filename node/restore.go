@@ -27,7 +27,8 @@ func templateOf(pod *corev1.Pod, group *int) *Template {
 		t.FSGroup = pod.Spec.SecurityContext.FSGroup
 	}
 	for i := range pod.Spec.Volumes {
-		if volume := &pod.Spec.Volumes[i]; len(projection.References(volume)) > 0 && len(projection.Tokens(volume)) == 0 {
+		volume := &pod.Spec.Volumes[i]
+		if len(projection.References(volume)) > 0 && len(projection.Tokens(volume)) == 0 && !projection.UsesTrustBundles(volume) {
 			t.Volumes = append(t.Volumes, *volume)
 		}
 	}

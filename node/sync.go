@@ -31,7 +31,7 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 		return outcome{}, err
 	}
 	if pod == nil {
-		a.setUses(name, nil)
+		a.setUses(name, podUses{})
 		return outcome{}, a.removeOthers(name, "")
 	}
 	var result outcome
@@ -90,9 +90,30 @@ func (a *Agent) recordedUIDs(name cache.ObjectName) []types.UID {
 	return uids
 }
 
-// setUses sets the objects that a pod references. It stops watching, for this pod, the
-// objects that the pod no longer references.
-func (a *Agent) setUses(name cache.ObjectName, refs []Ref) {
+// podUses are the objects that a pod uses.
+type podUses struct {
+	refs []Ref
+	// trustBundles is true if the pod uses ClusterTrustBundles.
+	trustBundles bool
+}
+
+// usesOf returns the objects that a pod uses.
+func usesOf(pod *corev1.Pod) podUses {
+	var uses podUses
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		for _, reference := range projection.References(volume) {
+			uses.refs = append(uses.refs, Ref{reference.Kind, pod.Namespace, reference.Name})
+		}
+		uses.trustBundles = uses.trustBundles || projection.UsesTrustBundles(volume)
+	}
+	return uses
+}
+
+// setUses sets the objects that a pod uses. It stops watching, for this pod, the objects that
+// the pod no longer uses.
+func (a *Agent) setUses(name cache.ObjectName, uses podUses) {
+	refs := uses.refs
 	var gone []Ref
 	a.mu.Lock()
 	for ref, pods := range a.users {
@@ -115,6 +136,7 @@ func (a *Agent) setUses(name cache.ObjectName, refs []Ref) {
 	for _, ref := range gone {
 		a.resolver.watcher.unwatch(ref, name)
 	}
+	a.trust.setUse(name, uses)
 }
 
 // refreshPod brings every volume of a pod up to date and reports the result in the
@@ -122,13 +144,7 @@ func (a *Agent) setUses(name cache.ObjectName, refs []Ref) {
 func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error) {
 	name := cache.MetaObjectToName(pod)
 	record := a.copyRecord(name, pod.UID)
-	var refs []Ref
-	for i := range pod.Spec.Volumes {
-		for _, reference := range projection.References(&pod.Spec.Volumes[i]) {
-			refs = append(refs, Ref{reference.Kind, pod.Namespace, reference.Name})
-		}
-	}
-	a.setUses(name, refs)
+	a.setUses(name, usesOf(pod))
 	round, owner := &round{agent: a}, a.ownerOf(pod)
 	template := templateOf(pod, owner.Group)
 	newTemplate := !apiequality.Semantic.DeepEqual(template, record.Template)

@@ -32,6 +32,8 @@ type Sources struct {
 	Objects map[Reference]map[string][]byte
 	// Tokens holds the service account tokens by the path of their file.
 	Tokens map[string]string
+	// TrustBundles are all ClusterTrustBundles of the cluster.
+	TrustBundles []TrustBundle
 	// Group, unless it is nil, is the group of the files.
 	Group *int
 	// Allocatable holds the resources of the node. A downward API file shows them as
@@ -101,6 +103,8 @@ func Collect(pod *corev1.Pod, volume *corev1.Volume, sources Sources) (Payload, 
 			}
 		case source.ServiceAccountToken != nil:
 			c.token(source.ServiceAccountToken)
+		case source.ClusterTrustBundle != nil:
+			c.trustBundle(source.ClusterTrustBundle)
 		default:
 			c.invalid = append(c.invalid, fmt.Errorf("this agent does not provide projected sources of type %s", typeOf(&source)))
 		}
@@ -165,10 +169,7 @@ func userOf(pod *corev1.Pod, container *corev1.Container) *int64 {
 
 // typeOf names a projected source that is not supported.
 func typeOf(source *corev1.VolumeProjection) string {
-	switch {
-	case source.ClusterTrustBundle != nil:
-		return "clusterTrustBundle"
-	case source.PodCertificate != nil:
+	if source.PodCertificate != nil {
 		return "podCertificate"
 	}
 	return "unknown"

@@ -102,8 +102,8 @@ func TestCollect(t *testing.T) {
 			wantErr: "secret shop/gone not found; configmap shop/app: key z not found; token for late of service account shop/robot not issued",
 		},
 		"unsupported source": {
-			volume:  `projected: {sources: [{clusterTrustBundle: {path: x}}]}`,
-			wantErr: "this agent does not provide projected sources of type clusterTrustBundle",
+			volume:  `projected: {sources: [{podCertificate: {keyType: ED25519}}]}`,
+			wantErr: "this agent does not provide projected sources of type podCertificate",
 		},
 		"downward fields": {
 			volume: `downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}, ` +
