@@ -211,7 +211,7 @@ rules:
 		"node deletes another node's pod": {"node", "DELETE", "$/pods/theirs", "", "no relationship found"},
 		"node creates a pod": {
 			"node", "POST", "$/pods",
-			pod("new", "n1", "foreign"), `node \"n1\" can only create mirror pods`,
+			pod("new", "n1", "foreign"), "can only create mirror pods",
 		},
 		"node changes its pod": {
 			"node", "PATCH", "$/pods/mine",
