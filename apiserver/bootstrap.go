@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 	"holdfast.dev/holdfast/apiserver/advertise"
 	"holdfast.dev/holdfast/apiserver/fairness"
+	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/lifecycle/scheduling"
 )
 
@@ -73,7 +74,9 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 		// what differs. With leader election, a new aggregated role would stay empty until
 		// a server is elected.
 		go aggregation.Run(hook)
-		go signer.Run(hook)
+		if b.config.Controllers.Has(lifecycle.Signing) {
+			go signer.Run(hook)
+		}
 		go publisher.Run(hook)
 		go levels.Run(hook)
 		close(done)

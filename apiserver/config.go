@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/apiserver/serviceip"
+	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -95,6 +96,8 @@ type Config struct {
 	// WithoutOperators leaves the kinds, the admission and the controller of operator
 	// packages out of the server.
 	WithoutOperators bool
+	// Controllers says which controllers run in the server.
+	Controllers lifecycle.Selection
 	// EnableAdmission and DisableAdmission turn admission plugins on and off, by the names
 	// that they have in Kubernetes.
 	EnableAdmission, DisableAdmission []string

@@ -75,6 +75,9 @@ func (c *Config) checkComponents() (err error) {
 	if (c.Kubelet.CertFile == "") != (c.Kubelet.KeyFile == "") {
 		return errors.New("kubelet-client-certificate and kubelet-client-key belong together")
 	}
+	if err := c.Controllers.Check(); err != nil {
+		return err
+	}
 	if c.ShutdownDelay < 0 {
 		return fmt.Errorf("shutdown-delay-duration %s: must not be negative", c.ShutdownDelay)
 	}

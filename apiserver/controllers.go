@@ -13,6 +13,9 @@ import (
 // and holds the lease. They stop before the server stops answering, because they release
 // the lease through its API.
 func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
+	if b.config.Controllers.IsEmpty() && len(led) == 0 {
+		return nil
+	}
 	name, err := serverIdentity(b.config.DataDir)
 	if err != nil {
 		return err
@@ -29,7 +32,7 @@ func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{},
 		}
 		config := lifecycle.Config{
 			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
-			Stored: served.readable.Metadata, RunWhileLeading: led,
+			Stored: served.readable.Metadata, RunWhileLeading: led, Controllers: b.config.Controllers,
 			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {

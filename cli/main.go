@@ -31,8 +31,12 @@ type Streams struct {
 // Main runs the command line of the process and returns its exit code. During a command of
 // Holdfast, the first SIGINT or SIGTERM cancels the context of the command, so that it shuts
 // down cleanly; the second signal ends the process. During a command of kubectl, the first
-// signal ends the process, as in kubectl, because many of its commands ignore their context.
+// signal ends the process, as in kubectl, because many of its commands ignore their context. Under
+// the name etcd, the program is etcd, and Main does not return.
 func Main() int {
+	if programName(os.Args) == "etcd" {
+		serveEtcd(os.Args)
+	}
 	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, arguments(os.Args))
 	ctx := context.Background()
 	if c.isOurs() {
@@ -58,15 +62,21 @@ func Main() int {
 
 // arguments returns the command line without the name of the program. kubectl runs a plugin
 // by a name such as kubectl-kudo. Under that name, the program runs its command kudo, and under
-// the name kube-apiserver its command serve. Under kubectl-holdfast or any other name it behaves
-// as holdfast.
+// the name kube-apiserver its command serve. kube-apiserver has no controllers of its own and no
+// operator packages, so these are off by default under its name. Under kubectl, kubectl-holdfast or
+// any other name the program behaves as holdfast.
 func arguments(args []string) []string {
-	command, found := map[string]string{"kubectl-kudo": "kudo", "kube-apiserver": "serve"}[strings.TrimSuffix(filepath.Base(args[0]), ".exe")]
-	if !found {
-		return args[1:]
+	switch programName(args) {
+	case "kubectl-kudo":
+		return slices.Concat([]string{"kudo"}, args[1:])
+	case "kube-apiserver":
+		return slices.Concat([]string{"serve", "--controllers=-*", "--operators=false"}, args[1:])
 	}
-	return slices.Concat([]string{command}, args[1:])
+	return args[1:]
 }
+
+// programName returns the name by which the program was called.
+func programName(args []string) string { return strings.TrimSuffix(filepath.Base(args[0]), ".exe") }
 
 const (
 	program     = "holdfast"
@@ -75,8 +85,8 @@ const (
 kubectl, client-go, controller-runtime and Helm are its clients.
 
 Start it with "holdfast serve"; it prints where the kubeconfig is. These commands
-are Holdfast's own: serve, node, kubeconfig, revoke, owners, transfer, kudo, schema
-and version. All other commands are those of kubectl, for this server and any other.`
+are Holdfast's own: serve, node, kubeconfig, revoke, owners, transfer, kudo, schema,
+envtest and version. All other commands are those of kubectl, for this server and any other.`
 )
 
 // Run runs one command line. The text of an error is meant for the user.
@@ -101,7 +111,7 @@ type command struct {
 // Holdfast are added to it, so that its help lists all commands.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
-		newServeCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(), newVersionCommand(),
+		newServeCommand(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(), newVersionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }

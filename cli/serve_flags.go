@@ -40,6 +40,8 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"enforce-edit (a warning, and an edit is refused), warn, or off")
 	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
+	flags.StringSliceVar((*[]string)(&s.config.Controllers), "controllers", []string{"*"}, "controllers to run, by the names of "+
+		"kube-controller-manager: * is all, -NAME all but one, -* none")
 	flags.StringVar(&s.config.RootCAFile, "root-ca-file", "", "authorities by which pods verify the server (default: that of the data "+
 		"directory, and --tls-cert-file)")
 	flags.DurationVar(&s.config.MaxCertificateLife, "cluster-signing-duration", lifetime, "longest lifetime of a client certificate that "+

@@ -101,7 +101,7 @@ func TestSettingsFile(t *testing.T) {
 func TestProgramNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"/usr/bin/kube-apiserver": {"serve", "--help"},
+		"/usr/bin/kube-apiserver": {"serve", "--controllers=-*", "--operators=false", "--help"},
 		"kubectl-kudo":            {"kudo", "--help"},
 		"kubectl-holdfast":        {"--help"},
 	} {

@@ -38,6 +38,8 @@ type Config struct {
 	// Stored reads the objects of kinds that the API cannot list, for the garbage collector
 	// and for the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
+	// Controllers says which controllers run.
+	Controllers Selection
 	// RunWhileLeading are functions that run while this process is the leader, in
 	// addition to the controllers. Each must return when its context ends.
 	RunWhileLeading []func(context.Context)
@@ -69,20 +71,34 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 	}()
 	// The garbage collector watches every kind, so it also counts objects for the quotas.
 	ledger := quota.NewLedger()
-	running.Go(func() {
-		garbage.Run(ctx, garbage.Config{
-			Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored, Counter: ledger,
+	if config.Controllers.Has(Garbage) {
+		running.Go(func() {
+			garbage.Run(ctx, garbage.Config{
+				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored, Counter: ledger,
+			})
 		})
-	})
+	}
 	for _, run := range config.RunWhileLeading {
 		running.Go(func() { run(ctx) })
 	}
-	controllers := []controller{
-		newNamespaces(server, config.Stored), newPods(server), newAccounts(server), newQuotas(server, ledger),
-		newClaims(server, config), newVolumes(server, config),
+	return runControllers(ctx, factory, config.controllers(server, ledger))
+}
+
+// controllers returns the controllers that run, but the garbage collector.
+func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger) []controller {
+	var selected []controller
+	for name, create := range map[string]func() controller{
+		Namespaces:      func() controller { return newNamespaces(server, c.Stored) },
+		PodsOfLostNodes: func() controller { return newPods(server) },
+		Accounts:        func() controller { return newAccounts(server) },
+		Quotas:          func() controller { return newQuotas(server, ledger) },
+		ClaimsInUse:     func() controller { return newClaims(server, c) },
+		VolumesInUse:    func() controller { return newVolumes(server, c) },
+		RootCAs:         func() controller { return newRootCAs(server, c.RootCA) },
+	} {
+		if c.Controllers.Has(name) && (name != RootCAs || len(c.RootCA) > 0) {
+			selected = append(selected, create())
+		}
 	}
-	if len(config.RootCA) > 0 {
-		controllers = append(controllers, newRootCAs(server, config.RootCA))
-	}
-	return runControllers(ctx, factory, controllers)
+	return selected
 }
