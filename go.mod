@@ -41,6 +41,7 @@ require (
 require (
 	github.com/gobuffalo/flect v1.0.3 // indirect
 	golang.org/x/mod v0.41.0 // indirect
+	k8s.io/kube-aggregator v0.37.2 // indirect
 )
 
 require (

@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // The categories of kinds. kubectl get all lists the kinds of the category "all".
@@ -246,6 +247,11 @@ func policyKinds() []Kind {
 			GroupVersion: nodev1.SchemeGroupVersion, Resource: "runtimeclasses", Scope: Cluster,
 			Object: &nodev1.RuntimeClass{}, List: &nodev1.RuntimeClassList{},
 			CreateOnUpdate: true, ConditionalUpdate: true,
+		},
+		{
+			GroupVersion: apiregistrationv1.SchemeGroupVersion, Resource: "apiservices", Categories: apiExtensions, Scope: Cluster,
+			Object: &apiregistrationv1.APIService{}, List: &apiregistrationv1.APIServiceList{},
+			Status: true, StatusKeeps: allMetadata, ConditionalUpdate: true, PrepareCreate: prepareAPIService,
 		},
 		{
 			GroupVersion: admissionv1.SchemeGroupVersion, Resource: "mutatingwebhookconfigurations", Categories: apiExtensions, Scope: Cluster,

@@ -76,20 +76,20 @@ func NewPublishedScheme() *runtime.Scheme {
 		coordinationv1.AddToScheme, eventsv1.AddToScheme, storagev1.AddToScheme,
 		schedulingv1.AddToScheme, admissionv1.AddToScheme, authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme, certificatesv1.AddToScheme, flowcontrolv1.AddToScheme,
-		nodev1.AddToScheme, resourcev1.AddToScheme,
+		nodev1.AddToScheme, resourcev1.AddToScheme, addAPIServices,
 	)
 	utilruntime.Must(groups.AddToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	return s
 }
 
-// addInternalTypes registers the versioned types of k8s.io/api as internal types, too. The
+// addInternalTypes registers the versioned types of built-in kinds as internal types, too. The
 // types of the group meta.k8s.io have separate internal types already. Events of
 // events.k8s.io and autoscalers of autoscaling/v1 are left out, because they are converted to
 // another version.
 func addInternalTypes(s *runtime.Scheme) {
 	for gvk, t := range s.AllKnownTypes() {
-		if gvk.Version == runtime.APIVersionInternal || !strings.HasPrefix(t.PkgPath(), "k8s.io/api/") {
+		if gvk.Version == runtime.APIVersionInternal || !isKindPackage(t.PkgPath()) {
 			continue
 		}
 		if gvk.Group == eventsv1.GroupName || (gvk.Group == autoscalingv1.GroupName && gvk.Version == "v1" && gvk.Kind != "Scale") {
@@ -100,6 +100,11 @@ func addInternalTypes(s *runtime.Scheme) {
 			s.AddKnownTypeWithName(internal, newLike(mustNew(s, gvk)))
 		}
 	}
+}
+
+// isKindPackage reports whether the Go types of built-in kinds are in a package.
+func isKindPackage(path string) bool {
+	return strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/kube-aggregator/")
 }
 
 func mustNew(s *runtime.Scheme, gvk schema.GroupVersionKind) runtime.Object {

@@ -31,6 +31,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // Table defines how one kind is printed.
@@ -127,6 +128,8 @@ func For(obj runtime.Object) (Table, bool) {
 		return flowSchemas, true
 	case *flowcontrolv1.PriorityLevelConfiguration:
 		return priorityLevels, true
+	case *apiregistrationv1.APIService:
+		return apiServices, true
 	case *admissionv1.MutatingWebhookConfiguration:
 		return mutatingWebhooks, true
 	case *admissionv1.ValidatingWebhookConfiguration:

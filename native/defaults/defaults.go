@@ -30,6 +30,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // Register adds the defaulting functions of all built-in kinds and their lists to s. Kinds that are not registered
@@ -74,6 +75,7 @@ func Register(s *runtime.Scheme) {
 	register(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
 	register(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})
 
+	register(s, apiregistrationv1.SetObjectDefaults_APIService, &apiregistrationv1.APIServiceList{})
 	register(s, mutatingWebhooks, &admissionv1.MutatingWebhookConfigurationList{})
 	register(s, validatingWebhooks, &admissionv1.ValidatingWebhookConfigurationList{})
 	register(s, validatingPolicy, &admissionv1.ValidatingAdmissionPolicyList{})

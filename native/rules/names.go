@@ -12,6 +12,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // nameRule returns the validator for the name of an object. Most names have to be DNS subdomains.
@@ -27,6 +28,8 @@ func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
 		return addressName
 	case *certificatesv1.ClusterTrustBundle:
 		return trustBundleName(obj.Spec.SignerName)
+	case *apiregistrationv1.APIService:
+		return anyName
 	case *corev1.Event, *certificatesv1.CertificateSigningRequest, *policyv1.PodDisruptionBudget,
 		*rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
 		return pathSegment
@@ -34,6 +37,9 @@ func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
 		return apivalidation.NameIsDNSSubdomain
 	}
 }
+
+// anyName accepts every name. The rules of an APIService compare its name with its spec.
+func anyName(string, bool) []string { return nil }
 
 // pathSegment accepts any name that can be one segment of a URL path.
 func pathSegment(name string, prefix bool) []string {

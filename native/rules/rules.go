@@ -10,5 +10,6 @@ func kindRules() [][]rule {
 		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(), deviceRules(),
+		apiServiceRules(),
 	}
 }

@@ -45,6 +45,7 @@ func statusRules() []rule {
 
 			onStruct(attachmentStatus),
 			onStruct(claimStatus),
+			onStruct(apiServiceStatus),
 			onStruct(podStatus),
 			onStruct(requestStatus),
 			onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {

@@ -19,6 +19,18 @@ metadata: {name: cert, namespace: shop}
 type: kubernetes.io/tls
 data: {tls.crt: aGVsbG8=, tls.key: aGVsbG8=}`,
 
+	"APIService": `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.metrics.k8s.io}
+spec:
+  group: metrics.k8s.io
+  version: v1beta1
+  service: {namespace: kube-system, name: metrics-server, port: 443}
+  caBundle: aGVsbG8=
+  groupPriorityMinimum: 100
+  versionPriority: 100`,
+
 	"ServiceAccount": `{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop, namespace: shop}, imagePullSecrets: [{name: registry}]}`,
 
 	"Pod": `
