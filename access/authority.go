@@ -58,6 +58,11 @@ type Subject struct {
 // NewAuthority generates a key and a self-signed CA certificate for it. The
 // KeyPair is the same authority in the form that ParseAuthority reads.
 func NewAuthority(now time.Time) (*Authority, KeyPair, error) {
+	return newAuthority("holdfast-ca", now)
+}
+
+// newAuthority is NewAuthority for an authority with the given common name.
+func newAuthority(name string, now time.Time) (*Authority, KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, KeyPair{}, fmt.Errorf("generate authority key: %w", err)
@@ -68,7 +73,7 @@ func NewAuthority(now time.Time) (*Authority, KeyPair, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "holdfast-ca"},
+		Subject:               pkix.Name{CommonName: name},
 		NotBefore:             now.Add(-backdate),
 		NotAfter:              now.Add(authorityLife),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,

@@ -32,6 +32,8 @@ type PKI struct {
 	hosts     []string
 	now       func() time.Time
 	authority *Authority
+	// proxies is the authority of the front-proxy certificate, see FrontProxy.
+	proxies *Authority
 	// mu is held while the certificates of the server and the administrator change.
 	mu sync.Mutex
 }
@@ -50,6 +52,9 @@ func openPKI(dir string, hosts []string, now func() time.Time) (*PKI, error) {
 	p := &PKI{dir: dir, hosts: hosts, now: now}
 	var err error
 	if p.authority, err = p.openAuthority(); err != nil {
+		return nil, err
+	}
+	if p.proxies, err = p.openProxies(); err != nil {
 		return nil, err
 	}
 	return p, p.Renew()
@@ -113,30 +118,33 @@ func (p *PKI) Admin() (KeyPair, error) {
 	return p.read("admin")
 }
 
-// Renew replaces the certificates of the server and of the administrator that
+// Renew replaces the certificates of the server, of the administrator and of the front proxy that
 // are missing, expire within 60 days, were signed by another authority, or are
 // not valid for all hosts. It is cheap if all are up to date.
 func (p *PKI) Renew() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.renew("serving", Subject{User: "holdfast", Hosts: p.hosts}); err != nil {
+	if err := p.renew("serving", Subject{User: "holdfast", Hosts: p.hosts}, p.authority); err != nil {
 		return err
 	}
-	if err := p.renew(kubeletClient, Subject{User: KubeletClient}); err != nil {
+	if err := p.renew(kubeletClient, Subject{User: KubeletClient}, p.authority); err != nil {
 		return err
 	}
-	return p.renew("admin", Subject{User: AdminUser, Groups: []string{AdminGroup}})
+	if err := p.renew(frontProxy, Subject{User: FrontProxyUser}, p.proxies); err != nil {
+		return err
+	}
+	return p.renew("admin", Subject{User: AdminUser, Groups: []string{AdminGroup}}, p.authority)
 }
 
-func (p *PKI) renew(name string, subject Subject) error {
+func (p *PKI) renew(name string, subject Subject, authority *Authority) error {
 	pair, err := p.read(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && p.authority.Fits(pair, subject, p.now()) {
+	if err == nil && authority.Fits(pair, subject, p.now()) {
 		return nil
 	}
-	if pair, err = p.authority.Issue(subject, p.now()); err != nil {
+	if pair, err = authority.Issue(subject, p.now()); err != nil {
 		return err
 	}
 	return p.write(name, pair)

@@ -79,7 +79,7 @@ func TestOpenPKICreatesCertificates(t *testing.T) {
 	if admin.Subject.CommonName != access.AdminUser || admin.Subject.Organization[0] != access.AdminGroup {
 		t.Errorf("admin certificate is of %s", admin.Subject)
 	}
-	for name, mode := range map[string]os.FileMode{"ca.key": 0o600, "serving.key": 0o600, "admin.key": 0o600, ".": 0o700} {
+	for name, mode := range map[string]os.FileMode{"ca.key": 0o600, "serving.key": 0o600, "admin.key": 0o600, "front-proxy-ca.key": 0o600, ".": 0o700} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s has mode %o (%v), want %o", name, info.Mode().Perm(), err, mode)
@@ -107,7 +107,7 @@ func TestPKIRenews(t *testing.T) {
 	}{
 		{"the same day", time.Hour, hosts, nil},
 		{"more than 60 days before expiry", 300 * 24 * time.Hour, hosts, nil},
-		{"less than 60 days before expiry", 310 * 24 * time.Hour, hosts, []string{"serving", "admin"}},
+		{"less than 60 days before expiry", 310 * 24 * time.Hour, hosts, []string{"serving", "admin", "front-proxy-client"}},
 		{"an additional host", 311 * 24 * time.Hour, append(hosts, "192.0.2.1"), []string{"serving"}},
 	}
 	for _, c := range cases {

@@ -17,7 +17,8 @@ import (
 // slow: each write waits for the disk, and the server becomes ready only after the last.
 const writers = 8
 
-// Reconcile creates the default roles and bindings that do not exist, and adds
+// Reconcile creates the default roles and bindings that do not exist, in the namespace
+// kube-system as well, and adds
 // missing rules, selectors and subjects to those that do. Several servers may call
 // it at the same time. If nothing is missing, it writes nothing.
 func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
@@ -31,6 +32,7 @@ func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
+	group.Go(func() error { return reconcileNamespaced(ctx, client) })
 	for _, want := range ClusterRoles() {
 		have := find(roles.Items, func(item *rbacv1.ClusterRole) bool { return item.Name == want.Name })
 		group.Go(func() error {
