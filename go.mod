@@ -29,6 +29,7 @@ require (
 	k8s.io/component-base v0.37.2
 	k8s.io/component-helpers v0.37.2
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/kube-aggregator v0.37.2
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
 	k8s.io/pod-security-admission v0.37.2
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd
@@ -41,7 +42,6 @@ require (
 require (
 	github.com/gobuffalo/flect v1.0.3 // indirect
 	golang.org/x/mod v0.41.0 // indirect
-	k8s.io/kube-aggregator v0.37.2 // indirect
 )
 
 require (

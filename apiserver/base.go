@@ -10,6 +10,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
+	"holdfast.dev/holdfast/apiserver/aggregation"
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/kubelet"
@@ -24,6 +25,8 @@ type base struct {
 	codecs serializer.CodecFactory
 	// generic are the settings of the generic server.
 	generic *genericapiserver.Config
+	// router sends requests for other API servers to them.
+	router *aggregation.Router
 	// clientCA verifies client certificates.
 	clientCA dynamiccertificates.CAContentProvider
 	// running ends when the server has stopped serving.
@@ -50,6 +53,7 @@ func newBase(config Config, o *opened) (base, error) {
 	generic.EnableMetrics, generic.EnableProfiling = true, config.Profiling
 	return base{
 		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
+		router:  &aggregation.Router{},
 		running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/kube-openapi/pkg/builder3"
 
+	"holdfast.dev/holdfast/apiserver/aggregation"
 	"holdfast.dev/holdfast/apiserver/custom"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/subresource"
@@ -21,7 +22,7 @@ const minWatch = 30 * time.Minute
 
 // newCustomResources returns the server of custom resources. It serves nothing yet.
 func (i installer) newCustomResources(
-	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker,
+	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, local *aggregation.Local,
 ) (*custom.Server, error) {
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.generic.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
@@ -39,6 +40,7 @@ func (i installer) newCustomResources(
 		Models:             models,
 		Groups:             i.server.DiscoveryGroupManager,
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
+		Registered:         local.SetCustom,
 		Ownership:          ownership,
 		ImmutabilityStatus: i.config.ImmutabilityStatus,
 		MinWatch:           minWatch,
@@ -51,22 +53,21 @@ func (i installer) newCustomResources(
 }
 
 // serveCustomResources serves custom resources on every path below /apis that no
-// built-in kind has.
-func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments) error {
+// built-in kind has. It closes read when the stored definitions are served.
+func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
 	i.server.RegisterDestroyFunc(resources.Destroy)
 	schemas, err := publishOpenAPI(i.server, i.generic)
 	if err != nil {
-		return err
+		return published{}, err
 	}
 	resources.Publish(schemas.v2, schemas.v3, schemas.static)
 	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
 	// Until the definitions are read, the server cannot know whether a path below /apis
 	// exists; it answers 503 then, not 404.
-	read := make(chan struct{})
 	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
-		return err
+		return published{}, err
 	}
-	return i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
+	return schemas, i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
 		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {
 			return err

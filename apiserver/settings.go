@@ -38,6 +38,7 @@ func applySettings(b base) error {
 	applyLimits(b.generic, b.config)
 	applyOpenAPI(b.generic)
 	applyHealth(b.generic, b.client)
+	applyAggregation(b)
 	applyNestingBound(b.generic)
 	return applyDefinitionFilter(b.generic, b.codecs)
 }

@@ -16,6 +16,9 @@ func addHooks(b base, who identityStage, owned ownershipStage, served resourcesS
 	if err := bootstrap(b, who, h, bootstrapped); err != nil {
 		return err
 	}
+	if err := publishTrust(b, who, h, bootstrapped); err != nil {
+		return err
+	}
 	if err := followRevocations(b, who, h, b.url()); err != nil {
 		return err
 	}

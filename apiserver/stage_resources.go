@@ -54,7 +54,11 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
 		return resourcesStage{}, err
 	}
-	customResources, err := i.newCustomResources(store, status, owned.checker)
+	local, err := i.newLocalAPIs(registries, who.clients)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	customResources, err := i.newCustomResources(store, status, owned.checker, local)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -72,7 +76,15 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := serveIssuer(server, who.tokens, b); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.serveCustomResources(customResources, who.clients.documents); err != nil {
+	read := make(chan struct{})
+	schemas, err := i.serveCustomResources(customResources, who.clients.documents, read)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.registerLocalAPIs(local, read); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.serveAggregatedAPIs(registries, who.clients, foreignDocuments{schemas.v3, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
 	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable}, nil

@@ -218,7 +218,10 @@ func (c *controller) publish(group string, next *definition.CustomResourceDefini
 			established = append(established, crd)
 		}
 	}
-	c.server.discovery.update(group, established)
+	versions := c.server.discovery.update(group, established)
+	if c.server.config.Registered != nil {
+		c.server.config.Registered(group, versions)
+	}
 	c.server.openapi.update(group, established, all)
 }
 

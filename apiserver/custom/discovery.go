@@ -59,8 +59,8 @@ func (d *discoveryHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // update replaces the discovery documents of a group by those of its established
-// definitions.
-func (d *discoveryHandler) update(group string, crds []*definition.CustomResourceDefinition) {
+// definitions. It returns the versions that are served, the preferred one first.
+func (d *discoveryHandler) update(group string, crds []*definition.CustomResourceDefinition) []string {
 	resources := map[string][]metav1.APIResource{}
 	for _, crd := range crds {
 		for i := range crd.Spec.Versions {
@@ -87,7 +87,7 @@ func (d *discoveryHandler) update(group string, crds []*definition.CustomResourc
 		delete(d.byGroup, group)
 		d.groups.RemoveGroup(group)
 		d.aggregated.RemoveGroup(group)
-		return
+		return nil
 	}
 	described := metav1.APIGroup{Name: group}
 	for _, name := range names {
@@ -104,6 +104,7 @@ func (d *discoveryHandler) update(group string, crds []*definition.CustomResourc
 	described.PreferredVersion = described.Versions[0]
 	d.byGroup[group] = discovery.NewAPIGroupHandler(d.codecs, described)
 	d.groups.AddGroup(described)
+	return names
 }
 
 // resourcesOf returns a resource and its subresources.

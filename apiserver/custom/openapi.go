@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
@@ -30,6 +31,9 @@ type documents struct {
 	// of its last change.
 	published map[schema.GroupVersion]uint64
 	changes   atomic.Uint64
+	// all are the established definitions, and foreign the v2 documents of other servers.
+	all     []*definition.CustomResourceDefinition
+	foreign []*spec.Swagger
 }
 
 // Publish sets the services that serve the OpenAPI documents. The v2 document is merged
@@ -56,14 +60,59 @@ func (d *documents) update(group string, established, all []*definition.CustomRe
 		d.updateV3(group, established)
 	}
 	if d.v2 != nil {
-		all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
+		d.all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
 			return !isEstablished(crd)
 		})
-		d.v2.UpdateSpecLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
-			swagger, err := d.buildV2(all)
-			return swagger, d.tag(), err
-		})))
+		d.updateV2()
 	}
+}
+
+// MergeOpenAPI merges v2 documents of other servers into the v2 document, in place of those of the
+// last call. Documents of this server win, and models with the same name and another content get
+// another name.
+func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
+	d := s.openapi
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.foreign = foreign
+	d.updateV2()
+}
+
+// updateV2 publishes a v2 document that is built when a client asks for it. The caller holds mu.
+func (d *documents) updateV2() {
+	all, foreign := d.all, d.foreign
+	d.v2.UpdateSpecLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+		swagger, err := d.buildV2(all)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, part := range foreign {
+			merged, err := builder.MergeSpecs(swagger, withoutKinds(part, swagger.Definitions))
+			if err != nil {
+				// One server cannot make the document of all others fail.
+				klog.ErrorS(err, "OpenAPI v2 of an aggregated API is left out")
+				continue
+			}
+			swagger = merged
+		}
+		return swagger, d.tag(), nil
+	})))
+}
+
+// withoutKinds returns a document whose models do not say of which kinds they are, if known has models
+// of the same names. The library that merges documents would add these kinds to the known models,
+// which other documents share, and it panics if a known model is of no kind.
+func withoutKinds(document *spec.Swagger, known spec.Definitions) *spec.Swagger {
+	out := *document
+	out.Definitions = maps.Clone(document.Definitions)
+	for name, model := range out.Definitions {
+		if _, exists := known[name]; exists && model.Extensions != nil {
+			model.Extensions = maps.Clone(model.Extensions)
+			delete(model.Extensions, "x-kubernetes-group-version-kind")
+			out.Definitions[name] = model
+		}
+	}
+	return &out
 }
 
 // tag returns a new entity tag.

@@ -49,6 +49,9 @@ type Config struct {
 	// Groups and Aggregated hold the discovery documents for /apis.
 	Groups     discovery.GroupManager
 	Aggregated aggregated.ResourceManager
+	// Registered is called with the served versions of a group after every change of its
+	// definitions. It is optional.
+	Registered func(group string, versions []string)
 	// Ownership checks whether an update changes fields of other owners. It is optional.
 	Ownership *fieldownership.Checker
 	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker

@@ -1,0 +1,129 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/aggregation"
+	"holdfast.dev/holdfast/apiserver/builtin"
+	"holdfast.dev/holdfast/apiserver/custom"
+	"holdfast.dev/holdfast/apiserver/definitions"
+)
+
+// applyAggregation sends requests for other API servers to them, right after authorization: the
+// filters behind it check the bodies of requests that this server decodes.
+func applyAggregation(b base) {
+	inner := b.generic.BuildHandlerChainFunc
+	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(b.router.Wrap(next), c)
+	}
+}
+
+// newLocalAPIs returns the controller of the APIServices of this server itself.
+func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients) (*aggregation.Local, error) {
+	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
+	if err != nil {
+		return nil, err
+	}
+	local, err := aggregation.NewLocal(registries.Stores[apiregistrationv1.Resource("apiservices")], client)
+	if err != nil {
+		return nil, err
+	}
+	versions := sets.New(authenticationv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion)
+	versions.Insert(definitions.Versions...)
+	for _, kind := range registries.Kinds {
+		versions.Insert(kind.Versions...)
+	}
+	// As in Kubernetes, the group of APIServices itself has none.
+	versions.Delete(apiregistrationv1.SchemeGroupVersion)
+	for gv := range versions {
+		local.AddBuiltIn(gv)
+	}
+	return local, nil
+}
+
+// registerLocalAPIs writes the APIServices of this server itself, once the definitions are read.
+func (i installer) registerLocalAPIs(local *aggregation.Local, read <-chan struct{}) error {
+	local.Prioritize(i.server.AggregatedDiscoveryGroupManager.WithSource(aggregated.BuiltinSource))
+	return i.hooks.inBackground("register-local-apis", func(ctx context.Context) { local.Run(ctx, read) })
+}
+
+// serveAggregatedAPIs serves the APIs of other servers.
+func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *clients, documents foreignDocuments) error {
+	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
+	if err != nil {
+		return err
+	}
+	files := i.pki.FrontProxy()
+	identity, err := dynamiccertificates.NewDynamicServingContentFromFiles("front-proxy", files.CertFile, files.KeyFile)
+	if err != nil {
+		return fmt.Errorf("client certificate for aggregated API servers: %w", err)
+	}
+	server := aggregation.New(aggregation.Config{
+		Router: i.router, Store: registries.Stores[apiregistrationv1.Resource("apiservices")], Client: client, Kube: clients.kube,
+		Identity: identity, Groups: i.server.DiscoveryGroupManager, Aggregated: i.server.AggregatedDiscoveryGroupManager, Documents: documents,
+	})
+	// Until the APIServices are read, the server cannot know whether a path below /apis exists.
+	read := make(chan struct{})
+	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("APIServicesRead", read); err != nil {
+		return err
+	}
+	return i.hooks.onStart("follow-apiservices", func(hook genericapiserver.PostStartHookContext) error {
+		if err := server.Start(hook); err != nil {
+			return err
+		}
+		close(read)
+		return nil
+	})
+}
+
+// publishTrust publishes what aggregated API servers need to authenticate clients of this server,
+// and this server itself. It begins when the namespace kube-system is created.
+func publishTrust(b base, who identityStage, h *hooks, bootstrapped <-chan struct{}) error {
+	trust := aggregation.Trust{
+		ClientCA: b.clientCA.CurrentCABundleContent, ProxyCA: b.pki.FrontProxy().CA, ProxyNames: []string{access.FrontProxyUser},
+		UserHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"},
+		ExtraPrefixes: []string{"X-Remote-Extra-"},
+	}
+	return h.inBackground("publish-trust", func(ctx context.Context) {
+		select {
+		case <-bootstrapped:
+			trust.Publish(ctx, who.clients.kube)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// foreignDocuments publishes the OpenAPI documents of other servers.
+type foreignDocuments struct {
+	v3     *handler3.OpenAPIService
+	custom *custom.Server
+}
+
+// SetV3 implements aggregation.Publisher.
+func (d foreignDocuments) SetV3(gv schema.GroupVersion, document *spec3.OpenAPI) {
+	d.v3.UpdateGroupVersion("apis/"+gv.String(), document)
+}
+
+// RemoveV3 implements aggregation.Publisher.
+func (d foreignDocuments) RemoveV3(gv schema.GroupVersion) {
+	d.v3.DeleteGroupVersion("apis/" + gv.String())
+}
+
+// SetV2 implements aggregation.Publisher.
+func (d foreignDocuments) SetV2(documents []*spec.Swagger) { d.custom.MergeOpenAPI(documents) }

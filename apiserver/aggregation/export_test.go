@@ -1,0 +1,4 @@
+package aggregation
+
+// CheckAddress is checkAddress, for tests.
+var CheckAddress = checkAddress

@@ -1,0 +1,146 @@
+package aggregation
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/discovery"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
+
+	"holdfast.dev/holdfast/native"
+)
+
+// groups answers the discovery requests that show groups and versions, for clients that do
+// not ask for the aggregated document: /apis and /apis/<group>.
+type groups struct {
+	local      discovery.GroupLister
+	aggregated http.Handler
+	// remote has the versions of other servers by group.
+	remote map[string][]prioritized
+	// priority has the priorities of the groups in remote.
+	priority map[string]int32
+}
+
+// prioritized is a version with its priority in its group.
+type prioritized struct {
+	version  string
+	priority int32
+}
+
+func newGroups(local discovery.GroupLister, aggregated http.Handler, proxies map[schema.GroupVersion]*proxy) *groups {
+	g := &groups{local: local, aggregated: aggregated, remote: map[string][]prioritized{}, priority: map[string]int32{}}
+	for gv, p := range proxies {
+		g.remote[gv.Group] = append(g.remote[gv.Group], prioritized{gv.Version, p.service.Spec.VersionPriority})
+		g.priority[gv.Group] = max(g.priority[gv.Group], p.service.Spec.GroupPriorityMinimum)
+	}
+	return g
+}
+
+// list returns the handler of /apis.
+func (g *groups) list() http.Handler {
+	return aggregated.WrapAggregatedDiscoveryToHandler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		all, err := g.all(req)
+		if err != nil {
+			refuse(w, req, err)
+			return
+		}
+		answer(w, req, &metav1.APIGroupList{Groups: all})
+	}), g.aggregated, nil)
+}
+
+// one returns the handler of /apis/<group>.
+func (g *groups) one() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		name := strings.Trim(strings.TrimPrefix(req.URL.Path, "/apis/"), "/")
+		all, err := g.all(req)
+		if err != nil {
+			refuse(w, req, err)
+			return
+		}
+		for i := range all {
+			if all[i].Name == name {
+				answer(w, req, &all[i])
+				return
+			}
+		}
+		refuse(w, req, apierrors.NewNotFound(schema.GroupResource{Group: name}, ""))
+	})
+}
+
+// all returns the groups of this server and of the others. Groups of built-in kinds come
+// first, in their usual order, and the others by priority.
+func (g *groups) all(req *http.Request) ([]metav1.APIGroup, error) {
+	local, err := g.local.Groups(req.Context(), req)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(local)
+	for name, versions := range g.remote {
+		at := slices.IndexFunc(all, func(group metav1.APIGroup) bool { return group.Name == name })
+		if at < 0 {
+			all = append(all, metav1.APIGroup{Name: name})
+			at = len(all) - 1
+		}
+		all[at] = withVersions(all[at], versions)
+	}
+	builtIn := native.Groups()
+	priority := func(group metav1.APIGroup) int32 {
+		switch {
+		case builtIn[group.Name]:
+			return otherGroupPriority
+		case g.priority[group.Name] > 0:
+			return g.priority[group.Name]
+		}
+		return customGroupPriority
+	}
+	slices.SortStableFunc(all, func(a, b metav1.APIGroup) int {
+		if order := cmp.Compare(priority(b), priority(a)); order != 0 || builtIn[a.Name] {
+			return order
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return all, nil
+}
+
+// withVersions returns a group with further versions, the preferred one first. The versions
+// that the group has are those of definitions.
+func withVersions(group metav1.APIGroup, remote []prioritized) metav1.APIGroup {
+	versions := slices.Clone(remote)
+	for _, local := range group.Versions {
+		if !slices.ContainsFunc(versions, func(v prioritized) bool { return v.version == local.Version }) {
+			versions = append(versions, prioritized{local.Version, customVersionPriority})
+		}
+	}
+	slices.SortFunc(versions, func(a, b prioritized) int {
+		if order := cmp.Compare(b.priority, a.priority); order != 0 {
+			return order
+		}
+		return version.CompareKubeAwareVersionStrings(b.version, a.version)
+	})
+	group.Versions = nil
+	for _, v := range versions {
+		gv := schema.GroupVersion{Group: group.Name, Version: v.version}
+		group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: v.version})
+	}
+	group.PreferredVersion = group.Versions[0]
+	return group
+}
+
+func answer(w http.ResponseWriter, req *http.Request, obj runtime.Object) {
+	responsewriters.WriteObjectNegotiated(aggregatorscheme.Codecs, negotiation.DefaultEndpointRestrictions, schema.GroupVersion{}, w, req,
+		http.StatusOK, obj, false)
+}
+
+func refuse(w http.ResponseWriter, req *http.Request, err error) {
+	responsewriters.ErrorNegotiated(err, aggregatorscheme.Codecs, schema.GroupVersion{}, w, req)
+}

@@ -1,0 +1,123 @@
+package aggregation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/component-base/metrics/legacyregistry"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/controllers/autoregister"
+	localavailability "k8s.io/kube-aggregator/pkg/controllers/status/local"
+	availabilitymetrics "k8s.io/kube-aggregator/pkg/controllers/status/metrics"
+)
+
+// registrars is how many local APIServices are written at the same time.
+const registrars = 4
+
+// metrics returns the metrics of all servers in this process, which have one registry.
+var metrics = sync.OnceValues(func() (*availabilitymetrics.Metrics, error) {
+	m := availabilitymetrics.New()
+	return m, m.Register(legacyregistry.Register, legacyregistry.CustomRegister)
+})
+
+// Local creates an APIService for each group version that this server serves itself, and
+// deletes those of definitions that are gone. Nothing in this server depends on these
+// objects. Clients read them, and an administrator sees what is served by which server.
+type Local struct {
+	all       informer
+	registrar autoregister.AutoAPIServiceRegistration
+	run       func(workers int, stop <-chan struct{})
+	available *localavailability.AvailableConditionController
+
+	// builtIn are the group versions of built-in kinds.
+	builtIn []schema.GroupVersion
+
+	mu sync.Mutex
+	// custom has the registered versions of the groups of definitions.
+	custom map[string][]string
+}
+
+// NewLocal returns the controller of local APIServices. It writes them with the client.
+func NewLocal(store *genericregistry.Store, client apiregistrationclient.APIServicesGetter) (*Local, error) {
+	measured, err := metrics()
+	if err != nil {
+		return nil, fmt.Errorf("metrics of APIServices: %w", err)
+	}
+	all := newInformer(store, func(*apiregistrationv1.APIService) bool { return true }, 0)
+	registrar := autoregister.NewAutoRegisterController(all, client)
+	available, err := localavailability.New(all, client, measured)
+	if err != nil {
+		return nil, err
+	}
+	return &Local{all: all, registrar: registrar, run: registrar.Run, available: available, custom: map[string][]string{}}, nil
+}
+
+// AddBuiltIn registers a group version of built-in kinds. As in Kubernetes, its APIService is
+// written once after the start.
+func (l *Local) AddBuiltIn(gv schema.GroupVersion) {
+	l.builtIn = append(l.builtIn, gv)
+	l.registrar.AddAPIServiceToSyncOnStart(&apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: nameOf(gv)}, Spec: builtInSpec(gv),
+	})
+}
+
+// Prioritize sets the priorities of the built-in groups in discovery. The groups must be
+// installed.
+func (l *Local) Prioritize(discovery aggregated.ResourceManager) {
+	for _, gv := range l.builtIn {
+		spec := builtInSpec(gv)
+		discovery.SetGroupVersionPriority(metav1.GroupVersion(gv), int(spec.GroupPriorityMinimum), int(spec.VersionPriority))
+	}
+}
+
+// SetCustom registers the versions of a group of definitions in place of its earlier ones. As
+// in Kubernetes, their APIServices are restored if a client changes or deletes them.
+func (l *Local) SetCustom(group string, versions []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.custom[group]
+	for _, version := range versions {
+		if !slices.Contains(before, version) {
+			gv := schema.GroupVersion{Group: group, Version: version}
+			l.registrar.AddAPIServiceToSync(&apiregistrationv1.APIService{
+				ObjectMeta: metav1.ObjectMeta{Name: nameOf(gv)},
+				Spec: apiregistrationv1.APIServiceSpec{
+					Group: group, Version: version, GroupPriorityMinimum: customGroupPriority, VersionPriority: customVersionPriority,
+				},
+			})
+		}
+	}
+	for _, version := range before {
+		if !slices.Contains(versions, version) {
+			l.registrar.RemoveAPIServiceToSync(nameOf(schema.GroupVersion{Group: group, Version: version}))
+		}
+	}
+	if len(versions) == 0 {
+		delete(l.custom, group)
+		return
+	}
+	l.custom[group] = slices.Clone(versions)
+}
+
+// Run writes the APIServices until ctx ends. It begins when read is closed, which says that
+// all stored definitions are registered: it deletes the APIServices of the others.
+func (l *Local) Run(ctx context.Context, read <-chan struct{}) {
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return
+	}
+	go l.all.shared.RunWithContext(ctx)
+	go l.available.Run(1, ctx.Done())
+	l.run(registrars, ctx.Done())
+}
+
+// nameOf returns the name of the APIService of a group version.
+func nameOf(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
