@@ -33,13 +33,16 @@ type stock struct {
 	address string
 	// stop ends the manager and returns its error.
 	stop func() error
+	// kubelet answers the manager's requests for pods/exec.
+	kubelet *kubelet
 }
 
 // startStock starts a server and a manager, and waits until the webhooks are in force.
 func startStock(t *testing.T) *stock {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{WithoutOperators: true})
-	s := &stock{cluster: newCluster(t, server)}
+	s := &stock{cluster: newCluster(t, server), kubelet: &kubelet{root: t.TempDir()}}
+	s.kubelet.webSockets.Store(true)
 	// The manager needs its keys to start, and its address is only known after that. So init
 	// runs twice, first with an address that does not work.
 	s.must(t, "init", "--webhook-url", "https://127.0.0.1:9")
@@ -97,10 +100,11 @@ func (s *stock) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// manage starts a manager with the rights of the service account that init has created.
+// manage starts a manager with the rights of the service account that init has created. Between
+// it and the server is a proxy that serves exec.
 func (s *stock) manage(t *testing.T) {
 	t.Helper()
-	kubeconfig := s.account(t)
+	kubeconfig := s.behind(t, servertest.Config(t, s.account(t)), s.kubelet.serveExec).kubeconfig
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	printed, out := io.Pipe()
 	ended := make(chan error, 1)
@@ -179,6 +183,7 @@ func TestStock(t *testing.T) {
 		"in-use": testStockVersionInUse,
 		"policy": testMutatingPolicy,
 		"again":  testInitAgain,
+		"pipe":   testPipe,
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := *s
@@ -186,6 +191,12 @@ func TestStock(t *testing.T) {
 			test(t, &own)
 		})
 	}
+	// It needs the node of testPipe.
+	t.Run("pipe-refused", func(t *testing.T) {
+		own := *s
+		own.cluster = s.enter(t, "pipe-refused")
+		testPipeRefused(t, &own)
+	})
 	testWithoutWebhooks(t, s)
 	testWithoutManager(t, s)
 }

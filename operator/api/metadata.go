@@ -21,6 +21,13 @@ const (
 	StepAnnotation  = "kudo.dev/step"
 	// VersionAnnotation holds spec.version of the OperatorVersion.
 	VersionAnnotation = "kudo.dev/operator-version"
+	// DependenciesHashAnnotation, on a pod template, changes with the ConfigMaps and Secrets
+	// that the pods use.
+	DependenciesHashAnnotation = "kudo.dev/dependencies-hash"
+	// PipePodAnnotation is set on the pods of Pipe tasks.
+	PipePodAnnotation = "kudo.dev/pipepod"
+	// SkipHashAnnotation, on a ConfigMap or a Secret, excludes it from the hash.
+	SkipHashAnnotation = "kudo.dev/skip-hash-calculation"
 )
 
 // Annotations of rendered objects that KUDO does not have.
@@ -29,6 +36,8 @@ const (
 	// is ready. With "false" the plan never waits. With "true" it waits even if no
 	// controller seems to act on the object.
 	WaitAnnotation = "holdfast.dev/wait"
+	// PipeRunAnnotation, on the pod of a Pipe task, holds the UID of the PlanExecution.
+	PipeRunAnnotation = "holdfast.dev/pipe-run"
 	// OwnerAnnotation holds the UIDs of the Instances that use a cluster-scoped object,
 	// separated by commas. A cluster-scoped object cannot have an owner reference to a
 	// namespaced one.

@@ -89,6 +89,20 @@ func (k *Keyring) Open(ctx context.Context, subject Subject, text string, conten
 	return ErrUnverified
 }
 
+// Hash returns a hash of content about a subject that cannot be computed without the key. It
+// uses the first key that was ever stored, so that a new key does not change the hash.
+func (k *Keyring) Hash(ctx context.Context, subject Subject, content any) (string, error) {
+	text, err := json.Marshal([]any{subject, content})
+	if err != nil {
+		return "", err
+	}
+	keys, err := k.current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return keys[len(keys)-1].hash(text), nil
+}
+
 // current returns the keys, and loads them if that was not done before.
 func (k *Keyring) current(ctx context.Context) ([]key, error) {
 	if keys := k.keys.Load(); keys != nil {

@@ -24,8 +24,8 @@ type key struct {
 	// id names the key in the sealed text. It does not reveal the key.
 	id   string
 	aead cipher.AEAD
-	// nonces is the key of the hash that computes nonces.
-	nonces []byte
+	// nonces is the key of the hash that computes nonces, hashes that of Keyring.Hash.
+	nonces, hashes []byte
 }
 
 // newKey derives a key from a secret of KeySize bytes.
@@ -33,8 +33,8 @@ func newKey(secret []byte) (key, error) {
 	if len(secret) != KeySize {
 		return key{}, fmt.Errorf("a key has %d bytes, not %d", KeySize, len(secret))
 	}
-	var derived [3][]byte
-	for i, purpose := range []string{"encryption", "nonce", "id"} {
+	var derived [4][]byte
+	for i, purpose := range []string{"encryption", "nonce", "id", "hash"} {
 		var err error
 		if derived[i], err = hkdf.Key(sha256.New, secret, nil, "holdfast operator records: "+purpose, KeySize); err != nil {
 			return key{}, err
@@ -45,7 +45,7 @@ func newKey(secret []byte) (key, error) {
 		return key{}, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return key{id: hex.EncodeToString(derived[2][:6]), aead: aead, nonces: derived[1]}, err
+	return key{id: hex.EncodeToString(derived[2][:6]), aead: aead, nonces: derived[1], hashes: derived[3]}, err
 }
 
 // seal encrypts content and authenticates it together with about. The nonce is a keyed hash
@@ -59,6 +59,13 @@ func (k key) seal(about, content []byte) string {
 	nonce := hash.Sum(nil)[:k.aead.NonceSize()]
 	sealed := k.aead.Seal(nonce, nonce, content, about)
 	return strings.Join([]string{format, k.id, base64.RawURLEncoding.EncodeToString(sealed)}, ".")
+}
+
+// hash returns a keyed hash.
+func (k key) hash(content []byte) string {
+	hash := hmac.New(sha256.New, k.hashes)
+	hash.Write(content)
+	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // open decrypts a sealed text; false if it was not sealed with this key about the same.

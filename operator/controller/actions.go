@@ -22,6 +22,8 @@ type place struct{ plan, phase, step string }
 type actions struct {
 	// apply and remove are the objects to apply and to delete.
 	apply, remove []target
+	// pipe is set for a Pipe task. apply then holds its objects, for dry runs and pruning.
+	pipe *pipe
 	// outcome is the outcome of a Dummy task, which has no objects.
 	outcome error
 }
@@ -65,7 +67,7 @@ func (e *execution) actions(ctx context.Context, at place, name string) (actions
 	case api.DummyTask:
 		return actions{outcome: dummy(task.Spec)}, nil
 	case api.PipeTask:
-		return actions{}, fatalf("tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here")
+		return e.pipe(ctx, at, task)
 	}
 	return actions{}, fatalf("there is no kind of task %q", task.Kind)
 }
@@ -136,7 +138,11 @@ func (e *execution) template(ctx context.Context, at place, name string) (string
 	if !found {
 		return "", fatalf("operator version %s has no template %s", e.version.Name, name)
 	}
-	text, err := render.Template(ctx, name, source, e.values(at))
+	values, err := e.values(at)
+	if err != nil {
+		return "", err
+	}
+	text, err := render.Template(ctx, name, source, values)
 	if err != nil {
 		return "", fatalError{err}
 	}
@@ -144,13 +150,14 @@ func (e *execution) template(ctx context.Context, at place, name string) (string
 }
 
 // values returns the data of the templates of a step.
-func (e *execution) values(at place) render.Values {
+func (e *execution) values(at place) (render.Values, error) {
+	pipes, err := e.pipes(at.plan)
 	spec := e.version.Spec
 	return render.Values{
 		Name: e.instance.Name, Namespace: e.instance.Namespace,
 		OperatorName: spec.Operator.Name, OperatorVersion: spec.Version, AppVersion: spec.AppVersion,
-		PlanName: at.plan, PhaseName: at.phase, StepName: at.step, Params: e.params,
-	}
+		PlanName: at.plan, PhaseName: at.phase, StepName: at.step, Params: e.params, Pipes: pipes,
+	}, err
 }
 
 // markOwned sets labels, annotations and the owner of an object. It records the owner of

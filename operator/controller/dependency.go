@@ -25,8 +25,12 @@ func (e *execution) dependency(ctx context.Context, at place, task *api.Task) (t
 			return target{}, err
 		}
 	}
+	values, err := e.values(at)
+	if err != nil {
+		return target{}, err
+	}
 	dependency := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: e.version.Spec.Templates}
-	object, err := dependency.Instance(ctx, e.values(at))
+	object, err := dependency.Instance(ctx, values)
 	if err != nil {
 		return target{}, fatalError{err}
 	}

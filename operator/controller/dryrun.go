@@ -24,6 +24,9 @@ func (e *execution) dryRun(ctx context.Context) error {
 	for at, task := range tasks(e.status.Name, e.definition) {
 		actions, err := e.actions(ctx, at, task)
 		if err == nil {
+			err = e.hashDependencies(ctx, actions.apply)
+		}
+		if err == nil {
 			err = firstError(e.dryRunKinds(ctx, at, task, actions), e.dryRunActions(ctx, actions))
 		} else if isFatal(err) {
 			err = fmt.Errorf("%s.%s: task %s: %w", at.phase, at.step, task, err)
@@ -73,6 +76,13 @@ func (e *execution) dryRunKinds(ctx context.Context, at place, task string, acti
 // dryRunActions returns all permanent problems of a task, or the first other error.
 func (e *execution) dryRunActions(ctx context.Context, actions actions) error {
 	var refused []error
+	if actions.pipe != nil {
+		err := e.dryRunExec(ctx, actions.pipe.pod)
+		if err != nil && !isFatal(err) {
+			return err
+		}
+		refused = append(refused, err)
+	}
 	for _, object := range known(actions.apply) {
 		err := e.dryRunApply(ctx, object)
 		if err != nil && !isFatal(err) {

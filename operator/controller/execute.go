@@ -216,6 +216,12 @@ func (e *execution) runTask(ctx context.Context, at place, name string) error {
 	if err != nil {
 		return err
 	}
+	if actions.pipe != nil {
+		return e.runPipe(ctx, at, actions.pipe)
+	}
+	if err := e.hashDependencies(ctx, actions.apply); err != nil {
+		return err
+	}
 	var undefined error
 	for _, object := range actions.apply {
 		if object.unknown == nil {

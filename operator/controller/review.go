@@ -31,25 +31,34 @@ func (e *execution) reviewAccess(ctx context.Context, user authorship.User, obje
 		return forbidden(err)
 	}
 	for _, access := range needed {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user.Username, UID: user.UID, Groups: user.Groups, ResourceAttributes: &access,
-		}}
-		for name, values := range user.Extra {
-			if review.Spec.Extra == nil {
-				review.Spec.Extra = map[string]authorizationv1.ExtraValue{}
-			}
-			review.Spec.Extra[name] = values
-		}
-		answer, err := e.server.Typed.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		allowed, err := e.allows(ctx, user, access)
 		if err != nil {
-			return fmt.Errorf("review the access of user %s: %w", user.Username, err)
+			return err
 		}
-		if !answer.Status.Allowed {
+		if !allowed {
 			return forbidden(fmt.Errorf("user %q cannot %s resource %q in API group %q",
 				user.Username, access.Verb, access.Resource, access.Group))
 		}
 	}
 	return nil
+}
+
+// allows asks the authorizer whether a user has an access.
+func (c *controller) allows(ctx context.Context, user authorship.User, access authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, ResourceAttributes: &access,
+	}}
+	for name, values := range user.Extra {
+		if review.Spec.Extra == nil {
+			review.Spec.Extra = map[string]authorizationv1.ExtraValue{}
+		}
+		review.Spec.Extra[name] = values
+	}
+	answer, err := c.server.Typed.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("review the access of user %s: %w", user.Username, err)
+	}
+	return answer.Status.Allowed, nil
 }
 
 // neededAccess returns the access that a write needs. The server has checks beside the

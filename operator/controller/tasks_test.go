@@ -40,9 +40,10 @@ func TestTasks(t *testing.T) {
 		"dummy-fatal": {task: `{kind: Dummy, spec: {wantErr: true, fatal: true}}`, state: api.FatalError, message: "for good", created: true},
 		"dummy-wait":  {task: `{kind: Dummy}`, state: api.InProgress, message: "the task is meant to wait", created: true},
 		"pipe": {
-			task:    `{kind: Pipe, spec: {pod: a.yaml}}`,
-			state:   api.FatalError,
-			message: "tasks of kind Pipe are not supported: they copy files out of a pod, and no pods run here",
+			templates: "a.yaml: '{spec: {initContainers: [{name: a, image: a}]}}'",
+			task:      `{kind: Pipe, spec: {pod: a.yaml}}`,
+			state:     api.FatalError,
+			message:   "a.yaml: pod: spec.volumes: a pipe pod has exactly one of type emptyDir, for the files",
 		},
 		"no-template": {task: `{kind: Apply, spec: {resources: [gone.yaml]}}`, state: api.FatalError, message: "has no template gone.yaml"},
 		"no-object": {
