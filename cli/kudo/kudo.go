@@ -41,7 +41,7 @@ func New(program Program) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newInstallCommand(), newUpdateCommand(), newUpgradeCommand(), newRollbackCommand(), newUninstallCommand(),
-		newGetCommand(), newPlanCommand(),
+		newGetCommand(), newPlanCommand(), newDiagnosticsCommand(program),
 		newPackageCommand(), newRepoCommand(), newSearchCommand(),
 		newInitCommand(program), newManagerCommand(program), newVersionCommand(program),
 	)

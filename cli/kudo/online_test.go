@@ -23,6 +23,7 @@ func TestOnline(t *testing.T) {
 		"guestbook":     testGuestbook,
 		"needed":        testNeeded,
 		"circles":       testCircles,
+		"diagnostics":   testDiagnostics,
 		"dependency":    testUpgradeWithDependency,
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 func newPackageCommand() *cobra.Command {
 	return group("package", "Make, verify and look into packages",
-		newPackageNewCommand(), newCreateCommand(), newVerifyCommand(), newMigrateCommand(), newListCommand())
+		newPackageNewCommand(), newAddCommand(), newCreateCommand(), newVerifyCommand(), newMigrateCommand(), newListCommand())
 }
 
 func newCreateCommand() *cobra.Command {
