@@ -187,6 +187,10 @@ bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write
 attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (the figures of docs/security.md)
 	go -C bench run . attack -peer ../bin/peer
 
+.PHONY: kudo-peer
+kudo-peer: build $(PEER) ## take an operator package through its life on kube-apiserver, with kudo init and kudo manager
+	go -C bench run . kudo -peer ../bin/peer
+
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database
 	bin/govulncheck ./...

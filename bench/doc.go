@@ -2,6 +2,7 @@
 //
 //	bench attack     slow bodies of one user, while other clients go on (package attack)
 //	bench compare    the cost of requests, watches, definitions and starts (package compare)
+//	bench kudo       operator packages on kube-apiserver: init, manager, and the life of a package
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make peer" builds. Without it, the command runs on Holdfast
 // alone.
