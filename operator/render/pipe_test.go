@@ -82,7 +82,8 @@ func TestPipeArtifact(t *testing.T) {
 		"secret":     {api.PipeSpec{File: "/out/a", Kind: "Secret", Key: "A_b"}, "x\x00", "{data: {a: eAA=}, kind: Secret, type: Opaque}"},
 		"config map": {api.PipeSpec{File: "/out/a", Kind: "ConfigMap", Key: "A_b"}, "x", "{binaryData: {a: eA==}, kind: ConfigMap}"},
 		"environment": {
-			api.PipeSpec{EnvFile: "/out/a", Kind: "ConfigMap", Key: "A_b"}, "\ufeff# all\n\n A=b=c\nB=\n",
+			api.PipeSpec{EnvFile: "/out/a", Kind: "ConfigMap", Key: "A_b"},
+			"\ufeff# all\n\n A=b=c\nB=\n",
 			`{data: {A: b=c, B: ""}, kind: ConfigMap}`,
 		},
 		"secret environment": {
@@ -124,8 +125,13 @@ containers: [{name: m, env: [{name: A, valueFrom: {configMapKeyRef: {name: one, 
   {name: C, valueFrom: {secretKeyRef: {name: two, key: k}}}, {name: D, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]
 `
 	all := []render.Use{
-		{Kind: "ConfigMap", Name: "one"}, {Kind: "ConfigMap", Name: "part"}, {Kind: "ConfigMap", Name: "volume"},
-		{Kind: "Secret", Name: "first"}, {Kind: "Secret", Name: "key"}, {Kind: "Secret", Name: "pull"}, {Kind: "Secret", Name: "two"},
+		{Kind: "ConfigMap", Name: "one"},
+		{Kind: "ConfigMap", Name: "part"},
+		{Kind: "ConfigMap", Name: "volume"},
+		{Kind: "Secret", Name: "first"},
+		{Kind: "Secret", Name: "key"},
+		{Kind: "Secret", Name: "pull"},
+		{Kind: "Secret", Name: "two"},
 	}
 	pod := map[string]any{}
 	if err := yaml.Unmarshal([]byte(spec), &pod); err != nil {
