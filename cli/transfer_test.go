@@ -60,6 +60,9 @@ func TestTransferManagedFields(t *testing.T) {
 			`Apply ci {"f:spec":{"f:replicas":{}}}` + "\n" + `Apply ops {"f:spec":{"f:paused":{},"f:replicas":{}}}`, ".spec.replicas", "",
 			`Apply ops {"f:spec":{"f:paused":{}}}` + "\n" + `Update holdfast-transfer {"f:spec":{"f:replicas":{}}}`,
 		},
+		"give the last field back": {
+			`Update holdfast-transfer {"f:spec":{"f:replicas":{}}}`, ".spec.replicas", "ci", `Apply ci {"f:spec":{"f:replicas":{}}}`,
+		},
 		"release a second field": {
 			`Update holdfast-transfer {"f:spec":{"f:replicas":{}}}` + "\n" + `Apply ci {"f:spec":{"f:paused":{}}}`, ".spec.paused", "",
 			`Update holdfast-transfer {"f:spec":{"f:paused":{},"f:replicas":{}}}`,
