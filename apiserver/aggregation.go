@@ -18,7 +18,6 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver/aggregation"
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/custom"
@@ -69,7 +68,7 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 	if err != nil {
 		return err
 	}
-	files := i.pki.FrontProxy()
+	files := proxyClient(i.base)
 	identity, err := dynamiccertificates.NewDynamicServingContentFromFiles("front-proxy", files.CertFile, files.KeyFile)
 	if err != nil {
 		return fmt.Errorf("client certificate for aggregated API servers: %w", err)
@@ -89,23 +88,6 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 		}
 		close(read)
 		return nil
-	})
-}
-
-// publishTrust publishes what aggregated API servers need to authenticate clients of this server,
-// and this server itself. It begins when the namespace kube-system is created.
-func publishTrust(b base, who identityStage, h *hooks, bootstrapped <-chan struct{}) error {
-	trust := aggregation.Trust{
-		ClientCA: b.clientCA.CurrentCABundleContent, ProxyCA: b.pki.FrontProxy().CA, ProxyNames: []string{access.FrontProxyUser},
-		UserHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"},
-		ExtraPrefixes: []string{"X-Remote-Extra-"},
-	}
-	return h.inBackground("publish-trust", func(ctx context.Context) {
-		select {
-		case <-bootstrapped:
-			trust.Publish(ctx, who.clients.kube)
-		case <-ctx.Done():
-		}
 	})
 }
 

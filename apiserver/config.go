@@ -63,6 +63,9 @@ type Config struct {
 	// RequestHeader configures front proxies: the server takes the user from headers of a
 	// request if the client certificate is that of a proxy.
 	RequestHeader options.RequestHeaderAuthenticationOptions
+	// ProxyClient is the client certificate with which the server calls aggregated API servers;
+	// empty means one that the server makes and keeps in its data directory.
+	ProxyClient ProxyClient
 	// ServiceAccounts configures the keys and the names of the issuer of tokens.
 	ServiceAccounts ServiceAccountConfig
 	// Services are the ranges of cluster IPs and node ports.

@@ -21,6 +21,7 @@ func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
 	s.addServingFlags(flags)
 	s.addEtcdFlags(flags)
 	s.addIdentityFlags(flags)
+	s.addAggregationFlags(flags)
 	s.addTokenFlags(flags)
 	addOpenIDFlags(flags, &s.config.OpenID)
 	s.addAPIFlags(flags)

@@ -35,15 +35,17 @@ func TestForeignFlags(t *testing.T) {
 		args []string
 		want string // in what the command prints, or in its error
 	}{
-		"without effect": {[]string{"--goaway-chance=0.1"}, "holdfast: --goaway-chance has no effect: "},
-		"boolean":        {[]string{"--enable-bootstrap-token-auth"}, "--enable-bootstrap-token-auth has no effect: "},
-		"privileged":     {[]string{"--allow-privileged=false"}, "--allow-privileged=false is not possible here: the label"},
-		"prefix":         {[]string{"--etcd-prefix", "/other"}, "--etcd-prefix=/other is not possible here: the prefix is fixed (accepted: /registry)"},
-		"config":         {[]string{"--authorization-config=x"}, "Node and RBAC are the authorizers (accepted: no value)"},
-		"mode":           {[]string{"--authorization-mode=AlwaysAllow"}, `--authorization-mode "AlwaysAllow": must be RBAC or Node,RBAC`},
-		"only nodes":     {[]string{"--authorization-mode=Node"}, "RBAC is always on and must be among them"},
-		"an API off":     {[]string{"--runtime-config=apps/v1=false"}, "--runtime-config apps/v1=false: no API can be turned off here"},
-		"two ranges":     {[]string{"--service-cluster-ip-range=10.0.0.0/16,fd00::/108"}, "must be one range of IPv4 addresses"},
+		"without effect":  {[]string{"--goaway-chance=0.1"}, "holdfast: --goaway-chance has no effect: "},
+		"boolean":         {[]string{"--enable-bootstrap-token-auth"}, "--enable-bootstrap-token-auth has no effect: "},
+		"privileged":      {[]string{"--allow-privileged=false"}, "--allow-privileged=false is not possible here: the label"},
+		"prefix":          {[]string{"--etcd-prefix", "/other"}, "--etcd-prefix=/other is not possible here: the prefix is fixed (accepted: /registry)"},
+		"config":          {[]string{"--authorization-config=x"}, "Node and RBAC are the authorizers (accepted: no value)"},
+		"mode":            {[]string{"--authorization-mode=AlwaysAllow"}, `--authorization-mode "AlwaysAllow": must be RBAC or Node,RBAC`},
+		"only nodes":      {[]string{"--authorization-mode=Node"}, "RBAC is always on and must be among them"},
+		"an API off":      {[]string{"--runtime-config=apps/v1=false"}, "--runtime-config apps/v1=false: no API can be turned off here"},
+		"half of a proxy": {[]string{"--proxy-client-cert-file=x"}, "proxy-client-cert-file and proxy-client-key-file belong together"},
+		"proxy unknown":   {[]string{"--proxy-client-cert-file=x", "--proxy-client-key-file=y"}, "but no requestheader-client-ca-file"},
+		"two ranges":      {[]string{"--service-cluster-ip-range=10.0.0.0/16,fd00::/108"}, "must be one range of IPv4 addresses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

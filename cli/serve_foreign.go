@@ -99,8 +99,6 @@ func foreignFlags() map[string]foreign {
 		"peer-advertise-ip":                            {why: noPeers},
 		"peer-advertise-port":                          {why: noPeers},
 		"peer-ca-file":                                 {why: noPeers},
-		"proxy-client-cert-file":                       {why: "the server calls no aggregated servers"},
-		"proxy-client-key-file":                        {why: "the server calls no aggregated servers"},
 		"service-account-extend-token-expiration":      {boolean: true, why: "a token lives as long as its request says"},
 		"shutdown-send-retry-after":                    {boolean: true, why: "it is always on"},
 		"shutdown-watch-termination-grace-period":      {why: "watches end within a second"},

@@ -31,7 +31,12 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	server := servertest.Start(t, apiserver.Config{})
+	return newClusterWith(t, apiserver.Config{})
+}
+
+func newClusterWith(t *testing.T, settings apiserver.Config) cluster {
+	t.Helper()
+	server := servertest.Start(t, settings)
 	config := server.Config(t)
 	c := cluster{
 		Server: server, config: config, kube: server.Client(t),

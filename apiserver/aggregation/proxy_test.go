@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -20,6 +23,8 @@ import (
 	restclient "k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -47,6 +52,48 @@ func TestAggregatedServer(t *testing.T) {
 	t.Run("discovery", c.testDiscovery)
 	t.Run("openapi", c.testOpenAPI)
 	t.Run("removed", c.testRemoved)
+}
+
+// A server with a client certificate that was given is trusted, and names the user.
+func TestGivenCertificate(t *testing.T) {
+	t.Parallel()
+	authority, _, err := access.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.Issue(access.Subject{User: "our-proxy"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, data []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	settings := apiserver.Config{ProxyClient: apiserver.ProxyClient{CertFile: file("tls.crt", pair.Cert), KeyFile: file("tls.key", pair.Key)}}
+	settings.RequestHeader.ClientCAFile, settings.RequestHeader.AllowedNames = file("ca.crt", authority.CertPEM), []string{"our-proxy"}
+	settings.RequestHeader.UsernameHeaders = []string{"X-Remote-User"}
+	c := newClusterWith(t, settings)
+	servertest.Eventually(t, "the authority is published", func() bool {
+		trust, err := c.kube.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
+		return err == nil && trust.Data["requestheader-client-ca-file"] == string(authority.CertPEM) &&
+			trust.Data["requestheader-allowed-names"] == `["our-proxy"]`
+	})
+	fruits := startFruits(t, c.Kubeconfig())
+	c.expose(t, "fruits", fruits.address)
+	c.register(t, remoteService("fruit.example", "fruits", fruits.ca))
+	c.condition(t, "v1.fruit.example", apiregistrationv1.ConditionTrue)
+	var body string
+	servertest.Eventually(t, "the proxy serves", func() bool {
+		var status int
+		status, body = c.get(t, c.As(t, "root", "system:masters"), apple, nil)
+		return status == http.StatusOK
+	})
+	if user := decode[corev1.ConfigMap](t, body).Data["user"]; user != "root" {
+		t.Errorf("the aggregated server saw %s", user)
+	}
 }
 
 // allowReaders lets the group readers and the service account buyer read fruits.

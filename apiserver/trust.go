@@ -1,0 +1,93 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/util/cert"
+
+	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/apiserver/aggregation"
+)
+
+// ProxyClient is the client certificate with which the server calls aggregated API servers.
+type ProxyClient struct {
+	// CertFile and KeyFile are the certificate and its key, in PEM.
+	CertFile, KeyFile string
+}
+
+// checkProxyClient checks that aggregated API servers can verify a certificate that was given: they
+// know the authorities of proxies only.
+func (c *Config) checkProxyClient() error {
+	if (c.ProxyClient.CertFile == "") != (c.ProxyClient.KeyFile == "") {
+		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
+	}
+	if c.ProxyClient.CertFile != "" && c.RequestHeader.ClientCAFile == "" {
+		return errors.New("proxy-client-cert-file was given, but no requestheader-client-ca-file, by which aggregated API servers trust it")
+	}
+	return nil
+}
+
+// proxyClient returns the files of the client certificate for aggregated API servers.
+func proxyClient(b base) ProxyClient {
+	if b.config.ProxyClient.CertFile != "" {
+		return b.config.ProxyClient
+	}
+	own := b.pki.FrontProxy()
+	return ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
+}
+
+// publishTrust publishes what aggregated API servers need to authenticate clients of this server,
+// and this server itself. It begins when the namespace kube-system is created.
+func publishTrust(b base, who identityStage, h *hooks, bootstrapped <-chan struct{}) error {
+	trust, err := newTrust(b)
+	if err != nil {
+		return err
+	}
+	return h.inBackground("publish-trust", func(ctx context.Context) {
+		select {
+		case <-bootstrapped:
+			trust.Publish(ctx, who.clients.kube)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// newTrust returns the certificate authorities and headers of proxies: those of the flags, and
+// those of this server if it uses the certificate that it made itself.
+func newTrust(b base) (aggregation.Trust, error) {
+	flags := b.config.RequestHeader
+	trust := aggregation.Trust{
+		ClientCA: b.clientCA.CurrentCABundleContent, ProxyNames: flags.AllowedNames,
+		// The library that calls aggregated API servers uses these headers.
+		UserHeaders: withHeader(flags.UsernameHeaders, "X-Remote-User"), UIDHeaders: withHeader(flags.UIDHeaders, "X-Remote-Uid"),
+		GroupHeaders: withHeader(flags.GroupHeaders, "X-Remote-Group"), ExtraPrefixes: withHeader(flags.ExtraHeaderPrefixes, "X-Remote-Extra-"),
+	}
+	if flags.ClientCAFile != "" {
+		authorities, err := cert.CertsFromFile(flags.ClientCAFile)
+		if err != nil {
+			return trust, fmt.Errorf("requestheader-client-ca-file: %w", err)
+		}
+		if trust.ProxyCA, err = cert.EncodeCertificates(authorities...); err != nil {
+			return trust, fmt.Errorf("requestheader-client-ca-file: %w", err)
+		}
+	}
+	if b.config.ProxyClient.CertFile == "" {
+		trust.ProxyCA = slices.Concat(trust.ProxyCA, b.pki.FrontProxy().CA)
+		// Without names, the flags allow all.
+		if flags.ClientCAFile == "" || len(flags.AllowedNames) > 0 {
+			trust.ProxyNames = append(slices.Clone(flags.AllowedNames), access.FrontProxyUser)
+		}
+	}
+	return trust, nil
+}
+
+// withHeader returns the headers of a flag, and the header that this server uses.
+func withHeader(flag []string, own string) []string {
+	if slices.Contains(flag, own) {
+		return flag
+	}
+	return append(slices.Clone(flag), own)
+}
