@@ -53,6 +53,8 @@ func integers(value any) any {
 }
 
 func TestCompiledValidate(t *testing.T) {
+	const wrongType = `{type: object, properties: {spec: {type: object, properties: {` +
+		`a: {type: integer, x-kubernetes-validations: [{rule: "self > 1"}]}, b: {type: string}}}}}`
 	tests := map[string]struct {
 		schema   string
 		rest     string // more fields of the version
@@ -167,6 +169,17 @@ properties:
 			rest:   `subresources: {scale: {specReplicasPath: .spec.r, statusReplicasPath: .status.r}}`,
 			new:    `{spec: {r: many}}`,
 			want:   []string{`.spec.r: Invalid value: 0: .spec.r accessor error: many is of the type string, expected int64`},
+		},
+		"a label of an object with a value of a wrong type that a rule reads": {
+			schema: wrongType,
+			old:    `{spec: {a: text, b: x}}`,
+			new:    `{metadata: {labels: {x: z}}, spec: {a: text, b: x}}`,
+		},
+		"another field of such an object": {
+			schema: wrongType,
+			old:    `{spec: {a: text, b: x}}`,
+			new:    `{spec: {a: text, b: z}}`,
+			want:   []string{`spec.a: Invalid value: "integer": invalid data, expected int, got string evaluating rule: self > 1`},
 		},
 		"an invalid value that the update does not change": {
 			schema: `{type: object, properties: {spec: {type: object, properties: {a: {type: string, maxLength: 1}, b: {type: string}}}}}`,

@@ -2,11 +2,13 @@ package definition
 
 import (
 	"context"
+	"maps"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -100,9 +102,30 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 	}
 	found, _ := c.rules().Validate(
 		ctx, nil, c.Structural, correlated.Value, correlated.OldValue, celconfig.RuntimeCELCostBudget, options...)
+	if len(found) > 0 && c.wasUnreadable(correlated) {
+		found = nil
+	}
 	errs = append(errs, found...)
 	sortErrors(errs)
 	return errs
+}
+
+// wasUnreadable reports whether a write changes nothing but metadata of a stored object on
+// which no rule can run, because the schema was another when the object was stored. Clients
+// can still label such an object, and remove its finalizers.
+func (c *Compiled) wasUnreadable(correlated *common.CorrelatedObject) bool {
+	newObj, isNew := correlated.Value.(map[string]any)
+	oldObj, isOld := correlated.OldValue.(map[string]any)
+	if !isNew || !isOld || !apiequality.Semantic.DeepEqual(withoutMetadata(newObj), withoutMetadata(oldObj)) {
+		return false
+	}
+	return blockRules(apiservervalidation.ValidateCustomResource(nil, oldObj, c.schema))
+}
+
+func withoutMetadata(obj map[string]any) map[string]any {
+	out := maps.Clone(obj)
+	delete(out, "metadata")
+	return out
 }
 
 // blockRules reports whether the CEL rules must not run on an object with these
