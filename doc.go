@@ -5,7 +5,7 @@
 // # The program
 //
 // The program is cmd/holdfast. [holdfast.dev/holdfast/cli] has its commands:
-// serve, node, kudo, schema, kubeconfig, and those of kubectl.
+// serve, node, kudo, schema, kubeconfig, backup, and those of kubectl.
 //
 // # The server
 //
@@ -19,6 +19,9 @@
 // rules, immutable fields and columns. [holdfast.dev/holdfast/definition] has the
 // CustomResourceDefinitions: their rules, and the compiled form with which the
 // server prunes, defaults and validates custom resources.
+//
+// [holdfast.dev/holdfast/backup] is the file format of backups, which have all objects
+// and the keys of a server.
 //
 // Controllers run inside the server. [holdfast.dev/holdfast/lifecycle] deletes the
 // objects of a deleted namespace and the dependents of a deleted owner, and

@@ -83,6 +83,8 @@ type Config struct {
 	// EncryptionConfig is a file with Kubernetes' EncryptionConfiguration; without one
 	// the server stores objects unencrypted.
 	EncryptionConfig string
+	// Version is the version of the program, which backups name.
+	Version string
 	// Audit says which requests are logged, and where.
 	Audit AuditConfig
 	// ImmutabilityStatus is the HTTP status of the answer to a change of a field that is

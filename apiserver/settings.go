@@ -88,8 +88,8 @@ func applyLimits(config *genericapiserver.Config, from Config) {
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
 	// These requests last as long as their clients want.
-	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(
-		sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
+	config.LongRunningFunc = isLongBackup(filters.BasicLongRunningRequestCheck(
+		sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward")))
 }
 
 // applyOpenAPI publishes the schemas of the built-in kinds in OpenAPI v2 and v3.

@@ -76,6 +76,7 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := serveIssuer(server, who.tokens, b); err != nil {
 		return resourcesStage{}, err
 	}
+	serveBackup(b, server)
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, who.clients.documents, read)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, revoke,
-// version, kudo and schema, and all commands of kubectl. Main runs the command line of the
+// backup, restore, version, kudo and schema, and all commands of kubectl. Main runs the command line of the
 // process. Run does the same for given arguments and streams, and is what tests use.
 package cli
 
@@ -85,8 +85,9 @@ const (
 kubectl, client-go, controller-runtime and Helm are its clients.
 
 Start it with "holdfast serve"; it prints where the kubeconfig is. These commands
-are Holdfast's own: serve, node, kubeconfig, revoke, owners, transfer, kudo, schema,
-envtest and version. All other commands are those of kubectl, for this server and any other.`
+are Holdfast's own: serve, node, kubeconfig, revoke, backup, restore, owners,
+transfer, kudo, schema, envtest and version. All other commands are those of
+kubectl, for this server and any other.`
 )
 
 // Run runs one command line. The text of an error is meant for the user.
@@ -111,7 +112,8 @@ type command struct {
 // Holdfast are added to it, so that its help lists all commands.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
-		newServeCommand(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(), newVersionCommand(),
+		newServeCommand(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
+		newBackupCommand(), newRestoreCommand(), newVersionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
 	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }

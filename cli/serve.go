@@ -72,6 +72,7 @@ func (s *serveSettings) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	config.Version = version
 	server, err := apiserver.New(cmd.Context(), config)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: choose another port with --secure-port", err)

@@ -7,6 +7,7 @@ import (
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
+	"holdfast.dev/holdfast/apiserver"
 )
 
 // lifetime is the default of the longest lifetime of tokens and certificates.
@@ -19,7 +20,7 @@ func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
 	addFeatureGates(flags, s.features)
 	s.addOwnFlags(flags)
 	s.addServingFlags(flags)
-	s.addEtcdFlags(flags)
+	addEtcdFlags(flags, &s.config)
 	s.addIdentityFlags(flags)
 	s.addAggregationFlags(flags)
 	s.addTokenFlags(flags)
@@ -71,13 +72,14 @@ func (s *serveSettings) addServingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.config.Profiling, "profiling", false, "serve /debug/pprof to clients with a role for it")
 }
 
-func (s *serveSettings) addEtcdFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&s.config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one "+
+// addEtcdFlags adds the flags about stored objects.
+func addEtcdFlags(flags *pflag.FlagSet, config *apiserver.Config) {
+	flags.StringSliceVar(&config.Etcd.Servers, "etcd-servers", nil, "etcd servers to use instead of the embedded one "+
 		"(scheme://host:port, comma separated)")
-	flags.StringVar(&s.config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
-	flags.StringVar(&s.config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
-	flags.StringVar(&s.config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
-	flags.StringVar(&s.config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
+	flags.StringVar(&config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of the etcd servers")
+	flags.StringVar(&config.Etcd.CertFile, "etcd-certfile", "", "client certificate for the etcd servers")
+	flags.StringVar(&config.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for the etcd servers")
+	flags.StringVar(&config.EncryptionConfig, "encryption-provider-config", "", "file with an EncryptionConfiguration for what is stored")
 }
 
 // addIdentityFlags adds the flags for users other than service accounts, and for what users may do.

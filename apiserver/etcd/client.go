@@ -27,7 +27,9 @@ type Client struct {
 	endpoints []string
 	// watcher creates the watch stream of one resource. Each resource has its own stream,
 	// so that a slow watch of one resource does not delay the others.
-	watcher   func() clientv3.Watcher
+	watcher func() clientv3.Watcher
+	// connect returns a client of one member, and a function that closes it.
+	connect   func(endpoint string) (*clientv3.Client, func(), error)
 	compactor interface {
 		etcd3.Compactor
 		Stop()
@@ -37,6 +39,7 @@ type Client struct {
 // newClient takes over a client, which Close closes.
 func newClient(shared *clientv3.Client, endpoints []string, watcher func() clientv3.Watcher) *Client {
 	c := &Client{shared: shared, endpoints: endpoints, watcher: watcher}
+	c.connect = func(string) (*clientv3.Client, func(), error) { return shared, func() {}, nil }
 	shared.KV = etcd3.NewETCDLatencyTracker(shared.KV)
 	c.compactor = etcd3.NewCompactor(shared, compactionInterval, clock.RealClock{}, func() {})
 	// The watch cache answers consistent lists only if etcd supports progress requests.

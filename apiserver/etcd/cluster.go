@@ -55,5 +55,15 @@ func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
 		_ = client.Close()
 		return nil, fmt.Errorf("etcd at %s: no answer within %s: %w", servers, answerTimeout, err)
 	}
-	return newClient(client, cluster.Servers, func() clientv3.Watcher { return clientv3.NewWatcher(client) }), nil
+	connected := newClient(client, cluster.Servers, func() clientv3.Watcher { return clientv3.NewWatcher(client) })
+	connected.connect = func(endpoint string) (*clientv3.Client, func(), error) {
+		one := settings
+		one.Endpoints = []string{endpoint}
+		member, err := clientv3.New(one)
+		if err != nil {
+			return nil, nil, err
+		}
+		return member, func() { _ = member.Close() }, nil
+	}
+	return connected, nil
 }

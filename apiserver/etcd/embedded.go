@@ -53,13 +53,7 @@ func Start(dir string) (*Member, error) {
 		return nil, err
 	}
 	log := newLog()
-	cfg := embed.NewConfig()
-	cfg.Name, cfg.Dir = "holdfast", dir
-	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
-	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
-	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
-	cfg.QuotaBackendBytes = quotaBytes
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg := newConfig(dir)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.logger())
 
 	server, err := open(cfg, log)
@@ -70,6 +64,18 @@ func Start(dir string) (*Member, error) {
 	m := &Member{etcd: server, stop: make(chan struct{})}
 	go m.compact()
 	return m, nil
+}
+
+// newConfig returns the settings of the member with its data in dir.
+func newConfig(dir string) *embed.Config {
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir = "holdfast", dir
+	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
+	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
+	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
+	cfg.QuotaBackendBytes = quotaBytes
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	return cfg
 }
 
 // open starts etcd and waits until it is ready. If etcd cannot read its data, it does not

@@ -1,0 +1,142 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/apiserver/etcd"
+	"holdfast.dev/holdfast/backup"
+)
+
+const (
+	// BackupPath is where the server sends a backup of itself. A backup has the keys of the server, so
+	// only a client that may do everything is authorized to read it.
+	BackupPath = "/holdfast/backup"
+
+	// The files of a backup.
+	backupDatabase   = "etcd.db"
+	backupEncryption = "encryption.yaml"
+)
+
+// backupSource is the data of a server.
+type backupSource struct {
+	client *etcd.Client
+	config Config
+}
+
+// write writes a backup. The files of the data directory that belong to one server or one machine are left
+// out: the server creates its identity, and the certificates of the server and of the administrator, again.
+func (s backupSource) write(ctx context.Context, to io.Writer) error {
+	w := backup.NewWriter(to, backup.Info{Version: s.config.Version, Created: time.Now().UTC().Truncate(time.Second)})
+	keys := filepath.Join(s.config.DataDir, "pki")
+	entries, err := os.ReadDir(keys)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		base, _, _ := strings.Cut(entry.Name(), ".")
+		if entry.IsDir() || base == "serving" || base == "admin" {
+			continue
+		}
+		if err := addFile(w, "pki/"+entry.Name(), filepath.Join(keys, entry.Name())); err != nil {
+			return err
+		}
+	}
+	if s.config.EncryptionConfig != "" {
+		if err := addFile(w, backupEncryption, s.config.EncryptionConfig); err != nil {
+			return err
+		}
+	}
+	snapshot, err := s.client.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = snapshot.Close() }()
+	if err := w.Stream(backupDatabase, snapshot); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func addFile(w *backup.Writer, name, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return w.File(name, content)
+}
+
+// Backup writes a backup of the server with the data directory of the config, which must not run.
+func Backup(ctx context.Context, config Config, to io.Writer) error {
+	if _, err := os.Stat(filepath.Join(config.DataDir, "pki", "ca.key")); err != nil {
+		return fmt.Errorf("%s is not the data directory of a server: %w", config.DataDir, err)
+	}
+	lock, err := lockDataDir(config.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	member, client, err := openEtcd(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		client.Close()
+		if member != nil {
+			member.Close()
+		}
+	}()
+	return backupSource{client: client, config: config}.write(ctx, to)
+}
+
+// serveBackup serves backups at BackupPath, one at a time.
+func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
+	source, one := backupSource{client: b.client, config: b.config}, &sync.Mutex{}
+	server.Handler.NonGoRestfulMux.HandleFunc(BackupPath, func(w http.ResponseWriter, r *http.Request) {
+		refuse := func(err error) {
+			responsewriters.ErrorNegotiated(err, b.codecs, schema.GroupVersion{Version: "v1"}, w, r)
+		}
+		switch {
+		case r.Method != http.MethodGet:
+			refuse(apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "backup"}, r.Method))
+			return
+		case !one.TryLock():
+			refuse(apierrors.NewTooManyRequests("another backup is being written", 10))
+			return
+		}
+		defer one.Unlock()
+		w.Header().Set("Content-Type", "application/x-tar")
+		started := time.Now()
+		if err := source.write(r.Context(), w); err != nil {
+			if !errors.Is(err, context.Canceled) {
+				klog.ErrorS(err, "the backup failed")
+			}
+			// The status is sent already. The client notices that the connection ends too early.
+			panic(http.ErrAbortHandler)
+		}
+		user, _ := request.UserFrom(r.Context())
+		klog.InfoS("a backup was written", "user", user.GetName(), "duration", time.Since(started).Round(time.Millisecond))
+	})
+}
+
+// isLongBackup adds the request for a backup to the requests that may take longer than a minute.
+func isLongBackup(isLongRunning request.LongRunningRequestCheck) request.LongRunningRequestCheck {
+	return func(r *http.Request, info *request.RequestInfo) bool {
+		return !info.IsResourceRequest && info.Path == BackupPath || isLongRunning(r, info)
+	}
+}
