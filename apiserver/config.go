@@ -129,6 +129,9 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("advertise address %q: not an IP address that others could reach", c.AdvertiseAddress)
 		}
 	}
+	if err := c.checkProxyClient(); err != nil {
+		return c, err
+	}
 	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d: must be between 0 and 65535", c.Port)
 	}

@@ -78,9 +78,6 @@ func (c *Config) checkComponents() (err error) {
 	if err := c.Controllers.Check(); err != nil {
 		return err
 	}
-	if err := c.checkProxyClient(); err != nil {
-		return err
-	}
 	if c.ShutdownDelay < 0 {
 		return fmt.Errorf("shutdown-delay-duration %s: must not be negative", c.ShutdownDelay)
 	}
