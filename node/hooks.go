@@ -53,7 +53,7 @@ func newHooks(dir, name string) (*hooks, error) {
 		return nil, nil
 	}
 	if name == "" {
-		return nil, errors.New("--hooks-dir: name with --hooks-user who hooks run as")
+		return nil, errors.New("--hooks-dir: needs --hooks-user, the user that hooks run as")
 	}
 	h := &hooks{}
 	var err error
@@ -92,7 +92,7 @@ func (h *hooks) setUser(name string) error {
 		return nil
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("only root runs hooks as somebody else")
+		return errors.New("only an agent of root can run hooks as another user")
 	}
 	h.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return nil

@@ -341,7 +341,7 @@ func TestUnsafeHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]struct{ dir, user, want string }{
-		"no user":           {good, "", "--hooks-dir: name with --hooks-user who hooks run as"},
+		"no user":           {good, "", "--hooks-dir: needs --hooks-user, the user that hooks run as"},
 		"no directory":      {"", "nobody", "--hooks-user: there are no hooks without --hooks-dir"},
 		"no such user":      {good, "nobody-at-all", "--hooks-user nobody-at-all: no such user"},
 		"no such directory": {good + "/x", "nobody", "--hooks-dir: lstat " + good + "/x: no such file or directory"},

@@ -27,7 +27,7 @@ func (a *Agent) load() error {
 	var damaged *DamagedError
 	switch {
 	case errors.As(err, &damaged):
-		klog.ErrorS(err, "state of pods is damaged; they are looked at anew")
+		klog.ErrorS(err, "records of pods are damaged; the agent reads these pods from the server again")
 		a.damaged = damaged.Pods
 	case err != nil:
 		return fmt.Errorf("records: %w", err)
@@ -57,7 +57,7 @@ func (a *Agent) loadVolume(record *Record, name string) {
 	}
 	values := []any{"pod", record.podName().String(), "uid", record.UID, "volume", name}
 	if err := a.restore(record, name); err != nil {
-		klog.ErrorS(damage, "a volume is not as it was left", append(values, "notRestored", err)...)
+		klog.ErrorS(damage, "the files of a volume are damaged; the next sync of the pod replaces them", append(values, "notRestored", err)...)
 		a.markFailing(volumeID{record.UID, name})
 		return
 	}
@@ -74,7 +74,7 @@ func (a *Agent) repairAndVerify(record *Record, name string) error {
 
 // errDamaged is returned when the files of a volume are not those that the agent
 // wrote.
-var errDamaged = errors.New("files are damaged: their digest is not that of what was projected")
+var errDamaged = errors.New("files are damaged: their digest differs from that of the files that the agent wrote")
 
 // verify compares the files of a volume with the record of its pod. After a crash
 // the files may still be those before the last change; this is no error.

@@ -42,16 +42,16 @@ func newMetrics(agent *Agent) *metrics {
 		agent:    agent,
 		registry: prometheus.NewRegistry(),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "holdfast_node_refresh_failures_total", Help: "Times that a volume could not be made what it should be.",
+			Name: "holdfast_node_refresh_failures_total", Help: "Failed updates of volumes.",
 		}),
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "holdfast_node_volume_changes_total", Help: "Times that the files of a volume were replaced.",
+			Name: "holdfast_node_volume_changes_total", Help: "Updates that replaced the files of a volume.",
 		}),
 		hookRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "holdfast_node_hook_runs_total", Help: "Times that a hook ran, or was to run and does not exist.",
+			Name: "holdfast_node_hook_runs_total", Help: "Runs of hooks, and attempts to run a hook that does not exist.",
 		}, hookLabels),
 		hookFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "holdfast_node_hook_failures_total", Help: "Times that a hook failed, timed out or does not exist.",
+			Name: "holdfast_node_hook_failures_total", Help: "Runs of hooks that failed or timed out, and attempts to run a hook that does not exist.",
 		}, hookLabels),
 		hookDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "holdfast_node_hook_duration_seconds", Help: "How long hooks ran.", Buckets: []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60},
@@ -65,13 +65,13 @@ func newMetrics(agent *Agent) *metrics {
 		certificate: prometheus.NewDesc("holdfast_node_certificate_expiration_timestamp_seconds",
 			"When the client certificate of this agent expires, as a Unix time.", nil, nil),
 		objects: prometheus.NewDesc("holdfast_node_objects_in_use",
-			"ConfigMaps and Secrets in the volumes of this node, by how they are kept.", []string{"kind", "mode"}, nil),
+			"ConfigMaps and Secrets in the volumes of this node, watched or immutable.", []string{"kind", "mode"}, nil),
 		watches: prometheus.NewDesc("holdfast_node_open_watches",
-			"Watches that this agent has open, that of pods included.", nil, nil),
+			"Open watches of this agent, including the watch of pods.", nil, nil),
 		volumes: prometheus.NewDesc("holdfast_node_projected_volumes",
 			"Volumes that have files.", nil, nil),
 		oldest: prometheus.NewDesc("holdfast_node_oldest_unrefreshed_volume_seconds",
-			"For how long a volume has not been what it should be, of the one that waits longest; 0 if there is none.", nil, nil),
+			"How long the oldest outdated volume has been outdated; 0 if no volume is outdated.", nil, nil),
 	}
 	m.registry.MustRegister(m, m.failures, m.changes, m.hookRuns, m.hookFailures, m.hookDuration, m.lag)
 	return m

@@ -81,7 +81,7 @@ func TestServerDown(t *testing.T) {
 					problems[volume.Volume] = volume.Problem.Error()
 				}
 			}
-			want := map[string]string{"mutable": "files are damaged: their digest is not that of what was projected"}
+			want := map[string]string{"mutable": "files are damaged: their digest differs from that of the files that the agent wrote"}
 			if diff := cmp.Diff(want, problems); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
