@@ -54,6 +54,7 @@ func runScripts(t *testing.T, dir string, config apiserver.Config) {
 			"holdfast":   run("holdfast"),
 			"eventually": eventually,
 			"includes":   compareLines,
+			"kubelet":    startKubelet,
 			"server":     startServer,
 			"table":      compareTable,
 			"typed-put":  typedPut,
