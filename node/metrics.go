@@ -51,7 +51,8 @@ func newMetrics(agent *Agent) *metrics {
 			Name: "holdfast_node_hook_runs_total", Help: "Runs of hooks, and attempts to run a hook that does not exist.",
 		}, hookLabels),
 		hookFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "holdfast_node_hook_failures_total", Help: "Runs of hooks that failed or timed out, and attempts to run a hook that does not exist.",
+			Name: "holdfast_node_hook_failures_total",
+			Help: "Runs of hooks that failed or timed out, and attempts to run a hook that does not exist.",
 		}, hookLabels),
 		hookDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "holdfast_node_hook_duration_seconds", Help: "How long hooks ran.", Buckets: []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60},

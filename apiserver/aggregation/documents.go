@@ -97,7 +97,7 @@ func (d *documents) reconcile(ctx context.Context, name string) (reconcile.Resul
 		d.remove(name, last)
 		return reconcile.Result{}, nil
 	}
-	if p.available() != nil {
+	if !p.isAvailable() {
 		// The update of its status enqueues it.
 		return reconcile.Result{}, nil
 	}

@@ -114,6 +114,8 @@ func (p *proxy) available() error {
 	return nil
 }
 
+func (p *proxy) isAvailable() bool { return p.available() == nil }
+
 func (p *proxy) unavailable(err error) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("the APIService %s is not available: %v", p.service.Name, err))
 }

@@ -219,8 +219,12 @@ func (c cluster) testUpgrade(t *testing.T) {
 	_, _ = fmt.Fprintf(conn, "GET %s/echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n", apple)
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)
-	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("got %v, %v", response, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("got %v", response)
 	}
 	_, _ = fmt.Fprint(conn, "hello")
 	answer := make([]byte, 5)

@@ -103,9 +103,9 @@ func TestNodeCredential(t *testing.T) {
 		},
 		"a pod itself": {
 			do:   patchPod("mine", `{"metadata":{"labels":{"a":"b"}}}`),
-			want: "a node only reads and deletes pods",
+			want: "a node only reads, creates and deletes pods",
 		},
-		"a new pod":                  {do: createPod(mine), want: "a node only reads and deletes pods"},
+		"a new pod":                  {do: createPod(mine), want: "can only create mirror pods"},
 		"another's pod deleted":      {do: deletePod("theirs"), want: "no relationship found"},
 		"a token for its pod":        {do: token("default", pods["mine"])},
 		"a token for another's pod":  {do: token("default", pods["theirs"]), want: "scheduled on a different node"},

@@ -47,6 +47,7 @@ var statusKinds = map[string]struct{ spec, changes string }{
 	"poddisruptionbudgets":        {spec: `{minAvailable: 1}`},
 	"ingresses":                   {spec: `{defaultBackend: {service: {name: s, port: {number: 80}}}}`},
 	"certificatesigningrequests":  {},
+	"apiservices":                 {spec: `{version: v1, group: example, groupPriorityMinimum: 100, versionPriority: 1}`, changes: "nothing"},
 	"devicetaintrules":            {spec: `{taint: {key: a.example.com/b, effect: NoSchedule}}`, changes: "nothing"},
 	"resourceclaims":              {spec: `{devices: {requests: [{name: a, exactly: {deviceClassName: b}}]}}`, changes: "nothing"},
 	"servicecidrs":                {spec: `{cidrs: [10.0.0.0/24]}`, changes: "nothing"},
@@ -93,7 +94,7 @@ func TestMetadataInStatus(t *testing.T) {
 			}
 			created := createExample(t, resource, kind.GroupVersionKind(), spec)
 			patch := []byte(changedMetadata)
-			got, err := resource.Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+			got, err := resource.Patch(t.Context(), created.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,6 +124,9 @@ func createExample(t *testing.T, resource dynamic.ResourceInterface, kind schema
 	}
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(kind)
+	if kind.Kind == "APIService" {
+		object.SetName("v1.example") // the version and the group in the spec
+	}
 	created, err := resource.Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

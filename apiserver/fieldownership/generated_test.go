@@ -135,7 +135,8 @@ func (l *lab) round(t *testing.T, m *manifest, from source, f func(r *round, m *
 		r.mutator.owner = l.owner
 	}
 	fresh := m.copied()
-	if l.objects++; m.resource != "ipaddresses" {
+	// The content of these kinds decides their names.
+	if l.objects++; m.resource != "ipaddresses" && m.resource != "apiservices" {
 		fresh.meta().SetName(fmt.Sprintf("%s-%d", m.meta().GetName(), l.objects))
 	}
 	f(r, fresh)

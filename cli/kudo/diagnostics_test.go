@@ -41,7 +41,8 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [key, child]}]
 	for file, want := range map[string]string{
 		"version.yaml": "server: v", "instance.yaml": "kind: Instance", "operator.yaml": "name: top", "operatorversion.yaml": "version: 0.1.0",
 		"events.yaml": "kind: Instance", "objects/secret/top.yaml": "password: (left out, 12 characters)", "pods/top-0/pod.yaml": "image: a",
-		"errors.txt": "log of pod top-0, container main: ", "instances/top-child/objects/configmap/top-child.yaml": "size: \"1\"",
+		// The pod has no node yet, so its log is empty.
+		"pods/top-0/main.log": "", "instances/top-child/objects/configmap/top-child.yaml": "size: \"1\"",
 		"instances/top-child/operatorversion.yaml": "name: child",
 	} {
 		text, err := os.ReadFile(filepath.Join(diag, file))

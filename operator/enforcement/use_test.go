@@ -165,6 +165,11 @@ func testDeletionUndisclosed(t *testing.T, u usage) {
 func testNamespaceDeleted(t *testing.T, u usage) {
 	u.create(t, "operatorversions", tidy)
 	u.create(t, "instances", strings.ReplaceAll(tok, "tok", "tidy"))
+	// An Instance that no plan has run for has nothing to clean up.
+	servertest.Eventually(t, "the controller has begun", func() bool {
+		instance, err := u.resource("instances").Get(t.Context(), "tidy", metav1.GetOptions{})
+		return err == nil && len(instance.GetFinalizers()) > 0
+	})
 	u.deleteNamespace(t)
 	if _, err := u.typed.RbacV1().ClusterRoles().Get(t.Context(), "cleaned-"+u.namespace, metav1.GetOptions{}); err != nil {
 		t.Errorf("the cleanup did not run: %v", err)
