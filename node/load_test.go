@@ -27,7 +27,10 @@ func TestNodeCredentialOnly(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("read a Secret that no pod of the node uses: %v", err)
 	}
-	mine := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
+	mine := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "mine"},
+		Spec:       corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
 	if _, err := a.Client.CoreV1().Pods(c.namespace).Create(t.Context(), mine, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("create a pod: %v", err)
 	}
