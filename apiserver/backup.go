@@ -19,7 +19,6 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
-	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/backup"
 )
 
@@ -33,17 +32,12 @@ const (
 	backupEncryption = "encryption.yaml"
 )
 
-// backupSource is the data of a server.
-type backupSource struct {
-	client *etcd.Client
-	config Config
-}
-
-// write writes a backup. The files of the data directory that belong to one server or one machine are left
-// out: the server creates its identity, and the certificates of the server and of the administrator, again.
-func (s backupSource) write(ctx context.Context, to io.Writer) error {
-	w := backup.NewWriter(to, backup.Info{Version: s.config.Version, Created: time.Now().UTC().Truncate(time.Second)})
-	keys := filepath.Join(s.config.DataDir, "pki")
+// writeBackup writes the keys of the server and a snapshot of etcd. It leaves out the files of the data
+// directory that belong to one server or one machine. The server creates these again when it starts: its
+// identity, its own certificate and that of the administrator.
+func writeBackup(config Config, snapshot io.Reader, to io.Writer) error {
+	w := backup.NewWriter(to, backup.Info{Version: config.Version, Created: time.Now().UTC().Truncate(time.Second)})
+	keys := filepath.Join(config.DataDir, "pki")
 	entries, err := os.ReadDir(keys)
 	if err != nil {
 		return err
@@ -57,16 +51,11 @@ func (s backupSource) write(ctx context.Context, to io.Writer) error {
 			return err
 		}
 	}
-	if s.config.EncryptionConfig != "" {
-		if err := addFile(w, backupEncryption, s.config.EncryptionConfig); err != nil {
+	if config.EncryptionConfig != "" {
+		if err := addFile(w, backupEncryption, config.EncryptionConfig); err != nil {
 			return err
 		}
 	}
-	snapshot, err := s.client.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = snapshot.Close() }()
 	if err := w.Stream(backupDatabase, snapshot); err != nil {
 		return err
 	}
@@ -101,12 +90,17 @@ func Backup(ctx context.Context, config Config, to io.Writer) error {
 			member.Close()
 		}
 	}()
-	return backupSource{client: client, config: config}.write(ctx, to)
+	snapshot, err := client.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = snapshot.Close() }()
+	return writeBackup(config, snapshot, to)
 }
 
 // serveBackup serves backups at BackupPath, one at a time.
 func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
-	source, one := backupSource{client: b.client, config: b.config}, &sync.Mutex{}
+	var one sync.Mutex
 	server.Handler.NonGoRestfulMux.HandleFunc(BackupPath, func(w http.ResponseWriter, r *http.Request) {
 		refuse := func(err error) {
 			responsewriters.ErrorNegotiated(err, b.codecs, schema.GroupVersion{Version: "v1"}, w, r)
@@ -120,9 +114,15 @@ func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
 			return
 		}
 		defer one.Unlock()
-		w.Header().Set("Content-Type", "application/x-tar")
 		started := time.Now()
-		if err := source.write(r.Context(), w); err != nil {
+		snapshot, err := b.client.Snapshot(r.Context())
+		if err != nil {
+			refuse(apierrors.NewServiceUnavailable(err.Error()))
+			return
+		}
+		defer func() { _ = snapshot.Close() }()
+		w.Header().Set("Content-Type", "application/x-tar")
+		if err := writeBackup(b.config, snapshot, w); err != nil {
 			if !errors.Is(err, context.Canceled) {
 				klog.ErrorS(err, "the backup failed")
 			}

@@ -230,6 +230,10 @@ func TestRefusedRestore(t *testing.T) {
 			t.Errorf("%s: left behind: %v, %v", name, left, err)
 		}
 	}
+	err := server.Client(t).CoreV1().RESTClient().Post().AbsPath(apiserver.BackupPath).Do(t.Context()).Error()
+	if !apierrors.IsMethodNotSupported(err) {
+		t.Errorf("POST: %v", err)
+	}
 	used := t.TempDir()
 	if err := os.WriteFile(filepath.Join(used, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func (w *Writer) File(name string, content []byte) error {
 	return nil
 }
 
-// Stream adds a file whose length is not known.
+// Stream adds a file. It reads until the end of r, and need not know the length before.
 func (w *Writer) Stream(name string, r io.Reader) error {
 	part := make([]byte, partSize)
 	for number := 0; ; number++ {

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/backup"
@@ -73,15 +71,9 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 	if len(b.stopped.Etcd.Servers) > 0 || b.stopped.EncryptionConfig != "" {
 		return errors.New("the flags about etcd and encryption are for a server that is stopped: name its --data-dir too")
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = b.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	_, client, err := connect(b.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("your kubeconfig: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("your kubeconfig: %w", err)
+		return err
 	}
 	stream, err := client.CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath).Stream(ctx)
 	if err != nil {

@@ -97,7 +97,11 @@ func TestWrongCommandLines(t *testing.T) {
 		"time of a serial": {
 			[]string{"revoke", "--serial", "1", "--issued-before", "now"}, "--issued-before is for revoking a --user or --node",
 		},
-		"remove with a time": {[]string{"revoke", "--remove", "--user", "x", "--issued-before", "now"}, "--issued-before is for revoking"},
+		"remove with a time":     {[]string{"revoke", "--remove", "--user", "x", "--issued-before", "now"}, "--issued-before is for revoking"},
+		"restore nowhere":        {[]string{"restore", "x"}, "name a new directory with --data-dir, or use --check"},
+		"restore and check":      {[]string{"restore", "x", "--check", "--data-dir", "d"}, "name a new directory with --data-dir, or use --check"},
+		"backup of two servers":  {[]string{"backup", "x", "--data-dir", "d", "--kubeconfig", "k"}, "--data-dir is for a server that is stopped"},
+		"backup without a place": {[]string{"backup", "x", "--etcd-servers", "http://e"}, "name its --data-dir too"},
 		"short tokens": {
 			[]string{"serve", "--data-dir", t.TempDir(), "--service-account-max-token-expiration", "59m"},
 			"the service-account-max-token-expiration must be between 1 hour and 2^32 seconds",
@@ -190,6 +194,7 @@ func TestServe(t *testing.T) {
 	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
 	testKubeconfigFile(t, filepath.Join(dir, "admin.kubeconfig"))
 	testRevoke(t, filepath.Join(dir, "admin.kubeconfig"))
+	testBackup(t, filepath.Join(dir, "admin.kubeconfig"))
 	testTokenLifetime(t, filepath.Join(dir, "admin.kubeconfig"))
 	cancel()
 	if err := <-done; err != nil {

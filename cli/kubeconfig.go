@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/node"
@@ -121,15 +120,9 @@ type issued struct {
 // request connects to the server with the caller's kubeconfig in file, requests the
 // certificate, and returns a new kubeconfig with it.
 func (c *credential) request(ctx context.Context, file string) (*issued, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = file
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, client, err := connect(file)
 	if err != nil {
-		return nil, fmt.Errorf("your kubeconfig: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("your kubeconfig: %w", err)
+		return nil, err
 	}
 	pair, err := c.sign(ctx, client)
 	if err != nil {

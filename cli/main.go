@@ -1,6 +1,7 @@
 // Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, revoke,
-// backup, restore, version, kudo and schema, and all commands of kubectl. Main runs the command line of the
-// process. Run does the same for given arguments and streams, and is what tests use.
+// backup, restore, envtest, version, kudo and schema, and all commands of kubectl. Main runs
+// the command line of the process. Run does the same for given arguments and streams, and is
+// what tests use.
 package cli
 
 import (

@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access/revocation"
 )
@@ -84,7 +82,7 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 	case !r.list && len(wanted) == 0:
 		return errors.New("revoke: name a --user, --node, --serial or --credential, or use --list")
 	}
-	client, err := r.connect()
+	_, client, err := connect(r.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -97,20 +95,6 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 		return printEntries(cmd.OutOrStdout(), entries)
 	}
 	return r.change(cmd.Context(), cmd.OutOrStdout(), list, wanted)
-}
-
-func (r *revoke) connect() (kubernetes.Interface, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = r.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("your kubeconfig: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("your kubeconfig: %w", err)
-	}
-	return client, nil
 }
 
 // entries returns the entries that the flags describe.
