@@ -83,11 +83,15 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 	var states ownerStates
 	for _, ref := range o.owners {
 		k := c.kinds.lookup(groupKindOf(ref), o.uid)
-		if k == nil && c.graph.sawDeletion(o, ref) {
-			// The kind was removed together with its objects, so the server cannot be
-			// asked, but a watch has seen the deletion of the owner.
-			states.lost = append(states.lost, ref.UID)
-			continue
+		if k == nil {
+			gone, err := c.goneWithKind(ctx, o, ref)
+			if err != nil {
+				return states, err
+			}
+			if gone {
+				states.lost = append(states.lost, ref.UID)
+				continue
+			}
 		}
 		// Leave the object alone if the kind of its owner is unknown. Also, like
 		// Kubernetes, leave it alone if it is cluster-scoped and its owner is namespaced:
@@ -118,6 +122,32 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 		}
 	}
 	return states, nil
+}
+
+// goneWithKind reports whether an owner was deleted together with its kind. The API no
+// longer has the kind. Either a watch has seen the deletion of the owner, or the owner is not
+// stored.
+func (c *collector) goneWithKind(ctx context.Context, o *object, ref metav1.OwnerReference) (bool, error) {
+	if c.graph.sawDeletion(o, ref) {
+		return true, nil
+	}
+	k := c.kinds.removed(groupKindOf(ref))
+	if k == nil || c.config.Stored == nil || k.namespaced && o.namespace == "" {
+		return false, nil
+	}
+	key := objectKey{GroupKind: k.groupKind(), name: ref.Name}
+	if k.namespaced {
+		key.namespace = o.namespace
+	}
+	stored, err := c.config.Stored(ctx, k.GroupResource(), key.namespace)
+	if err != nil {
+		return false, fmt.Errorf("read owner %s %s: %w", k.kind, ref.Name, err)
+	}
+	if slices.ContainsFunc(stored, func(meta metav1.PartialObjectMetadata) bool { return meta.UID == ref.UID }) {
+		return false, nil
+	}
+	c.graph.setAbsent(ref.UID, key)
+	return true, nil
 }
 
 // readOwner reads an owner from the server and returns its state.

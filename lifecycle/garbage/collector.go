@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
@@ -34,7 +35,9 @@ type Config struct {
 	// Discovery reads the kinds of the server.
 	Discovery discovery.DiscoveryInterfaceWithContext
 	// Stored is used for kinds that the API cannot list, such as one with a conversion
-	// webhook that fails. If it is nil, foreground and orphan deletion wait for these kinds.
+	// webhook that fails, or one that was removed. If it is nil, foreground and orphan deletion
+	// wait for these kinds, and an object stays if its owner has a kind that was removed before
+	// a watch reported the deletion of the owner.
 	Stored Stored
 	// Counter counts the objects in namespaces. It may be nil.
 	Counter Counter
@@ -48,9 +51,8 @@ type collector struct {
 	kinds  kinds
 
 	// known are the kinds that discovery returned last. Only watchKinds uses it.
-	known []*kind
-	// definitionChanged receives a value when a CustomResourceDefinition changed.
-	definitionChanged chan struct{}
+	known       []*kind
+	definitions *definitions
 	// discovered is closed after the first successful discovery.
 	discovered     chan struct{}
 	discoveredOnce sync.Once
@@ -63,11 +65,11 @@ type collector struct {
 // have ended. Only one process of a cluster may run it at a time.
 func Run(ctx context.Context, config Config) {
 	c := &collector{
-		config:            config,
-		kinds:             kinds{waiting: map[types.UID]struct{}{}},
-		definitionChanged: make(chan struct{}, 1),
-		discovered:        make(chan struct{}),
-		monitors:          map[*kind]*monitor{},
+		config:      config,
+		kinds:       kinds{waiting: map[types.UID]struct{}{}, custom: map[schema.GroupKind]*kind{}},
+		definitions: newDefinitions(),
+		discovered:  make(chan struct{}),
+		monitors:    map[*kind]*monitor{},
 	}
 	if config.Counter == nil {
 		c.config.Counter = noCounter{}

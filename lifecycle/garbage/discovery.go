@@ -25,7 +25,7 @@ func (c *collector) watchKinds(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-c.definitionChanged:
+		case <-c.definitions.changed:
 			timer.Stop()
 			// Do not postpone the next discovery: definitions may change all the time.
 			wait = minInterval
@@ -61,7 +61,7 @@ func (c *collector) refresh(ctx context.Context) error {
 		if c.monitors[k] == nil {
 			m := &monitor{kind: k, graph: c.graph}
 			if k.isDefinitions() {
-				m.changed = c.notifyDefinition
+				m.definitions = c.definitions
 			}
 			startMonitor(ctx, c.config.Metadata, m)
 			c.monitors[k] = m
@@ -78,20 +78,12 @@ func (c *collector) refresh(ctx context.Context) error {
 	for _, m := range removed {
 		m.stop()
 	}
-	for _, uid := range c.kinds.set(found) {
+	for _, uid := range c.kinds.set(found, c.definitions.has) {
 		c.loop.Add(uid)
 	}
 	c.config.Counter.Discovered()
 	c.discoveredOnce.Do(func() { close(c.discovered) })
 	return nil
-}
-
-// notifyDefinition makes watchKinds read discovery soon.
-func (c *collector) notifyDefinition() {
-	select {
-	case c.definitionChanged <- struct{}{}:
-	default:
-	}
 }
 
 // waitListed waits until the objects of all kinds are listed, but at most for the timeout.

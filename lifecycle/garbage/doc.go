@@ -18,7 +18,8 @@
 //
 // A kind that cannot be watched, for example because its conversion webhook fails, does not
 // stop the collection of other objects. Foreground and orphan deletion wait only for owners
-// that have a dependent of this kind, by the stored metadata.
+// that have a dependent of this kind, by the stored metadata. The stored metadata also tells
+// whether an owner was deleted together with its CustomResourceDefinition, if no watch saw that.
 //
 // The collector also reports the number of objects to a Counter, so
 // that quotas do not need watches of their own.

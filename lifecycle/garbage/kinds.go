@@ -40,6 +40,9 @@ type kinds struct {
 	byKind map[schema.GroupKind]*kind
 	// waiting are the UIDs of objects that have an owner of an unknown kind.
 	waiting map[types.UID]struct{}
+	// custom are the kinds that a CustomResourceDefinition defines or defined. It keeps
+	// those that were removed.
+	custom map[schema.GroupKind]*kind
 }
 
 // lookup returns a kind. If the kind is unknown, it returns nil and remembers the object
@@ -55,19 +58,39 @@ func (k *kinds) lookup(gk schema.GroupKind, object types.UID) *kind {
 }
 
 // set replaces the kinds. It returns the objects for which lookup did not find a kind
-// since the last call.
-func (k *kinds) set(found []*kind) []types.UID {
+// since the last call. defined reports whether a CustomResourceDefinition defines a resource.
+func (k *kinds) set(found []*kind, defined func(schema.GroupResource) bool) []types.UID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	before := k.byKind
 	k.byKind = make(map[schema.GroupKind]*kind, len(found))
 	for _, one := range found {
-		if k.byKind[one.groupKind()] == nil {
-			k.byKind[one.groupKind()] = one
+		gk := one.groupKind()
+		if k.byKind[gk] != nil {
+			continue
+		}
+		k.byKind[gk] = one
+		if defined(one.GroupResource()) {
+			k.custom[gk] = one
+		} else if before[gk] == nil {
+			// The kind is back without a definition, so another server serves it.
+			delete(k.custom, gk)
 		}
 	}
 	waiting := slices.Collect(maps.Keys(k.waiting))
 	clear(k.waiting)
 	return waiting
+}
+
+// removed returns a kind that the server no longer has, if a CustomResourceDefinition
+// defined it. Otherwise it returns nil.
+func (k *kinds) removed(gk schema.GroupKind) *kind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.byKind[gk] != nil {
+		return nil
+	}
+	return k.custom[gk]
 }
 
 // discover reads the kinds from discovery. If the discovery of a group fails, its known

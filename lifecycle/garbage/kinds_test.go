@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -106,7 +108,7 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 			return response, err
 		})
 	})
-	collect(t, config)
+	collect(t, config, nil)
 	tr := newTree(t, c, "shop")
 	widgets := c.defineWidgets(t, "example.com")
 	for _, name := range []string{"first", "second"} {
@@ -123,5 +125,58 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 	before := discoveries.Load()
 	servertest.Eventually(t, "the collector knows that the kind is gone", func() bool { return discoveries.Load() >= before+2 })
 	held.Store(false)
+	tr.wait(t, "")
+}
+
+// TestKindRemovedUnwatched removes a kind that no watch could read, so no watch reports the
+// deletion of its objects. Their dependents are collected as soon as the objects are not stored.
+func TestKindRemovedUnwatched(t *testing.T) {
+	t.Parallel()
+	c := newClusterWithoutControllers(t)
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/widgets") {
+				return nil, errors.New("refused by the test")
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	var mu sync.Mutex
+	var left []metav1.PartialObjectMetadata
+	var reads int
+	collect(t, config, func(_ context.Context, resource schema.GroupResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if resource.String() != "widgets.example.com" || namespace != "shop" {
+			t.Errorf("read %s in namespace %s", resource, namespace)
+		}
+		reads++
+		return left, nil
+	})
+	tr := newTree(t, c, "shop")
+	widgets := c.defineWidgets(t, "example.com")
+	for _, name := range []string{"deleted", "left"} {
+		owner := widgets.create(t, "shop", name)
+		tr.createWith(t, metav1.ObjectMeta{Name: "part-of-" + name, OwnerReferences: []metav1.OwnerReference{ownedBy(owner)}})
+		if name == "left" {
+			left = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: name, UID: owner.GetUID()}}}
+		}
+	}
+	// The collector knows the kind when it can ask for the owner of an object.
+	tr.createWith(t, metav1.ObjectMeta{Name: "dangling", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: "example.com/v1", Kind: "Widget", Name: "none", UID: "none",
+	}}})
+	tr.wait(t, "part-of-deleted<deleted part-of-left<left")
+	widgets.undefine(t)
+	servertest.Eventually(t, "both owners are looked for, one of them again", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return reads > 2
+	})
+	tr.wait(t, "part-of-left<left")
+	mu.Lock()
+	left = nil
+	mu.Unlock()
 	tr.wait(t, "")
 }

@@ -48,8 +48,8 @@ func newClusterWithoutControllers(t testing.TB) cluster {
 	return cluster{Clientset: kubernetes.NewForConfigOrDie(client), config: client}
 }
 
-// collect collects garbage with a client config until the test ends.
-func collect(t testing.TB, config *rest.Config) {
+// collect collects garbage with a client config until the test ends. stored may be nil.
+func collect(t testing.TB, config *rest.Config, stored garbage.Stored) {
 	t.Helper()
 	server, err := connection.Open(config, connection.Options{UserAgent: "test"})
 	if err != nil {
@@ -59,7 +59,7 @@ func collect(t testing.TB, config *rest.Config) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery})
+		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Stored: stored})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -79,7 +79,7 @@ func TestGarbageFromBeforeTheStart(t *testing.T) {
 	tr.create(t, "grandchild", "stays")
 	tr.delete(t, "root", metav1.DeletePropagationBackground)
 	tr.wait(t, "child<root grandchild<stays stays")
-	collect(t, c.config)
+	collect(t, c.config, nil)
 	tr.wait(t, "grandchild<stays stays")
 }
 
@@ -90,7 +90,7 @@ func TestKindsAddedLater(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithoutControllers(t)
 	config, served := c.withoutGroup("batch")
-	collect(t, config)
+	collect(t, config, nil)
 	tr := newTree(t, c, "shop")
 	job, err := c.BatchV1().Jobs("shop").Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "owner"},

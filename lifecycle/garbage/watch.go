@@ -18,8 +18,8 @@ import (
 type monitor struct {
 	kind  *kind
 	graph *graph
-	// changed is called for every change of an object. It may be nil.
-	changed func()
+	// definitions is nil unless the kind is CustomResourceDefinition.
+	definitions *definitions
 
 	cancel context.CancelFunc
 	// stopped is closed when the watch has stopped.
@@ -117,17 +117,11 @@ func (m *monitor) failure() error {
 	return m.failed
 }
 
-func (m *monitor) notify() {
-	if m.changed != nil {
-		m.changed()
-	}
-}
-
 // Add implements cache.ReflectorStore.
 func (m *monitor) Add(obj any) error {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.graph.observe(newObject(m.kind, meta))
-		m.notify()
+		m.definitions.set(meta.Name, true)
 	}
 	return nil
 }
@@ -139,7 +133,7 @@ func (m *monitor) Update(obj any) error { return m.Add(obj) }
 func (m *monitor) Delete(obj any) error {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.graph.deleted(meta.UID)
-		m.notify()
+		m.definitions.set(meta.Name, false)
 	}
 	return nil
 }
@@ -158,7 +152,7 @@ func (m *monitor) Replace(list []any, _ string) error {
 		m.graph.counter.Listed(m.kind.GroupResource())
 	})
 	m.setFailed(context.Background(), nil)
-	m.notify()
+	m.definitions.replace(objects)
 	return nil
 }
 
