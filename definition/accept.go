@@ -88,7 +88,9 @@ func isPlain(s *spec.Schema) bool {
 	logic := len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil || len(s.Dependencies) > 0
 	closed := s.AdditionalProperties != nil && !s.AdditionalProperties.Allows
 	tuple := s.AdditionalItems != nil || s.Items != nil && (s.Items.Schema == nil || len(s.Items.Schemas) > 0)
-	return !logic && !closed && !tuple && len(s.PatternProperties) == 0 && !s.UniqueItems &&
+	// Upstream refuses an object if the schema has a format and no type.
+	formatOnly := s.Format != "" && len(s.Type) == 0
+	return !logic && !closed && !tuple && !formatOnly && len(s.PatternProperties) == 0 && !s.UniqueItems &&
 		(len(s.Enum) == 0 || !isContainer(s))
 }
 
