@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -91,7 +92,8 @@ func Run(ctx context.Context, config Config) error {
 	readers := enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
 	judged := enforcement.Config{
 		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
-		Discloses: readers, MayRead: readers,
+		Controller: serviceaccount.MakeUsername(Namespace, Name),
+		Discloses:  readers, MayRead: readers,
 		MayGet: enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
 		Users:  enforcement.LiveUsers(server.Dynamic, server.Typed.CoreV1().Namespaces()),
 	}

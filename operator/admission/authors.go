@@ -82,7 +82,7 @@ func (r Review) authorsOf(p past, name, value string, defaults map[string]string
 		return p.record.Authors[name]
 	case equals(p.restored):
 		return p.authors[name]
-	case kept || r.Requester.IsSystem():
+	case kept || r.Requester.IsSystem(r.Controller):
 		return []authorship.User{{}}
 	}
 	return []authorship.User{r.Requester}

@@ -120,7 +120,7 @@ func (r Review) setRecord(ctx context.Context, in recordInput) error {
 	record := in.past.record
 	switch in.run {
 	case requestedRun:
-		if r.Requester.IsSystem() || !r.Requester.Known() {
+		if r.Requester.IsSystem(r.Controller) || !r.Requester.Known() {
 			return nil
 		}
 		record = authorship.Record{Requester: r.Requester}

@@ -23,6 +23,8 @@ type Review struct {
 	New *api.Instance
 	// Requester is the user that makes the write.
 	Requester authorship.User
+	// Controller is the user name of the operator controller.
+	Controller string
 	// Keys seal and open the records of requesters and authors.
 	Keys *authorship.Keyring
 	// Version returns the OperatorVersion with a key, nil if there is none: see
@@ -166,7 +168,7 @@ func (r Review) decide(instance *api.Instance, past *past) (*api.OperatorVersion
 // OperatorVersion is in another namespace, the requester must be allowed to get it.
 func (r Review) mayUse(instance *api.Instance) (bool, error) {
 	key := instance.VersionKey()
-	if r.MayGet == nil || key == instance.Spec.OperatorVersion.Name || r.Requester.IsSystem() || !r.uses(instance) {
+	if r.MayGet == nil || key == instance.Spec.OperatorVersion.Name || r.Requester.IsSystem(r.Controller) || !r.uses(instance) {
 		return true, nil
 	}
 	return r.MayGet(key)

@@ -1,10 +1,6 @@
 package authorship
 
-import (
-	"slices"
-
-	"k8s.io/apimachinery/pkg/types"
-)
+import "k8s.io/apimachinery/pkg/types"
 
 // User is a user as the API server authenticated it. A User without a name is an author
 // that is not known.
@@ -18,13 +14,11 @@ type User struct {
 // ControllerUser is the user name of the operator controller in our own server.
 const ControllerUser = "system:holdfast:operator-controller"
 
-// systemUsers are the users of admission and of the controller: in our own server, and in
-// the manager on other clusters.
-var systemUsers = []string{"system:apiserver", ControllerUser, "system:serviceaccount:kudo-system:kudo-manager"}
-
-// IsSystem reports whether the user is the server, the operator controller or the manager.
-// These act for other users and are never requesters or authors themselves.
-func (u User) IsSystem() bool { return slices.Contains(systemUsers, u.Username) }
+// IsSystem reports whether the user is the API server or the operator controller, which has
+// the given user name. Both act for other users and are never requesters or authors themselves.
+func (u User) IsSystem(controller string) bool {
+	return u.Known() && (u.Username == "system:apiserver" || u.Username == controller)
+}
 
 // Known reports whether the user is known.
 func (u User) Known() bool { return u.Username != "" }

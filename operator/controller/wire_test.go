@@ -43,13 +43,18 @@ func TestWire(t *testing.T) {
 	shared.mustCreate(t, "operatorversions", wired)
 	const instance = `{metadata: {name: a}, spec: {operatorVersion: {name: wired-0.1.0, namespace: shared}, parameters: {HOSTS: "[x, y]"}}}`
 
-	bind(t, c, rbacv1.UserKind, "eve", "edit")
-	eve := c.as(t, "eve")
-	servertest.Eventually(t, "eve may write instances", func() bool {
-		err := eve.create(t, "instances", instance)
-		return err != nil && strings.Contains(err.Error(),
-			`operator version shared/wired-0.1.0 is in another namespace: user "eve" must be allowed to get it there`)
-	})
+	// The second user is the manager on other clusters. On our own server it is any user.
+	for _, name := range []string{"eve", "system:serviceaccount:kudo-system:kudo-manager"} {
+		bind(t, c, rbacv1.UserKind, name, "edit")
+		servertest.Eventually(t, name+" may write instances", func() bool {
+			err := c.as(t, name).create(t, "instances", instance)
+			if err == nil {
+				t.Fatalf("%s uses an operator version that it may not get", name)
+			}
+			return strings.Contains(err.Error(),
+				`operator version shared/wired-0.1.0 is in another namespace: user "`+name+`" must be allowed to get it there`)
+		})
+	}
 	c.mustCreate(t, "instances", instance)
 	c.awaitComplete(t, "a")
 	data := c.get(t, "configmaps", "a").Object["data"].(map[string]any)

@@ -74,7 +74,7 @@ func subject(instance *api.Instance) authorship.Subject {
 // deleted already and has a record that counts.
 func (s *Store) Record(ctx context.Context, instance *api.Instance, by authorship.User) error {
 	deletion := Deletion{By: by, At: time.Now()}
-	if slices.Contains(controllers, by.Username) || by.IsSystem() {
+	if slices.Contains(controllers, by.Username) {
 		deletion = Deletion{Controller: true, At: deletion.At}
 	}
 	sealed, err := s.keys.Seal(ctx, subject(instance), deletion)

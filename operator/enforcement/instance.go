@@ -23,7 +23,7 @@ import (
 // decide changes the written Instance into what package operator/admission decides, or
 // returns the refusal as an API error.
 func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) error {
-	review := admission.Review{Requester: w.requester, Keys: j.Keys, NewUID: newUID}
+	review := admission.Review{Requester: w.requester, Controller: j.controller(), Keys: j.Keys, NewUID: newUID}
 	// versionErr is an error of the server, and decide returns it as such. The same holds
 	// for the keys. All other errors of Decide are about the written object and become a
 	// BadRequest.

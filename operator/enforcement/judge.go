@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -53,6 +54,10 @@ func (w write) isOutdated() bool {
 type Config struct {
 	// Versions returns OperatorVersions.
 	Versions Versions
+	// Controller is the user name of the operator controller. The default is that of our own
+	// server. No other user is trusted to act for other users: in our own server, any user may
+	// own a namespace with the name of the manager's.
+	Controller string
 	// Keys seal the records of requesters and authors.
 	Keys *authorship.Keyring
 	// Deletions records the users that delete Instances.
@@ -69,6 +74,9 @@ type Config struct {
 
 // judge decides about writes.
 type judge struct{ Config }
+
+// controller returns the user name of the operator controller.
+func (j judge) controller() string { return cmp.Or(j.Controller, authorship.ControllerUser) }
 
 // complete changes a written Instance into what admission decides, or refuses it.
 func (j judge) complete(ctx context.Context, w write) error {

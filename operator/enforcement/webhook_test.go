@@ -55,6 +55,8 @@ var keys = authorship.NewKeyring(func(context.Context) ([][]byte, error) {
 })
 
 const (
+	// manager is the user name of the operator controller.
+	manager  = "system:serviceaccount:kudo-system:kudo-manager"
 	head     = `apiVersion: kudo.dev/v1beta1, kind: Instance`
 	annToken = `holdfast.dev/requested-by: '{"username":"ann","groups":["dev"]}'`
 	record   = `holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"256"}}]'`
@@ -124,7 +126,9 @@ func post(t testing.TB, path, contentType string, body []byte) *httptest.Respons
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	request.Header.Set("Content-Type", contentType)
 	recorder := httptest.NewRecorder()
-	enforcement.NewWebhook(enforcement.Config{Versions: versions, Keys: keys, Discloses: annMayGet}).ServeHTTP(recorder, request)
+	enforcement.NewWebhook(enforcement.Config{
+		Versions: versions, Keys: keys, Discloses: annMayGet, Controller: manager,
+	}).ServeHTTP(recorder, request)
 	return recorder
 }
 
@@ -188,6 +192,22 @@ func TestWebhook(t *testing.T) {
 			},
 			`allowed; add /metadata/annotations {"a":"b","holdfast.dev/requested-by":"{\"username\":\"ann\"}"}; ` +
 				`add /spec/planExecution {"planName":"deploy","uid":"new"}`,
+		},
+		"install, by the controller": {
+			review{
+				operation: "CREATE", user: manager,
+				newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`,
+			},
+			`allowed; add /metadata/annotations {}; ` +
+				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
+		},
+		"install, by a user with the name of the controller of our own server": {
+			review{
+				operation: "CREATE", user: authorship.ControllerUser,
+				newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: tok-0.1.0}}}`,
+			},
+			`allowed; add /metadata/annotations {"holdfast.dev/requested-by":"{\"username\":\"system:holdfast:operator-controller\"}"}; ` +
+				`add /spec/parameters {"TOKENS":"256"}; add /spec/planExecution {"planName":"deploy","uid":"new"}`,
 		},
 		"no such version": {
 			review{operation: "CREATE", newObj: `{` + head + `, metadata: {name: tok}, spec: {operatorVersion: {name: none}}}`},
