@@ -22,6 +22,8 @@ import (
 type benchServer struct {
 	*servertest.Process
 	config apiserver.Config
+	// runs counts the cases that used the server.
+	runs int
 }
 
 // startBenchServer starts a server on a new directory.

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -149,8 +150,8 @@ type fleet struct {
 	running sync.WaitGroup
 }
 
-// startFleet runs the agents of the nodes node-0, node-1 and so on. authority is the
-// certificate authority of the server.
+// startFleet runs the agents of all nodes of a run. authority is the certificate authority of
+// the server.
 func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r hollowRun) *fleet {
 	b.Helper()
 	servertest.Quiet()
@@ -158,8 +159,12 @@ func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // the cleanup ends it, before that of the server
 	f.cancel = cancel
 	b.Cleanup(f.stop)
+	agentClock := clock.WithTicker(clock.RealClock{})
+	if testing.Short() {
+		agentClock = hurriedClock{}
+	}
 	for i := range r.nodes {
-		name := fmt.Sprintf("node-%d", i)
+		name := r.nodeName(i)
 		pair, err := authority.Issue(access.NodeSubject(name), time.Now())
 		if err != nil {
 			b.Fatal(err)
@@ -173,7 +178,7 @@ func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r
 			b.Fatal(err)
 		}
 		agent, err := node.New(node.Config{
-			Client: client, Name: name, WatchEach: r.watchEach, WatchImmutable: r.watchImmutable,
+			Client: client, Name: name, Clock: agentClock, WatchEach: r.watchEach, WatchImmutable: r.watchImmutable,
 			Volumes: &hollowVolumes{volumes: map[types.UID]map[string]projection.Payload{}, writes: &f.writes},
 			State:   &hollowState{records: map[types.UID]*node.Record{}, objects: map[types.UID]*node.Object{}},
 		})
@@ -191,6 +196,12 @@ func startFleet(b *testing.B, admin *rest.Config, authority *access.Authority, r
 	}
 	return f
 }
+
+// hurriedClock is the real clock with timers that are twenty times as fast. The agent has one
+// such timer: how long it keeps a watch that no pod uses.
+type hurriedClock struct{ clock.RealClock }
+
+func (c hurriedClock) NewTimer(d time.Duration) clock.Timer { return c.RealClock.NewTimer(d / 20) }
 
 func (f *fleet) stop() {
 	f.cancel()
