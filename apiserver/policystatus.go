@@ -59,7 +59,7 @@ func runPolicyStatus(ctx context.Context, c *clients) {
 	loop.Run(ctx, registration.HasSynced)
 }
 
-// reconcile checks the expressions of a policy whose spec has changed since its last check.
+// reconcile checks the expressions of a policy if its spec has changed since the last check.
 func (s policyStatus) reconcile(ctx context.Context, name string) (reconcile.Result, error) {
 	policy, err := s.policies.Get(name)
 	if apierrors.IsNotFound(err) {

@@ -90,9 +90,9 @@ func (c *credential) complete() error {
 	case c.node == "" && c.user == "":
 		return errors.New("kubeconfig: name a USER, or a node with --node")
 	case c.node != "" && (c.user != "" || len(c.groups) > 0):
-		return errors.New("kubeconfig: --node names whom it is for: no USER and no --group beside it")
+		return errors.New("kubeconfig: --node already names the user: omit USER and --group")
 	case slices.Contains(c.groups, access.AdminGroup):
-		return fmt.Errorf("kubeconfig: --group %s: nobody gets that by a certificate; bind the role cluster-admin instead",
+		return fmt.Errorf("kubeconfig: --group %s: no certificate is issued for this group; bind the role cluster-admin instead",
 			access.AdminGroup)
 	case c.life != 0 && (c.life < minLife || c.life > lifetime):
 		return fmt.Errorf("kubeconfig: --duration %s: must be between 10m and 8760h", c.life)

@@ -7,7 +7,7 @@ import "holdfast.dev/holdfast/value"
 // they have.
 //
 // Each form alone is wrong. The canonical form lacks zero values that Go types leave
-// out, such as paused: false, and has fields that nobody wrote, such as the
+// out, such as paused: false, and has fields that no client wrote, such as the
 // targetPort: 0 of a Service port. The written form has fields under other names,
 // such as stringData, or of another version.
 type forms struct {

@@ -40,8 +40,8 @@ func NewList(entries []Entry) *List {
 
 // newUnreadable returns the list of a server that starts at a time and cannot parse the stored list.
 // It revokes every credential, because each of them may be on the stored list, except certificates
-// of the administrator that are issued from now on. The server then replaces its own certificate of
-// the administrator, who can correct the stored list with it.
+// of the administrator that are issued from now on. The server then issues a new certificate for the
+// administrator. With it the administrator can correct the stored list.
 func newUnreadable(now time.Time) *List {
 	l := NewList(nil)
 	// Certificates have whole seconds.

@@ -16,9 +16,9 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// TestUnreadableList starts a server whose stored list is not a list. The server rejects all
-// credentials, also the certificate that the administrator had. It issues another certificate for
-// the administrator, who corrects the list. A server that runs keeps the list that it has.
+// TestUnreadableList starts a server with a stored list that cannot be parsed. The server rejects
+// all credentials, also the old certificate of the administrator, and issues another one. With it
+// the administrator corrects the list. A server that runs keeps the list that it has.
 func TestUnreadableList(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("secret-token,robot,1\nother-token,other,2\n"), 0o600); err != nil {

@@ -22,7 +22,7 @@ const verifiedTokens = 4096
 
 // Issuer signs tokens and verifies their signatures. It is safe for concurrent use.
 type Issuer struct {
-	// names are the issuers whose tokens are accepted. The first is that of new tokens.
+	// names are the accepted issuers. New tokens have the first one.
 	names []string
 	key   crypto.Signer
 	keyID string

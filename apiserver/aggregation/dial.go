@@ -30,8 +30,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, network, address)
 }
 
-// checkAddress returns an error for an address that belongs to this host or its link, not to
-// a Service: whoever writes a Service could reach other processes of this host through it.
+// checkAddress returns an error for an address that belongs to this host or its link. Through such
+// an address a user that may write a Service could reach other processes of this host.
 func checkAddress(address string) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// A group whose server is not there is listed, answers 503 with the reason, and is stale in
-// discovery. Other groups are not affected.
+// If the server of a group is not there, the group is listed, answers 503 with the reason, and is
+// stale in discovery. Other groups are not affected.
 func TestUnavailableServer(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

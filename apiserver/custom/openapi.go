@@ -99,9 +99,9 @@ func (d *documents) updateV2() {
 	})))
 }
 
-// withoutKinds returns a document whose models do not say of which kinds they are, if known has models
-// of the same names. The library that merges documents would add these kinds to the known models,
-// which other documents share, and it panics if a known model is of no kind.
+// withoutKinds returns the document without the kinds of those models that are also in known. The
+// library that merges documents would add these kinds to the known models, which other documents
+// share, and it panics if a known model has no kind.
 func withoutKinds(document *spec.Swagger, known spec.Definitions) *spec.Swagger {
 	out := *document
 	out.Definitions = maps.Clone(document.Definitions)

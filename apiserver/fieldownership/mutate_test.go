@@ -19,8 +19,8 @@ import (
 type mutator struct {
 	*rand.Rand
 	models map[string]common.OpenAPIDefinition
-	// owner is the owner reference of objects whose finalizers and owner references change. If
-	// it is nil, these do not change.
+	// owner is the owner reference that mutations add to objects. If it is nil, mutations change
+	// neither finalizers nor owner references.
 	owner map[string]any
 }
 

@@ -9,7 +9,7 @@
 // the configuration. The server authenticates with a client certificate. It verifies the kubelet if
 // the configuration has an authority, as in Kubernetes.
 //
-// A user who may write the address of a Node or of a Pod must not reach hosts that only the server
+// A user that may write the address of a Node or of a Pod must not reach hosts that only the server
 // can reach. So no connection goes to a link-local address, and a proxy connects to global unicast
 // addresses only. The check is made when the connection is opened, after names are resolved.
 //

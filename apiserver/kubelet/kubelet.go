@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// defaultPort is the port of a kubelet whose Node does not name one.
+// defaultPort is the port of a kubelet if its Node does not name one.
 const defaultPort = 10250
 
 // Config configures the connections to kubelets.
@@ -42,10 +42,10 @@ var addressTypes = []string{
 type Kubelets struct {
 	client       kubernetes.Interface
 	addressTypes []string
-	// direct is for log, exec, attach and portforward, whose path the server chooses.
+	// direct is for log, exec, attach and portforward. The server chooses their path.
 	// unverified is the same without a check of the kubelet's certificate.
 	direct, unverified http.RoundTripper
-	// proxied is for proxy of nodes, whose path the client chooses.
+	// proxied is for proxy of nodes. The client chooses its path.
 	proxied http.RoundTripper
 	// pods is for proxy of pods and services. It presents no certificate and verifies none.
 	pods http.RoundTripper

@@ -186,7 +186,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// addService creates a Service whose Endpoints name the address of another host as that of a pod.
+// addService creates a Service with Endpoints that name the address of another host as that of a pod.
 func (c cluster) addService(t *testing.T) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: "s"}

@@ -49,7 +49,7 @@ func newManagerCommand(program Program) *cobra.Command {
 	flags.StringVar(&m.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
 	flags.StringVar(&m.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
 	flags.StringVar(&m.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
-	flags.BoolVar(&m.config.Unattended, "unattended", false, "do not wait for workloads whose status nobody ever set: nothing runs them here")
+	flags.BoolVar(&m.config.Unattended, "unattended", false, "do not wait for workloads that have no status, because no controller runs them in this cluster")
 	flags.IntVarP(&m.verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up more")
 	return cmd
 }

@@ -279,7 +279,7 @@ func TestCleanupRights(t *testing.T) {
 		t.Error("the cleanup had fewer rights than the administrator, who deleted the instance")
 	}
 
-	// The garbage collector deletes the Instance with its owner, whoever deletes the owner.
+	// The garbage collector deletes the Instance with its owner, no matter which user deletes the owner.
 	owner, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 	if err != nil {
