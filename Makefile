@@ -73,7 +73,8 @@ check: ## for every save: format, lint, the tests that start no server
 #   which start no server.
 # - Fuzzing would compile once more, so it is not a step. The seeds of every fuzz target run as part of the tests: that is
 #   its short form, and it keeps the target working. `make fuzz` does the fuzzing.
-# - Each benchmark runs once. The soak tests are among the tests, in a form that takes seconds; `make soak` runs them longer.
+# - Each benchmark runs once, right after the tests of its package. The soak tests are among the tests, in a form that takes
+#   seconds; `make soak` runs them longer.
 # - go vet is one of the linters, so `go test` does not run it again.
 # - The first step builds the tools and compiles all modules at the same time. The numbers after -p and -parallel are for a
 #   machine with two cores: more tests run at a time than it has cores. Otherwise downloads, long chains of imports and tests
@@ -87,15 +88,15 @@ test: ## everything a change must pass
 	@tools/step.sh unit       $(SUBMAKE) test-unit
 	@tools/step.sh race       $(SUBMAKE) race PACKAGES='./broadcast ./reconcile'
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
-	@tools/step.sh bench      $(SUBMAKE) bench-once test-bench
+	@tools/step.sh bench      $(SUBMAKE) test-bench
 	@echo "make test: every step passed"
 
 .PHONY: test-tools
 test-tools: bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
 
 .PHONY: test-unit
-test-unit: bin/gotestsum ## the root module's tests
-	GOGC=200 $(GOTESTSUM) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
+test-unit: bin/gotestsum ## the root module's tests, and each benchmark once
+	GOGC=200 $(GOTESTSUM) -exec $(CURDIR)/tools/test-and-bench.sh -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
 
 # The race detector waits a second at the end of each process, which no test needs.
 .PHONY: race
@@ -151,14 +152,6 @@ fuzz: ## run each fuzz target for FUZZTIME (FUZZ=regexp chooses)
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 	go test -vet=off -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem $$($(BENCHMARKED))
-
-# go test runs the benchmarks of one package after the other, so that they do not disturb each other. Here only their success
-# counts, so two packages run at a time, and -short makes large benchmarks small. Only the last line of a package is printed,
-# unless it fails.
-.PHONY: bench-once
-bench-once: ## run each benchmark once, to keep it working
-	@$(BENCHMARKED) | xargs -P 2 -I '{}' bash -c \
-		'out=$$($(COMPILER_GOGC) go test -vet=off -run "^$$" -bench . -benchtime 1x -short "{}" 2>&1) && tail -n 1 <<<"$$out" || { echo "$$out"; exit 255; }'
 
 .PHONY: hollow
 hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS, STEADY=3m, OUTAGE=10s, three runs of each case)
