@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	resourcehelpers "k8s.io/component-helpers/resource"
 
 	"holdfast.dev/holdfast/lifecycle/informed"
@@ -22,15 +21,14 @@ import (
 // fit on the node of the pod.
 type Resize struct {
 	informed.Handler
-	nodes  corelisters.NodeLister
-	client coreclient.NodesGetter
+	nodes nodes
 }
 
 var _ admission.ValidationInterface = &Resize{}
 
 // NewResize returns the plugin.
-func NewResize(nodes coreinformers.NodeInformer, client coreclient.NodesGetter) *Resize {
-	return &Resize{Handler: informed.NewHandler(nodes.Informer().HasSynced, admission.Update), nodes: nodes.Lister(), client: client}
+func NewResize(informer coreinformers.NodeInformer, client coreclient.NodesGetter) *Resize {
+	return &Resize{Handler: informed.NewHandler(informer.Informer().HasSynced, admission.Update), nodes: newNodes(informer, client)}
 }
 
 // Validate implements admission.ValidationInterface.
@@ -47,10 +45,7 @@ func (p *Resize) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err := p.Wait(a); err != nil {
 		return err
 	}
-	node, err := p.nodes.Get(pod.Spec.NodeName)
-	if apierrors.IsNotFound(err) {
-		node, err = p.client.Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
-	}
+	node, err := p.nodes.get(ctx, pod.Spec.NodeName)
 	if apierrors.IsNotFound(err) {
 		return admission.NewForbidden(a, fmt.Errorf("node %q not found", pod.Spec.NodeName))
 	}

@@ -6,11 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"holdfast.dev/holdfast/lifecycle/informed"
 )
@@ -20,15 +18,14 @@ import (
 // read them.
 type Topology struct {
 	informed.Handler
-	nodes  corelisters.NodeLister
-	client coreclient.NodesGetter
+	nodes nodes
 }
 
 var _ admission.MutationInterface = &Topology{}
 
 // NewTopology returns the plugin.
-func NewTopology(nodes coreinformers.NodeInformer, client coreclient.NodesGetter) *Topology {
-	return &Topology{Handler: informed.NewHandler(nodes.Informer().HasSynced, admission.Create), nodes: nodes.Lister(), client: client}
+func NewTopology(informer coreinformers.NodeInformer, client coreclient.NodesGetter) *Topology {
+	return &Topology{Handler: informed.NewHandler(informer.Informer().HasSynced, admission.Create), nodes: newNodes(informer, client)}
 }
 
 // Admit implements admission.MutationInterface. The registry copies the labels of a Binding
@@ -41,10 +38,7 @@ func (p *Topology) Admit(ctx context.Context, a admission.Attributes, _ admissio
 	if err := p.Wait(a); err != nil {
 		return err
 	}
-	found, err := p.nodes.Get(node)
-	if apierrors.IsNotFound(err) {
-		found, err = p.client.Nodes().Get(ctx, node, metav1.GetOptions{})
-	}
+	found, err := p.nodes.get(ctx, node)
 	if apierrors.IsNotFound(err) {
 		// A pod may be bound to a node that does not exist yet.
 		return nil
