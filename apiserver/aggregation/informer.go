@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -12,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
+
+	"holdfast.dev/holdfast/apiserver/storage"
 )
 
 // resyncRemote is how often remote APIServices are checked although nothing changed.
@@ -23,24 +24,17 @@ type informer struct{ shared cache.SharedIndexInformer }
 
 // newInformer returns an informer. A resync of zero means none.
 func newInformer(store *genericregistry.Store, keep func(*apiregistrationv1.APIService) bool, resync time.Duration) informer {
+	all := storage.NewListWatch(store)
 	return informer{cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			internal, err := internalOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			list, err := store.List(ctx, internal)
+			list, err := all.ListWithContext(ctx, options)
 			if err != nil {
 				return nil, err
 			}
 			return filterList(list, keep), nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			internal, err := internalOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			events, err := store.Watch(ctx, internal)
+			events, err := all.WatchWithContext(ctx, options)
 			if err != nil {
 				return nil, err
 			}
@@ -55,12 +49,6 @@ func (i informer) Informer() cache.SharedIndexInformer { return i.shared }
 // Lister implements the interface of the library's informers.
 func (i informer) Lister() listers.APIServiceLister {
 	return listers.NewAPIServiceLister(i.shared.GetIndexer())
-}
-
-func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
-	internal := &internalversion.ListOptions{}
-	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, internal, nil)
-	return internal, err
 }
 
 // filterList returns a list with the items that keep accepts. The list of the store is not
@@ -82,9 +70,6 @@ func filterList(obj runtime.Object, keep func(*apiregistrationv1.APIService) boo
 // filterEvent makes a deletion of the change by which keep no longer accepts an object. An
 // informer ignores the deletion of an object that it does not have.
 func filterEvent(event watch.Event, keep func(*apiregistrationv1.APIService) bool) (watch.Event, bool) {
-	if cached, ok := event.Object.(runtime.CacheableObject); ok {
-		event.Object = cached.GetObject()
-	}
 	service, ok := event.Object.(*apiregistrationv1.APIService)
 	if !ok || event.Type == watch.Bookmark || keep(service) {
 		return event, true

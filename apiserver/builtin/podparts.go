@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/apiserver/subresource"
 	"holdfast.dev/holdfast/apiserver/update"
 	"holdfast.dev/holdfast/native/rules"
 )
@@ -70,9 +71,8 @@ func withResources(containers, others []corev1.Container) []corev1.Container {
 
 // podPartREST serves a subresource that writes a part of pods.
 type podPartREST struct {
-	rest.TableConvertor
-	store *genericregistry.Store
-	part  podPart
+	*subresource.Part
+	part podPart
 }
 
 var (
@@ -82,30 +82,7 @@ var (
 )
 
 func newPodPart(pods *genericregistry.Store, s strategy, part podPart) *podPartREST {
-	store := *pods
-	store.CreateStrategy, store.DeleteStrategy, store.ResetFieldsStrategy = nil, nil, nil
-	store.UpdateStrategy = podPartStrategy{s, part}
-	return &podPartREST{TableConvertor: pods, store: &store, part: part}
-}
-
-// New implements rest.Storage.
-func (*podPartREST) New() runtime.Object { return &corev1.Pod{} }
-
-// Destroy implements rest.Storage; the store of pods is destroyed once.
-func (*podPartREST) Destroy() {}
-
-// Get implements rest.Getter.
-func (r *podPartREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return r.store.Get(ctx, name, options)
-}
-
-// Update implements rest.Updater. It never creates a pod.
-func (r *podPartREST) Update(
-	ctx context.Context, name string, info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
-	_ bool, options *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, info, create, update, false, options)
+	return &podPartREST{Part: subresource.NewPart(pods, podPartStrategy{s, part}), part: part}
 }
 
 // GetResetFieldsFilter implements rest.ResetFieldsFilterStrategy: a manager does not become the

@@ -10,12 +10,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/broadcast"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/reconcile"
@@ -58,42 +55,9 @@ func newController(s *Server) *controller {
 	c.loop = reconcile.New(reconcile.Config[string]{
 		Reconcile: c.reconcile, Log: logRetry, Workers: 1, FirstRetry: firstRetry, LastRetry: lastRetry,
 	})
-	store := s.config.Definitions
-	c.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			internal, err := internalOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			return store.List(ctx, internal)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			internal, err := internalOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			events, err := store.Watch(ctx, internal)
-			if err != nil {
-				return nil, err
-			}
-			return watch.Filter(events, unwrap), nil
-		},
-	}, &definition.CustomResourceDefinition{}, 0, cache.Indexers{})
+	source := storage.NewListWatch(s.config.Definitions)
+	c.informer = cache.NewSharedIndexInformer(source, &definition.CustomResourceDefinition{}, 0, cache.Indexers{})
 	return c
-}
-
-// unwrap replaces a CacheableObject of the watch cache by the object inside.
-func unwrap(event watch.Event) (watch.Event, bool) {
-	if cached, ok := event.Object.(runtime.CacheableObject); ok {
-		event.Object = cached.GetObject()
-	}
-	return event, true
-}
-
-func internalOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
-	internal := &internalversion.ListOptions{}
-	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, internal, nil)
-	return internal, err
 }
 
 // Start serves the definitions until ctx ends. It returns when the definitions that
