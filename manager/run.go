@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,7 +25,8 @@ import (
 const (
 	// Namespace is the namespace of the manager's namespaced objects.
 	Namespace = "kudo-system"
-	// Name is the name of the manager's Lease, ServiceAccount and Deployment.
+	// Name is the name of the manager's Lease and Deployment, and the default of its
+	// ServiceAccount.
 	Name = "kudo-manager"
 	// Secret is the name of the Secret with the keys of the webhook.
 	Secret = "kudo-webhook"
@@ -53,6 +55,9 @@ type Config struct {
 	// Unattended is for a cluster without workload controllers. Plans then do not wait for
 	// objects without a status set by a controller.
 	Unattended bool
+	// ServiceAccount is the name of the service account of all replicas, in Namespace. It
+	// defaults to Name. The webhook trusts no other user to act for other users.
+	ServiceAccount string
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the
 	// host and a random suffix.
 	Identity string
@@ -73,6 +78,10 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("client of the manager: %w", err)
 	}
 	defer server.Close()
+	account := cmp.Or(config.ServiceAccount, Name)
+	if err := checkAccount(ctx, server.Typed, account); err != nil {
+		return err
+	}
 	builtIn, err := BuiltIn(ctx, server.Discovery.RESTClient())
 	if err != nil {
 		return err
@@ -92,7 +101,7 @@ func Run(ctx context.Context, config Config) error {
 	readers := enforcement.ReviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
 	judged := enforcement.Config{
 		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
-		Controller: serviceaccount.MakeUsername(Namespace, Name),
+		Controller: serviceaccount.MakeUsername(Namespace, account),
 		Discloses:  readers, MayRead: readers,
 		MayGet: enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
 		Users:  enforcement.LiveUsers(server.Dynamic, server.Typed.CoreV1().Namespaces()),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/validation"
 
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
@@ -31,8 +32,8 @@ server asks it there.`
 type initialization struct {
 	connection
 	waiting
-	image, webhookURL, output string
-	dryRun, crdOnly, verify   bool
+	image, account, webhookURL, output string
+	dryRun, crdOnly, verify            bool
 }
 
 func newInitCommand(program Program) *cobra.Command {
@@ -51,6 +52,7 @@ func newInitCommand(program Program) *cobra.Command {
 	i.connection.addServerFlags(flags)
 	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the manager, whose entry point is holdfast")
 	flags.StringVarP(&i.image, "kudo-image", "i", i.image, "the same as --image")
+	flags.StringVar(&i.account, "service-account", manager.Name, "service account of the manager; init creates it if it is missing")
 	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
 	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
 	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
@@ -65,7 +67,10 @@ func newInitCommand(program Program) *cobra.Command {
 }
 
 func (i *initialization) run(cmd *cobra.Command) error {
-	config := setup.Config{Image: i.image, DefinitionsOnly: i.crdOnly}
+	if wrong := validation.NameIsDNSSubdomain(i.account, false); len(wrong) > 0 {
+		return fmt.Errorf("--service-account %q: %s", i.account, strings.Join(wrong, "; "))
+	}
+	config := setup.Config{Image: i.image, ServiceAccount: i.account, DefinitionsOnly: i.crdOnly}
 	if i.webhookURL != "" {
 		address, err := url.Parse(i.webhookURL)
 		if err != nil {

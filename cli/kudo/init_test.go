@@ -17,7 +17,7 @@ import (
 // testInitAgain checks that init changes nothing if nothing differs, and that it moves the
 // manager into the cluster and out again.
 func testInitAgain(t *testing.T, s *stock) {
-	out := s.must(t, "init", "--webhook-url", s.address)
+	out := s.initialize(t, "--webhook-url", s.address)
 	for line := range strings.Lines(out) {
 		if !strings.HasSuffix(line, " unchanged\n") {
 			t.Errorf("changed: %s", line)
@@ -33,7 +33,7 @@ func testInitAgain(t *testing.T, s *stock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out = s.must(t, "init", "--image", "holdfast:test")
+	out = s.initialize(t, "--image", "holdfast:test")
 	for _, want := range []string{
 		"secret/kudo-webhook configured\n", "deployment/kudo-manager created\n", "service/kudo-webhook created\n",
 	} {
@@ -63,7 +63,7 @@ func testInitAgain(t *testing.T, s *stock) {
 			t.Errorf("%s is reached by %v", hook.Name, hook.ClientConfig)
 		}
 	}
-	out = s.must(t, "init", "--webhook-url", s.address, "--wait")
+	out = s.initialize(t, "--webhook-url", s.address, "--wait")
 	for _, want := range []string{"deployment/kudo-manager deleted\n", "service/kudo-webhook deleted\n", "the webhook answers\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in:\n%s", want, out)
@@ -105,6 +105,7 @@ func TestInitRefused(t *testing.T) {
 		args []string
 	}{
 		{`--webhook-url "http://a": must be https://HOST[:PORT][/PATH]`, []string{"init", "--webhook-url", "http://a"}},
+		{`--service-account "Not A Name": a lowercase RFC 1123 subdomain`, []string{"init", "--service-account", "Not A Name"}},
 		{`--output goes with --dry-run`, []string{"init", "-o", "yaml"}},
 		{`output "xml": must be yaml or json`, []string{"init", "--dry-run", "-o", "xml"}},
 		{`run "holdfast kudo init" first`, []string{"manager", "--webhook-address", "127.0.0.1:0", "--health-address", ""}},

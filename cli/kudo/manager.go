@@ -47,6 +47,7 @@ func newManagerCommand(program Program) *cobra.Command {
 	m.connection.addServerFlags(flags)
 	flags.StringVar(&m.webhook, "webhook-address", ":9443", "address to answer the API server at, over TLS; port 0 picks a free one")
 	flags.StringVar(&m.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
+	flags.StringVar(&m.config.ServiceAccount, "service-account", manager.Name, "service account that the managers run under, as given to init")
 	flags.StringVar(&m.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
 	flags.StringVar(&m.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
 	flags.BoolVar(&m.config.Unattended, "unattended", false, "do not wait for workloads that have no status, because no controller runs them in this cluster")

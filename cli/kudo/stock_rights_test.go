@@ -169,7 +169,7 @@ func testForged(t *testing.T, s *stock, own stock) {
 		}
 		return false
 	})
-	s.must(t, "init", "--webhook-url", s.address, "--wait")
+	s.initialize(t, "--webhook-url", s.address, "--wait")
 	if ready := own.awaitEnd(t, "forged"); ready.Reason != string(api.FatalError) ||
 		!strings.Contains(ready.Message, "it is not known which user requested the plan") {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)

@@ -45,9 +45,9 @@ func startStock(t *testing.T) *stock {
 	s.kubelet.webSockets.Store(true)
 	// The manager needs its keys to start, and its address is only known after that. So init
 	// runs twice, first with an address that does not work.
-	s.must(t, "init", "--webhook-url", "https://127.0.0.1:9")
+	s.initialize(t, "--webhook-url", "https://127.0.0.1:9")
 	s.manage(t)
-	out := s.must(t, "init", "--webhook-url", s.address, "--wait")
+	out := s.initialize(t, "--webhook-url", s.address, "--wait")
 	for _, want := range []string{
 		"secret/kudo-webhook unchanged\n", "mutatingwebhookconfiguration/kudo-webhook configured\n", "the webhook answers\n",
 	} {
@@ -100,6 +100,16 @@ func (s *stock) must(t *testing.T, args ...string) string {
 	return out
 }
 
+// managerAccount is the service account of the manager. It is not the default, so that all tests
+// of the stock cluster depend on --service-account.
+const managerAccount = "operators"
+
+// initialize runs init with the service account of the manager.
+func (s *stock) initialize(t *testing.T, args ...string) string {
+	t.Helper()
+	return s.must(t, append([]string{"init", "--service-account", managerAccount}, args...)...)
+}
+
 // manage starts a manager with the rights of the service account that init has created. Between
 // it and the server is a proxy that serves exec.
 func (s *stock) manage(t *testing.T) {
@@ -110,7 +120,7 @@ func (s *stock) manage(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		err := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: io.Discard}, []string{
-			"kudo", "manager", "--kubeconfig", kubeconfig, "--unattended",
+			"kudo", "manager", "--kubeconfig", kubeconfig, "--unattended", "--service-account", managerAccount,
 			"--webhook-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0",
 		})
 		_ = out.CloseWithError(io.EOF)
@@ -139,7 +149,7 @@ func (s *stock) manage(t *testing.T) {
 func (s *stock) account(t *testing.T) string {
 	t.Helper()
 	accounts := s.client.CoreV1().ServiceAccounts("kudo-system")
-	token, err := accounts.CreateToken(t.Context(), "kudo-manager", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := accounts.CreateToken(t.Context(), managerAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"embed"
 	"encoding/base64"
 	"fmt"
@@ -24,6 +25,8 @@ var files embed.FS
 type Config struct {
 	// Image is the image of the manager. Its entry point is the program holdfast.
 	Image string
+	// ServiceAccount is the name of the manager's service account. It defaults to manager.Name.
+	ServiceAccount string
 	// WebhookURL is the URL of a manager outside the cluster. If it is nil, the manager runs
 	// as a Deployment, behind a Service.
 	WebhookURL *url.URL
@@ -53,6 +56,7 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 		if object.GetKind() == "Secret" && object.GetName() == manager.Secret {
 			object.Object["data"] = encoded(config.Keys)
 		}
+		config.setAccount(object)
 	}
 	webhooks, err := webhooks(config)
 	if err != nil {
@@ -82,6 +86,23 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 	}
 	return all, nil
 }
+
+// setAccount puts the name of the service account into the ServiceAccount, or into the subjects
+// of a binding.
+func (c Config) setAccount(object *unstructured.Unstructured) {
+	if object.GetKind() == "ServiceAccount" {
+		object.SetName(c.account())
+	}
+	subjects, _ := object.Object["subjects"].([]any)
+	for _, each := range subjects {
+		if subject, isObject := each.(map[string]any); isObject {
+			subject["name"] = c.account()
+		}
+	}
+}
+
+// account returns the name of the manager's service account.
+func (c Config) account() string { return cmp.Or(c.ServiceAccount, manager.Name) }
 
 // encoded returns the keys as the data of a Secret in JSON.
 func encoded(keys map[string][]byte) map[string]any {
@@ -128,16 +149,20 @@ func workload(config Config) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	for _, object := range all {
-		containers, found, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		pod, found, err := unstructured.NestedMap(object.Object, "spec", "template", "spec")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
 		}
 		if !found {
 			continue
 		}
+		pod["serviceAccountName"] = config.account()
+		containers, _ := pod["containers"].([]any)
 		container, _ := containers[0].(map[string]any)
 		container["image"] = config.Image
-		if err := unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+		args, _ := container["args"].([]any)
+		container["args"] = append(args, "--service-account="+config.account())
+		if err := unstructured.SetNestedMap(object.Object, pod, "spec", "template", "spec"); err != nil {
 			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
 		}
 	}

@@ -174,6 +174,38 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
+// TestServiceAccount checks that every object that names the account of the manager names the
+// configured one, and that the manager learns it.
+func TestServiceAccount(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{"": "kudo-manager", "operators": "operators"} {
+		all, err := setup.Objects(setup.Config{Image: "holdfast:test", ServiceAccount: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, object := range all {
+			switch object.GetKind() {
+			case "ServiceAccount":
+				got = append(got, object.GetNamespace()+"/"+object.GetName())
+			case "ClusterRoleBinding", "RoleBinding":
+				got = append(got, fmt.Sprint(object.Object["subjects"]))
+			case "Deployment":
+				pod, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")
+				args := pod["containers"].([]any)[0].(map[string]any)["args"]
+				got = append(got, fmt.Sprint(pod["serviceAccountName"]), fmt.Sprint(args))
+			}
+		}
+		subjects := "[map[kind:ServiceAccount name:" + want + " namespace:kudo-system]]"
+		if diff := cmp.Diff([]string{
+			"kudo-system/" + want, subjects, subjects, want,
+			"[kudo manager --webhook-address=:9443 --health-address=:8081 --service-account=" + want + "]",
+		}, got); diff != "" {
+			t.Errorf("account %q (-want +got):\n%s", given, diff)
+		}
+	}
+}
+
 // TestNoRecordKeys checks that an installation has no keys of records. It would replace those
 // that the manager uses.
 func TestNoRecordKeys(t *testing.T) {
