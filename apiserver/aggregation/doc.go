@@ -5,7 +5,8 @@
 //
 //   - A local APIService has no Service: this server serves the API itself. Local creates
 //     one for each group version of built-in kinds and of definitions.
-//   - A remote APIService has a Service. Server follows the remote ones.
+//   - A remote APIService has a Service: another server serves the API. Server watches the
+//     remote APIServices.
 //
 // The package has these parts:
 //
@@ -20,8 +21,8 @@
 //
 //	router := &aggregation.Router{}
 //	handler = router.Wrap(handler)
-//	server, err := aggregation.New(aggregation.Config{Router: router, ...})
-//	err = server.Start(ctx)
+//	server := aggregation.New(aggregation.Config{Router: router, ...})
+//	err := server.Start(ctx)
 //
 // Without remote APIServices, a request costs the comparison of a pointer with nil. Other
 // servers cannot serve groups of built-in kinds. Documents of other servers have a maximum

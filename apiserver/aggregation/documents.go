@@ -26,8 +26,8 @@ import (
 const (
 	// refreshDocuments is how often this server reads the documents of another one.
 	refreshDocuments = time.Minute
-	// documentReaders is how many servers are read at the same time. One that does not
-	// answer holds a reader for 20 seconds.
+	// documentReaders is the number of workers that read documents. A server that does not
+	// answer occupies a worker for 20 seconds: fetchTimeout for each of its two documents.
 	documentReaders = 4
 )
 
@@ -98,7 +98,7 @@ func (d *documents) reconcile(ctx context.Context, name string) (reconcile.Resul
 		return reconcile.Result{}, nil
 	}
 	if !p.isAvailable() {
-		// The update of its status enqueues it.
+		// When the APIService becomes available, the update of its status enqueues it again.
 		return reconcile.Result{}, nil
 	}
 	next := openAPI{gv: p.groupVersion()}
@@ -133,8 +133,8 @@ func (d *documents) readV2(ctx context.Context, p *proxy, into *openAPI) error {
 	return nil
 }
 
-// readV3 reads and publishes the v3 document. A server without one has its v2 document
-// published as v3.
+// readV3 reads and publishes the v3 document. If the other server has no v3 document, readV3
+// converts its v2 document and publishes that.
 func (d *documents) readV3(ctx context.Context, p *proxy, into *openAPI) error {
 	answer, err := p.fetchDocument(ctx, "/openapi/v3/apis/"+into.gv.String(), into.tagV3)
 	if err != nil || answer.status == http.StatusNotModified {
@@ -159,7 +159,8 @@ func (d *documents) readV3(ctx context.Context, p *proxy, into *openAPI) error {
 }
 
 // checkEncodings returns an error for a document that this server could not send as JSON and as
-// protobuf. In the list of v3 documents and in the v2 document, one such part fails the whole.
+// protobuf. The server encodes all v2 documents as one, and the list of v3 documents has a hash
+// of each: a single document that it cannot encode would make these answers fail for all groups.
 func checkEncodings(document json.Marshaler, protobuf func(json []byte) ([]byte, error)) error {
 	encoded, err := document.MarshalJSON()
 	if err != nil {
@@ -169,7 +170,8 @@ func checkEncodings(document json.Marshaler, protobuf func(json []byte) ([]byte,
 	return err
 }
 
-// store records what was read, and publishes the v2 documents if this one is new.
+// store records the documents of an APIService. If the v2 document changed, it publishes the v2
+// documents of all APIServices.
 func (d *documents) store(name string, next *openAPI) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -203,7 +205,8 @@ func (d *documents) publishV2() {
 	d.publisher.SetV2(all)
 }
 
-// fetchDocument reads a JSON document unless it still has the entity tag.
+// fetchDocument reads a JSON document. If the document still has the entity tag, the status of
+// the answer is 304 and the body is empty.
 func (p *proxy) fetchDocument(ctx context.Context, path, tag string) (document, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	if tag != "" {

@@ -26,8 +26,8 @@ type document struct {
 	body   []byte
 }
 
-// fetch reads a document of the other server, as the user of the context. The header Accept
-// and others are passed on.
+// fetch reads a document of the other server, as the user of the context. It sends the given
+// headers, such as Accept.
 func (p *proxy) fetch(ctx context.Context, path string, header http.Header) (document, error) {
 	if err := p.available(); err != nil {
 		return document{}, err
@@ -48,7 +48,7 @@ func (p *proxy) fetch(ctx context.Context, path string, header http.Header) (doc
 		return document{}, fmt.Errorf("get %s: no user", path)
 	}
 	setUser(req, client)
-	// RoundTrip follows no redirect.
+	// Unlike an http.Client, RoundTrip does not follow redirects, which could lead to any host.
 	response, err := p.transport.RoundTrip(req)
 	if err != nil {
 		return document{}, err
@@ -64,8 +64,8 @@ func (p *proxy) fetch(ctx context.Context, path string, header http.Header) (doc
 	return document{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// fetcher is the proxy as the library's discovery controller calls it. Unlike the proxy it
-// reads the whole answer before it passes on anything.
+// fetcher is the handler that the library's discovery controller calls. Unlike the handler of
+// proxy, it limits the size and the duration of the answer.
 type fetcher struct{ *proxy }
 
 // ServeHTTP implements http.Handler.

@@ -112,8 +112,9 @@ func (g *groups) all(req *http.Request) ([]metav1.APIGroup, error) {
 	return all, nil
 }
 
-// withVersions returns a group with further versions, the preferred one first. The versions
-// that the group has are those of definitions.
+// withVersions adds the versions of other servers to a group, and sorts all versions by
+// priority, the preferred one first. The versions that the group already has come from
+// definitions: other servers cannot serve groups of built-in kinds.
 func withVersions(group metav1.APIGroup, remote []prioritized) metav1.APIGroup {
 	versions := slices.Clone(remote)
 	for _, local := range group.Versions {

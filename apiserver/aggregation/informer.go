@@ -67,8 +67,9 @@ func filterList(obj runtime.Object, keep func(*apiregistrationv1.APIService) boo
 	return out
 }
 
-// filterEvent makes a deletion of the change by which keep no longer accepts an object. An
-// informer ignores the deletion of an object that it does not have.
+// filterEvent drops the events of objects that keep does not accept. It turns an update to
+// such an object into a deletion, because the informer may hold the object from before the
+// update. An informer ignores the deletion of an object that it does not hold.
 func filterEvent(event watch.Event, keep func(*apiregistrationv1.APIService) bool) (watch.Event, bool) {
 	service, ok := event.Object.(*apiregistrationv1.APIService)
 	if !ok || event.Type == watch.Bookmark || keep(service) {

@@ -21,7 +21,8 @@ import (
 // registrars is how many local APIServices are written at the same time.
 const registrars = 4
 
-// metrics returns the metrics of all servers in this process, which have one registry.
+// metrics returns the metrics about the availability of APIServices. All servers of a process
+// share them, because the process has one registry and each metric is registered once.
 var metrics = sync.OnceValues(func() (*availabilitymetrics.Metrics, error) {
 	m := availabilitymetrics.New()
 	return m, m.Register(legacyregistry.Register, legacyregistry.CustomRegister)
@@ -29,7 +30,7 @@ var metrics = sync.OnceValues(func() (*availabilitymetrics.Metrics, error) {
 
 // Local creates an APIService for each group version that this server serves itself, and
 // deletes those of definitions that are gone. Nothing in this server depends on these
-// objects. Clients read them, and an administrator sees what is served by which server.
+// objects. Clients read in them which server serves which API.
 type Local struct {
 	all       informer
 	registrar autoregister.AutoAPIServiceRegistration
@@ -106,8 +107,9 @@ func (l *Local) SetCustom(group string, versions []string) {
 	l.custom[group] = slices.Clone(versions)
 }
 
-// Run writes the APIServices until ctx ends. It begins when read is closed, which says that
-// all stored definitions are registered: it deletes the APIServices of the others.
+// Run writes the APIServices until ctx ends. It begins when read is closed, after all stored
+// definitions were registered. If it began earlier, it would delete the APIServices of
+// definitions that are not registered yet.
 func (l *Local) Run(ctx context.Context, read <-chan struct{}) {
 	select {
 	case <-read:

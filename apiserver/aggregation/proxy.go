@@ -25,8 +25,8 @@ import (
 // bearerProtocol is the prefix of the websocket protocol with which browsers send a token.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// proxy forwards requests to the server of one remote APIService. It is not changed: an
-// update of the APIService makes another proxy.
+// proxy forwards requests to the server of one remote APIService. It is immutable: after an
+// update of the APIService, the Server creates a new proxy.
 type proxy struct {
 	service  *apiregistrationv1.APIService
 	resolver resolver
@@ -67,12 +67,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	identified := transport.NewAuthProxyRoundTripper(client.GetName(), client.GetUID(), client.GetGroups(), client.GetExtra(), p.transport)
 	upgrade := httpstream.IsUpgradeRequest(req)
 	if upgrade {
-		// An upgrade does not go through the transport, so that the request needs the
-		// headers itself.
+		// An upgraded connection bypasses the transport, which would set these headers.
 		setUser(forwarded, client)
 	}
 	handler := utilproxy.NewUpgradeAwareHandler(location, identified, true, upgrade, errorResponder{p})
-	// Another server must not send the credential of this one elsewhere.
+	// A redirect could make this server present its client certificate to any host.
 	handler.RejectForwardingRedirects = true
 	utilflowcontrol.RequestDelegated(req.Context())
 	handler.ServeHTTP(w, forwarded)

@@ -131,7 +131,7 @@ func (s *Server) startRemote() error {
 }
 
 // AddAPIService implements APIHandlerManager of the library: it serves a remote APIService
-// that was created or changed. One goroutine calls it.
+// that was created or changed. The library calls it from one goroutine only.
 func (s *Server) AddAPIService(service *apiregistrationv1.APIService) error {
 	if err := s.begin(); err != nil {
 		return err

@@ -21,8 +21,8 @@ import (
 	"holdfast.dev/holdfast/reconcile"
 )
 
-// TrustName is the name of the ConfigMap in kube-system from which other API servers learn
-// whom to trust. Their libraries know the name.
+// TrustName is the name of the ConfigMap in kube-system from which other API servers read the
+// certificate authorities that they trust. The name is fixed in k8s.io/apiserver.
 const TrustName = "extension-apiserver-authentication"
 
 // recheckTrust is how often the server compares the ConfigMap with its certificate
@@ -113,7 +113,7 @@ func (t Trust) merge(stored map[string]string, now time.Time) (map[string]string
 		"requestheader-allowed-names":        t.ProxyNames,
 	} {
 		var before []string
-		// A value that another client broke is replaced.
+		// If the stored value is not a JSON list, the list of this server replaces it.
 		_ = json.Unmarshal([]byte(stored[key]), &before)
 		merged := slices.Clone(before)
 		for _, value := range own {

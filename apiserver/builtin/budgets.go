@@ -102,8 +102,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// allowsUnready reports whether a budget lets pods that are not ready go: always, or, by
-// default, while enough other pods are healthy.
+// allowsUnready reports whether a budget allows to evict pods that are not ready: always with the
+// policy AlwaysAllow, and otherwise while enough pods are healthy.
 func allowsUnready(budget *policyv1.PodDisruptionBudget) bool {
 	if policy := budget.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
 		return true

@@ -81,8 +81,8 @@ func (r *evictionREST) Create(
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-// checkEviction returns the eviction of a request. Its DeleteOptions are set, and have the
-// dry run of the request.
+// checkEviction validates the eviction of a request and returns it. Its DeleteOptions are not nil
+// and have the dryRun option of the request.
 func checkEviction(name string, obj runtime.Object, options *metav1.CreateOptions) (*policyv1.Eviction, error) {
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
@@ -110,8 +110,8 @@ func checkEviction(name string, obj runtime.Object, options *metav1.CreateOption
 	return eviction, nil
 }
 
-// deleteUnguarded deletes a pod that no budget guards: it does not run yet or any more, or is
-// being deleted. It returns any other pod, and leaves it alone.
+// deleteUnguarded deletes a pod that budgets do not count: it is pending, has ended or is being
+// deleted. If the pod is running, it returns the pod and does not delete it.
 func (r *evictionREST) deleteUnguarded(ctx context.Context, name string, options *metav1.DeleteOptions) (*corev1.Pod, error) {
 	pinned := wantedVersion(options) != ""
 	mayRetry := func(err error) bool { return !pinned && apierrors.IsConflict(err) }

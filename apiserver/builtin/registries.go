@@ -32,7 +32,7 @@ type Config struct {
 	EventTTL time.Duration
 	// Kubelets serves the subresources that are forwarded to kubelets and pods.
 	Kubelets *kubelet.Kubelets
-	// Authorizer decides about the rights of users.
+	// Authorizer checks that users may use exec, attach and portforward.
 	Authorizer authorizer.Authorizer
 	// TokenRequests serves serviceaccounts/token.
 	TokenRequests rest.Storage

@@ -90,9 +90,10 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 // newStatus serves a subresource that writes the status of a kind.
 func newStatus(store *genericregistry.Store, s subresource.StatusStrategy) *subresource.Status {
 	main := *store
-	// A write to a status allocates nothing. It may remove the last finalizer and so delete
-	// the object: the function of the main resource, which may be set after this, then
-	// releases what the object had.
+	// A write to a status allocates nothing, so BeginUpdate does not run. The write may remove
+	// the last finalizer and so delete the object. Then AfterDelete of the main resource
+	// releases the object's allocations. It is read when it is called, because other code may
+	// set it after newStatus has returned.
 	main.BeginUpdate = nil
 	main.AfterDelete = func(obj runtime.Object, options *metav1.DeleteOptions) {
 		if store.AfterDelete != nil {

@@ -27,8 +27,8 @@ type CommandList struct {
 	Items []ownership.Command `json:"items"`
 }
 
-// DecodeCommands returns the commands in the answer to a GET with ?holdfast=commands. There are
-// none in the answer of a server without this feature.
+// DecodeCommands returns the commands in the answer to a GET with CommandsQuery. A server without
+// this feature answers with the object instead; the result is then empty.
 func DecodeCommands(answer []byte) ownership.Commands {
 	var list CommandList
 	if json.Unmarshal(answer, &list) != nil || list.Kind != "CommandList" {
@@ -37,7 +37,7 @@ func DecodeCommands(answer []byte) ownership.Commands {
 	return ownership.Commands{Entries: list.Items}
 }
 
-// CommandsQuery is the query of such a GET.
+// CommandsQuery is the query of a GET that asks for the commands of an object.
 const CommandsQuery = commandsQuery + "=" + commandsValue
 
 // asMetadata is the media type of an answer with the metadata of an object only.

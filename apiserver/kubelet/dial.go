@@ -17,12 +17,14 @@ import (
 // Kubernetes.
 var errAddress = errors.New("address not allowed")
 
-// kubeletAddress reports whether a kubelet may listen on an address. A kubelet may be on the host
-// of the server. At link-local addresses, clouds give credentials to every process of a host.
+// kubeletAddress reports whether the server may connect to a kubelet at an address. Loopback is
+// allowed, because a kubelet may run on the host of the server. Link-local addresses are not: there,
+// clouds give credentials to every process of a host.
 func kubeletAddress(ip net.IP) bool { return ip.IsGlobalUnicast() || ip.IsLoopback() }
 
-// dial returns a function that opens connections to allowed addresses only. It checks the address
-// of the connection itself, so that a name cannot change its meaning after a check.
+// dial returns a function that opens connections to allowed addresses only. It checks the IP address
+// that it connects to. A check of the host name would not help: the name could resolve to another
+// address afterwards.
 func dial(allowed func(net.IP) bool, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		host, _, err := net.SplitHostPort(address)

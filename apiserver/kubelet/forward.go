@@ -19,10 +19,7 @@ type forwarding struct {
 
 // stream returns a handler for a request that must upgrade its connection.
 func (f forwarding) stream() http.Handler {
-	handler := proxy.NewUpgradeAwareHandler(f.location, f.transport, false, true, f)
-	// The kubelet answers to the server and not to a browser: without this, the kubelet would
-	// see the Origin header and the path of the client.
-	return handler
+	return proxy.NewUpgradeAwareHandler(f.location, f.transport, false, true, f)
 }
 
 // proxy returns a handler for any request. It rewrites URLs in the response, so that links lead
@@ -39,13 +36,15 @@ func (f forwarding) Error(_ http.ResponseWriter, _ *http.Request, err error) {
 // connector is the part of a rest.Connecter that all subresources here have in common.
 type connector struct{}
 
-// Destroy implements rest.Storage. The store of the main resource is destroyed once.
+// Destroy implements rest.Storage. It does nothing: the registry of the main resource destroys
+// the store.
 func (connector) Destroy() {}
 
-// upgraded are the methods of a connection: POST for SPDY, GET for WebSockets.
-var upgraded = []string{http.MethodGet, http.MethodPost}
+// upgradeMethods are the methods of requests that upgrade their connection: POST for SPDY, GET for
+// WebSockets.
+var upgradeMethods = []string{http.MethodGet, http.MethodPost}
 
-// proxied are the methods that a proxy forwards.
-var proxied = []string{
+// proxyMethods are the methods that a proxy forwards.
+var proxyMethods = []string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions,
 }

@@ -43,7 +43,8 @@ func (*log) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
 // ProducesObject implements rest.StorageMetadata.
 func (*log) ProducesObject(string) any { return "" }
 
-// OverrideMetricsVerb implements handlers' interface: a log is a stream and not a short request.
+// OverrideMetricsVerb implements endpoints.StorageMetricsOverride. Metrics count a log with the
+// streams and not with the short GET requests, as in Kubernetes.
 func (*log) OverrideMetricsVerb(verb string) string {
 	if verb == "GET" {
 		return "CONNECT"
@@ -137,7 +138,7 @@ func validateLogOptions(options *corev1.PodLogOptions) field.ErrorList {
 	return errs
 }
 
-// text is a log that the server streams to a client.
+// text is a log that the server streams to a client. Errors name the target, which is the kubelet.
 type text struct {
 	*genericrest.LocationStreamer
 	target string

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AddToScheme registers how the queries of requests are decoded into options. The libraries of
-// Kubernetes only encode them. A parameter that is not a number or a boolean is decoded as
-// Kubernetes decodes it.
+// AddToScheme registers the conversions from the query of a request to options. The libraries of
+// Kubernetes have only the conversions to a query. An invalid number or boolean has the same effect
+// as in Kubernetes.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for _, add := range []error{
 		decode(scheme, func(q query, o *corev1.PodExecOptions) {
@@ -47,7 +47,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// decode registers one conversion. The function stores the first error in the query.
+// decode registers the conversion of a query to options of type T. The conversion returns the first
+// error that the methods of query report while into reads the parameters.
 func decode[T any](scheme *runtime.Scheme, into func(query, *T)) error {
 	return scheme.AddConversionFunc((*url.Values)(nil), (*T)(nil), func(from, to any, scope conversion.Scope) error {
 		var err error

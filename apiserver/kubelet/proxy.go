@@ -27,7 +27,8 @@ type forwarder struct {
 	connector
 	// options returns a new object for the query of a request.
 	options func() runtime.Object
-	// find returns the target of a name, which may contain a scheme and a port.
+	// find returns the target of a request. Scheme, name and port are the parts of the name in
+	// the URL, such as https:web:8443; scheme and port may be empty.
 	find func(ctx context.Context, scheme, name, port string) (target, error)
 }
 
@@ -42,7 +43,7 @@ func (f *forwarder) NewConnectOptions() (runtime.Object, bool, string) {
 }
 
 // ConnectMethods implements rest.Connecter.
-func (*forwarder) ConnectMethods() []string { return proxied }
+func (*forwarder) ConnectMethods() []string { return proxyMethods }
 
 // Connect implements rest.Connecter.
 func (f *forwarder) Connect(ctx context.Context, id string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -70,8 +71,8 @@ func pathOf(options runtime.Object) string {
 	return ""
 }
 
-// NodeProxy serves nodes/proxy. Only requests to the port of the kubelet present the certificate
-// of the server.
+// NodeProxy serves nodes/proxy. The server presents its client certificate to the port of the
+// kubelet only, because any process of the node may listen on the other ports.
 func (k *Kubelets) NodeProxy() rest.Storage {
 	return &forwarder{
 		options: func() runtime.Object { return &corev1.NodeProxyOptions{} },

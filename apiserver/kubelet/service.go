@@ -64,8 +64,8 @@ func (k *Kubelets) findService(ctx context.Context, name, port string) (string, 
 	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 }
 
-// isPod reports whether an address of Endpoints is that of the pod that it names. A user can write
-// Endpoints with any address, and must not reach other hosts this way.
+// isPod reports whether an address in Endpoints is an address of the pod in its targetRef. A user
+// that may write Endpoints could otherwise reach any host through the server.
 func (k *Kubelets) isPod(ctx context.Context, namespace string, address corev1.EndpointAddress) bool {
 	ref := address.TargetRef
 	if ref == nil || ref.Kind != "Pod" || (ref.Namespace != "" && ref.Namespace != namespace) {

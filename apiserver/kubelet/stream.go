@@ -59,7 +59,7 @@ func (s *stream) New() runtime.Object { return s.options() }
 func (s *stream) NewConnectOptions() (runtime.Object, bool, string) { return s.options(), false, "" }
 
 // ConnectMethods implements rest.Connecter.
-func (s *stream) ConnectMethods() []string { return upgraded }
+func (s *stream) ConnectMethods() []string { return upgradeMethods }
 
 // Connect implements rest.Connecter.
 func (s *stream) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -85,8 +85,8 @@ func (s *stream) Connect(ctx context.Context, name string, options runtime.Objec
 	return translate(f, options), nil
 }
 
-// translate returns the handler of a stream. The kubelet speaks SPDY. The handler translates the
-// WebSocket protocols of clients to it.
+// translate returns the handler of a stream. The kubelet speaks SPDY, so the handler translates
+// the WebSocket protocols of clients to SPDY.
 func translate(f forwarding, options runtime.Object) http.Handler {
 	handler := f.stream()
 	var streams translator.Options

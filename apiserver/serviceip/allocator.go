@@ -30,9 +30,9 @@ const (
 	releaseTimeout = 10 * time.Second
 )
 
-// Config names the stores that an Allocator works on, and what it allocates from.
+// Config has the ranges and the stores of an Allocator.
 type Config struct {
-	// Ranges must be valid and complete.
+	// Ranges must come from Ranges.WithDefaults.
 	Ranges Ranges
 	// Services is the store of Services.
 	Services *genericregistry.Store

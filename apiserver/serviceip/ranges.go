@@ -36,7 +36,7 @@ func (r Ranges) WithDefaults() (Ranges, error) {
 	return r, nil
 }
 
-// KubernetesIP is the first usable address of the range of cluster IPs. It belongs to the
+// KubernetesIP returns the first usable address of the range of cluster IPs. It belongs to the
 // Service "kubernetes".
 func (r Ranges) KubernetesIP() string { return r.address(1) }
 
