@@ -24,8 +24,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/definitions"
 )
 
-// applyAggregation sends requests for other API servers to them, right after authorization: the
-// filters behind it check the bodies of requests that this server decodes.
+// applyAggregation forwards the requests for aggregated APIs directly after authorization. The
+// later filters are not for them: these filters check bodies that this server decodes.
 func applyAggregation(b base) {
 	inner := b.generic.BuildHandlerChainFunc
 	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
@@ -33,7 +33,8 @@ func applyAggregation(b base) {
 	}
 }
 
-// newLocalAPIs returns the controller of the APIServices of this server itself.
+// newLocalAPIs returns the controller of the local APIServices, with the versions of the built-in
+// kinds.
 func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients) (*aggregation.Local, error) {
 	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
 	if err != nil {
@@ -48,7 +49,7 @@ func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients
 	for _, kind := range registries.Kinds {
 		versions.Insert(kind.Versions...)
 	}
-	// As in Kubernetes, the group of APIServices itself has none.
+	// As in Kubernetes, the group apiregistration.k8s.io itself has no APIService.
 	versions.Delete(apiregistrationv1.SchemeGroupVersion)
 	for gv := range versions {
 		local.AddBuiltIn(gv)
@@ -56,7 +57,8 @@ func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients
 	return local, nil
 }
 
-// registerLocalAPIs writes the APIServices of this server itself, once the definitions are read.
+// registerLocalAPIs writes the local APIServices, once the server has read the definitions and
+// closed read.
 func (i installer) registerLocalAPIs(local *aggregation.Local, read <-chan struct{}) error {
 	local.Prioritize(i.server.AggregatedDiscoveryGroupManager.WithSource(aggregated.BuiltinSource))
 	return i.hooks.inBackground("register-local-apis", func(ctx context.Context) { local.Run(ctx, read) })

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// BackupPath is where the server sends a backup of itself. A backup has the keys of the server, so
-	// only a client that may do everything is authorized to read it.
+	// BackupPath is the path of a GET request for a backup of the server. A backup has the keys of the
+	// server, so no default role except cluster-admin allows to read this path.
 	BackupPath = "/holdfast/backup"
 
 	// The files of a backup.
@@ -70,7 +70,8 @@ func addFile(w *backup.Writer, name, path string) error {
 	return w.File(name, content)
 }
 
-// Backup writes a backup of the server with the data directory of the config, which must not run.
+// Backup writes a backup of the server that has the data directory of the config. The server must not
+// be running.
 func Backup(ctx context.Context, config Config, to io.Writer) error {
 	if _, err := os.Stat(filepath.Join(config.DataDir, "pki", "ca.key")); err != nil {
 		return fmt.Errorf("%s is not the data directory of a server: %w", config.DataDir, err)
@@ -134,8 +135,8 @@ func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
 	})
 }
 
-// isLongBackup adds the request for a backup to the requests that may take longer than a minute.
-func isLongBackup(isLongRunning request.LongRunningRequestCheck) request.LongRunningRequestCheck {
+// withLongBackups adds requests for a backup to the long-running requests, which have no time limit.
+func withLongBackups(isLongRunning request.LongRunningRequestCheck) request.LongRunningRequestCheck {
 	return func(r *http.Request, info *request.RequestInfo) bool {
 		return !info.IsResourceRequest && info.Path == BackupPath || isLongRunning(r, info)
 	}

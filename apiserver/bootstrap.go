@@ -31,15 +31,15 @@ var systemNamespaces = []string{
 // bootstrap creates the objects that clients expect, starts the controllers that every
 // server runs, and closes done. If a write is refused, the start continues, and attemptAll
 // retries the write.
-func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error {
-	clients := who.clients
+func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) error {
+	clients := identity.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
 	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
-	authority := clientSigner{Authority: b.pki.Authority(), maxLife: b.config.MaxCertificateLife, revocations: who.revocations}
-	signer, err := certificate.NewSigner(authority, who.authorizer, clients.kube.CertificatesV1(), requests)
+	authority := clientSigner{Authority: b.pki.Authority(), maxLife: b.config.MaxCertificateLife, revocations: identity.revocations}
+	signer, err := certificate.NewSigner(authority, identity.authorizer, clients.kube.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}
@@ -80,20 +80,20 @@ func bootstrap(b base, who identityStage, h *hooks, done chan<- struct{}) error 
 		go publisher.Run(hook)
 		go levels.Run(hook)
 		close(done)
-		return waitForRoles(hook, who, complete)
+		return waitForRoles(hook, identity, complete)
 	})
 }
 
 // waitForRoles waits until the authorizer knows the stored roles, and the aggregated roles
 // have their rules. If the roles could not be written, or the rules are not there in time,
 // it logs that and waits no longer.
-func waitForRoles(ctx context.Context, who identityStage, written bool) error {
-	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return who.roles.HasSynced(), nil })
+func waitForRoles(ctx context.Context, identity identityStage, written bool) error {
+	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return identity.roles.HasSynced(), nil })
 	if err != nil || !written {
 		return err
 	}
 	err = wait.PollUntilContextTimeout(ctx, readyPoll, startTimeout, true, func(context.Context) (bool, error) {
-		return rolesCollected(who.clients), nil
+		return rolesCollected(identity.clients), nil
 	})
 	if err != nil && ctx.Err() == nil {
 		klog.ErrorS(err, "the cluster roles admin, edit and view have no rules yet", "start", "cluster roles")

@@ -14,19 +14,19 @@ func build(ctx context.Context, b base) (resourcesStage, error) {
 	if err := applySettings(b); err != nil {
 		return resourcesStage{}, err
 	}
-	who, err := identify(b, stored)
+	identity, err := identify(b, stored)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	owned, err := applyAdmission(b, who)
+	owned, err := applyAdmission(b, identity)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	served, err := serveResources(b, stored, who, owned)
+	served, err := serveResources(b, stored, identity, owned)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	if err := addHooks(b, who, owned, served); err != nil {
+	if err := addHooks(b, identity, owned, served); err != nil {
 		served.server.Destroy()
 		return resourcesStage{}, err
 	}

@@ -27,8 +27,8 @@ func newServing(
 		if err != nil {
 			return nil, nil, fmt.Errorf("serving certificate: %w", err)
 		}
-		// Clients that trust only the authority of the data directory ask for this name. They
-		// are the server itself and the users of its kubeconfigs.
+		// The server itself and users of its kubeconfigs trust only the authority of the data
+		// directory. They send the server name of this certificate in TLS, see serverName.
 		serving.SNICerts = []dynamiccertificates.SNICertKeyContentProvider{own}
 	}
 	if serving.MinTLSVersion, err = cliflag.TLSVersion(config.Serving.MinVersion); err != nil {
@@ -60,8 +60,8 @@ func newClientCA(config Config, o *opened) (dynamiccertificates.CAContentProvide
 	return dynamiccertificates.NewUnionCAContentProvider(own, others), nil
 }
 
-// serverName returns the name that kubeconfigs of the server's own authority need in TLS, or
-// "" if the host of the URL is enough.
+// serverName returns the TLS server name for kubeconfigs that trust the server's own authority,
+// or "" if the host of the URL is enough.
 func serverName(config Config) string {
 	if config.Serving.CertFile == "" {
 		return ""

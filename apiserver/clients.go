@@ -20,7 +20,8 @@ type clients struct {
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
 	documents *openAPIDocuments
-	// relations finds the objects of a node that its pods do not name.
+	// relations finds the objects that belong to a node although no pod names them, such as the
+	// volumes behind claims.
 	relations *node.Relations
 }
 

@@ -113,18 +113,18 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
 // runOperators runs the plans of Instances, once their kinds are served and the roles of the
 // controller are known. The server runs no workload controllers, so the plans do not wait for
 // an object if no controller has ever set its status.
-func runOperators(ctx context.Context, who identityStage, loopback *restclient.Config, kinds <-chan struct{}) {
+func runOperators(ctx context.Context, identity identityStage, loopback *restclient.Config, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
 	case <-ctx.Done():
 		return
 	}
-	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(who.authorizer)); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(identity.authorizer)); err != nil {
 		return
 	}
 	client := restclient.CopyConfig(loopback)
-	client.BearerToken = who.operators.token
-	config := controller.Config{Client: client, Keys: who.operators.keys, Deletions: who.operators.deletions, Unattended: true}
+	client.BearerToken = identity.operators.token
+	config := controller.Config{Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions, Unattended: true}
 	if err := controller.Run(ctx, config); err != nil {
 		klog.ErrorS(err, "operator controller ended")
 	}

@@ -84,12 +84,12 @@ type constructors map[string]func() admission.Interface
 
 // newPlugins returns the plugins that upstream's library does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
-func newPlugins(b base, who identityStage) map[string]admission.Factory {
-	core, client := who.clients.informers.Core().V1(), who.clients.kube
+func newPlugins(b base, identity identityStage) map[string]admission.Factory {
+	core, client := identity.clients.informers.Core().V1(), identity.clients.kube
 	factories := map[string]admission.Factory{
 		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
 	}
-	for _, part := range []constructors{podPlugins(b, who.clients), volumePlugins(who.clients), accessPlugins(b, who)} {
+	for _, part := range []constructors{podPlugins(b, identity.clients), volumePlugins(identity.clients), accessPlugins(b, identity)} {
 		for name, create := range part {
 			factories[name] = func(io.Reader) (admission.Interface, error) { return create(), nil }
 		}
@@ -138,7 +138,7 @@ func volumePlugins(c *clients) constructors {
 }
 
 // accessPlugins are the plugins for credentials and roles, and those of operator packages.
-func accessPlugins(b base, who identityStage) constructors {
+func accessPlugins(b base, identity identityStage) constructors {
 	rights := b.generic.Authorization.Authorizer
 	plugins := constructors{
 		certificateRequester:            func() admission.Interface { return certificate.NewRequester() },
@@ -147,12 +147,12 @@ func accessPlugins(b base, who identityStage) constructors {
 		"ClusterTrustBundleAttest":      func() admission.Interface { return certificate.NewAttest(rights) },
 		"CertificateSubjectRestriction": func() admission.Interface { return certificate.NewSubject() },
 		roleEscalation: func() admission.Interface {
-			return rbac.NewEscalation(who.roles, rights, rbac.LiveRoles(who.clients.kube.RbacV1()))
+			return rbac.NewEscalation(identity.roles, rights, rbac.LiveRoles(identity.clients.kube.RbacV1()))
 		},
 		credentialRevocation: func() admission.Interface { return revocation.NewAdmission(rights) },
 	}
 	if !b.config.WithoutOperators {
-		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(who.clients, who.operators) }
+		plugins[enforcement.Name] = func() admission.Interface { return newOperatorAdmission(identity.clients, identity.operators) }
 	}
 	return plugins
 }

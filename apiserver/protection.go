@@ -17,8 +17,8 @@ type AuditConfig struct {
 	PolicyFile string
 	// LogPath is the file of the log, "-" for stdout.
 	LogPath string
-	// Options has further settings of the log, and the webhook. PolicyFile and LogPath replace
-	// those in it. Nil means the defaults.
+	// Options has the other settings of the log, and those of the audit webhook. Its policy file
+	// and log path are replaced by PolicyFile and LogPath. Nil means the defaults.
 	Options *options.AuditOptions
 }
 

@@ -13,8 +13,8 @@ import (
 
 // installReviews serves the reviews of access and identity, which kubectl auth can-i
 // and kubectl auth whoami create.
-func (i installer) installReviews(who identityStage) error {
-	tokens := access.Authentication{Tokens: who.tokens.authenticators, Revocations: who.revocations}.Token()
+func (i installer) installReviews(identity identityStage) error {
+	tokens := access.Authentication{Tokens: identity.tokens.authenticators, Revocations: identity.revocations}.Token()
 	all, rules := i.generic.Authorization.Authorizer, i.generic.RuleResolver
 	authorization := i.newGroup(authorizationv1.GroupName)
 	addTo(authorization, authorizationv1.SchemeGroupVersion, builtin.Resources{
@@ -26,7 +26,7 @@ func (i installer) installReviews(who identityStage) error {
 	authentication := i.newGroup(authenticationv1.GroupName)
 	addTo(authentication, authenticationv1.SchemeGroupVersion, builtin.Resources{
 		"selfsubjectreviews": review.SelfSubject(),
-		"tokenreviews":       review.Token(tokens, who.tokens.requests.Audiences),
+		"tokenreviews":       review.Token(tokens, identity.tokens.requests.Audiences),
 	})
 	if err := i.server.InstallAPIGroups(authorization, authentication); err != nil {
 		return fmt.Errorf("install reviews: %w", err)

@@ -25,10 +25,10 @@ func applySessions(config *genericapiserver.Config, revocations *revocation.Regi
 // followRevocations watches the list of revoked credentials. The server is ready only after it
 // has read the list. The server's own clients do not wait for the list: the loopback credential is
 // never checked against it.
-func followRevocations(b base, who identityStage, h *hooks, url string) error {
+func followRevocations(b base, identity identityStage, h *hooks, url string) error {
 	return h.onStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
-		err := who.revocations.Watch(hook, who.clients.kube.CoreV1(), func() {
-			if err := replaceAdmin(hook, b, who.revocations, url); err != nil {
+		err := identity.revocations.Watch(hook, identity.clients.kube.CoreV1(), func() {
+			if err := replaceAdmin(hook, b, identity.revocations, url); err != nil {
 				klog.ErrorS(err, "the revoked certificate of the administrator is not replaced")
 			}
 		})

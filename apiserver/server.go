@@ -127,9 +127,9 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// serve returns when all requests have ended, or drainTimeout after ctx and the shutdown delay
-// ended. Requests
-// that are still unanswered then get no answer, and their clients must retry them.
+// serve returns when ctx has ended and all requests are answered, at the latest drainTimeout
+// after the shutdown delay. Requests that are unanswered then get no answer, and their clients
+// must retry them.
 func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.generic.PrepareRun().RunWithContext(ctx) }()

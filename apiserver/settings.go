@@ -87,8 +87,8 @@ func applyLimits(config *genericapiserver.Config, from Config) {
 	config.ShutdownDelayDuration = from.ShutdownDelay
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
-	// These requests last as long as their clients want.
-	config.LongRunningFunc = isLongBackup(filters.BasicLongRunningRequestCheck(
+	// RequestTimeout does not apply to long-running requests.
+	config.LongRunningFunc = withLongBackups(filters.BasicLongRunningRequestCheck(
 		sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward")))
 }
 
@@ -96,7 +96,7 @@ func applyLimits(config *genericapiserver.Config, from Config) {
 // Server-side apply takes its types from v3.
 func applyOpenAPI(config *genericapiserver.Config) {
 	scheme := native.NewPublishedScheme()
-	// Definitions are published as upstream's types, which clients know.
+	// Definitions are published as the Go types of Kubernetes, which clients know.
 	scheme.AddKnownTypes(apiextensionsv1.SchemeGroupVersion,
 		&apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinitionList{})
 	scheme.AddKnownTypes(apiextensionsv1beta1.SchemeGroupVersion,

@@ -16,8 +16,8 @@ import (
 
 // applyAdmission is the stage of admission, with the bound on nesting and the check of field
 // ownership around it.
-func applyAdmission(b base, who identityStage) (ownershipStage, error) {
-	if err := applyPlugins(b, who); err != nil {
+func applyAdmission(b base, identity identityStage) (ownershipStage, error) {
+	if err := applyPlugins(b, identity); err != nil {
 		return ownershipStage{}, err
 	}
 	b.generic.AdmissionControl = nestingAdmission{b.generic.AdmissionControl}
@@ -36,11 +36,11 @@ func applyDisclosure(config *genericapiserver.Config) {
 
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
 // those of newPlugins.
-func applyPlugins(b base, who identityStage) error {
-	config, clients := b.generic, who.clients
+func applyPlugins(b base, identity identityStage) error {
+	config, clients := b.generic, identity.clients
 	chain := options.NewAdmissionOptions()
 	registered := chain.RecommendedPluginOrder
-	for name, create := range newPlugins(b, who) {
+	for name, create := range newPlugins(b, identity) {
 		chain.Plugins.Register(name, create)
 		registered = append(registered, name)
 	}

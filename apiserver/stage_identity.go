@@ -9,15 +9,15 @@ import (
 	"holdfast.dev/holdfast/access/revocation"
 )
 
-// identityStage is how the server knows its clients and what they may do, and how its own
-// parts reach its API.
+// identityStage has the parts that authenticate and authorize clients, and the clients by which
+// the server's own parts reach its API.
 type identityStage struct {
 	clients *clients
 	tokens  *tokens
 	// revocations has the list of revoked credentials.
 	revocations *revocation.Registry
 	roles       *rbac.Authorizer
-	// authorizer is the union of all authorizers, with that of the roles.
+	// authorizer is the union of all authorizers; roles is one of them.
 	authorizer authorizer.Authorizer
 	// operators is not used if the server runs no operator packages.
 	operators operators

@@ -21,8 +21,8 @@ type resourcesStage struct {
 
 // serveResources is the stage that opens the registries and installs them. On an
 // error it leaves nothing open.
-func serveResources(b base, stored storageStage, who identityStage, owned ownershipStage) (_ resourcesStage, err error) {
-	server, err := b.generic.Complete(who.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
+func serveResources(b base, stored storageStage, identity identityStage, owned ownershipStage) (_ resourcesStage, err error) {
+	server, err := b.generic.Complete(identity.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("build server: %w", err)
 	}
@@ -36,14 +36,14 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	kubelets, err := i.newKubelets(who)
+	kubelets, err := i.newKubelets(identity)
 	if err != nil {
 		return resourcesStage{}, err
 	}
 	registries, err := builtin.Open(builtin.Config{
 		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
-		Selection: stored.selection, TokenRequests: who.tokens.requests,
-		EventTTL: b.config.Limits.EventTTL, Kubelets: kubelets, Authorizer: who.authorizer,
+		Selection: stored.selection, TokenRequests: identity.tokens.requests,
+		EventTTL: b.config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.authorizer,
 	})
 	if err != nil {
 		return resourcesStage{}, err
@@ -54,7 +54,7 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
 		return resourcesStage{}, err
 	}
-	local, err := i.newLocalAPIs(registries, who.clients)
+	local, err := i.newLocalAPIs(registries, identity.clients)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -70,22 +70,22 @@ func serveResources(b base, stored storageStage, who identityStage, owned owners
 	if err := server.AddReadyzChecks(healthz.NamedCheck("storage-readiness", readiness.Check)); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.installReviews(who); err != nil {
+	if err := i.installReviews(identity); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := serveIssuer(server, who.tokens, b); err != nil {
+	if err := serveIssuer(server, identity.tokens, b); err != nil {
 		return resourcesStage{}, err
 	}
 	serveBackup(b, server)
 	read := make(chan struct{})
-	schemas, err := i.serveCustomResources(customResources, who.clients.documents, read)
+	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
 	if err != nil {
 		return resourcesStage{}, err
 	}
 	if err := i.registerLocalAPIs(local, read); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.serveAggregatedAPIs(registries, who.clients, foreignDocuments{schemas.v3, customResources}); err != nil {
+	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.v3, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
 	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable}, nil

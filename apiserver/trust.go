@@ -18,8 +18,8 @@ type ProxyClient struct {
 	CertFile, KeyFile string
 }
 
-// checkProxyClient checks that aggregated API servers can verify a certificate that was given: they
-// know the authorities of proxies only.
+// checkProxyClient checks that a configured client certificate is complete, and that aggregated API
+// servers can verify it: they trust only the authorities of requestheader-client-ca-file.
 func (c *Config) checkProxyClient() error {
 	if (c.ProxyClient.CertFile == "") != (c.ProxyClient.KeyFile == "") {
 		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
@@ -39,9 +39,9 @@ func proxyClient(b base) ProxyClient {
 	return ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
 }
 
-// publishTrust publishes what aggregated API servers need to authenticate clients of this server,
-// and this server itself. It begins when the namespace kube-system is created.
-func publishTrust(b base, who identityStage, h *hooks, bootstrapped <-chan struct{}) error {
+// publishTrust publishes the authorities and headers by which aggregated API servers authenticate
+// this server and its clients. It begins after the attempt to create the namespace kube-system.
+func publishTrust(b base, identity identityStage, h *hooks, bootstrapped <-chan struct{}) error {
 	trust, err := newTrust(b)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func publishTrust(b base, who identityStage, h *hooks, bootstrapped <-chan struc
 	return h.inBackground("publish-trust", func(ctx context.Context) {
 		select {
 		case <-bootstrapped:
-			trust.Publish(ctx, who.clients.kube)
+			trust.Publish(ctx, identity.clients.kube)
 		case <-ctx.Done():
 		}
 	})
@@ -76,7 +76,8 @@ func newTrust(b base) (aggregation.Trust, error) {
 	}
 	if b.config.ProxyClient.CertFile == "" {
 		trust.ProxyCA = slices.Concat(trust.ProxyCA, b.pki.FrontProxy().CA)
-		// Without names, the flags allow all.
+		// requestheader-client-ca-file without allowed names allows all names: a name here
+		// would exclude the others.
 		if flags.ClientCAFile == "" || len(flags.AllowedNames) > 0 {
 			trust.ProxyNames = append(slices.Clone(flags.AllowedNames), access.FrontProxyUser)
 		}
@@ -84,7 +85,7 @@ func newTrust(b base) (aggregation.Trust, error) {
 	return trust, nil
 }
 
-// withHeader returns the headers of a flag, and the header that this server uses.
+// withHeader returns the headers of a flag together with the header that this server sends.
 func withHeader(flag []string, own string) []string {
 	if slices.Contains(flag, own) {
 		return flag
