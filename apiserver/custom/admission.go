@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
 	"holdfast.dev/holdfast/skeleton"
@@ -15,7 +16,9 @@ import (
 // objectAdmission wraps the admission chain of the server. It checks the types of the new
 // object, prunes it and completes it, before and after mutating admission. The first time,
 // plugins and webhooks get a valid object. The second time, the changes of plugins and
-// webhooks are treated like those of the client.
+// webhooks are treated like those of the client. A plugin may replace the values of the
+// object and of its metadata, and does not change any other value in place: copies of an
+// object share them.
 type objectAdmission struct {
 	version  *version
 	delegate admission.Interface
@@ -45,9 +48,14 @@ func (o objectAdmission) Admit(ctx context.Context, a admission.Attributes, inte
 	if !can || !mutation.Handles(a.GetOperation()) {
 		return nil
 	}
-	if err := mutation.Admit(ctx, a, interfaces); err != nil {
+	var before frozenContent
+	if ok {
+		before = freeze(obj.Object)
+	}
+	if err := mutation.Admit(ctx, newPlainAttributes(a), interfaces); err != nil {
 		return err
 	}
+	before.check()
 	if ok {
 		if err := o.version.checkTypes(obj, a); err != nil {
 			return err
@@ -63,8 +71,25 @@ func (o objectAdmission) Validate(ctx context.Context, a admission.Attributes, i
 	if !ok || !validation.Handles(a.GetOperation()) {
 		return nil
 	}
-	return validation.Validate(ctx, a, interfaces)
+	return validation.Validate(ctx, newPlainAttributes(a), interfaces)
 }
+
+// plainAttributes shows the objects of a request to plugins in the type that they know.
+type plainAttributes struct {
+	admission.Attributes
+	obj, oldObj runtime.Object
+}
+
+func newPlainAttributes(a admission.Attributes) plainAttributes {
+	return plainAttributes{Attributes: a, obj: plain(a.GetObject()), oldObj: plain(a.GetOldObject())}
+}
+
+// GetObject implements admission.Attributes. If a plugin changes the object, it changes the
+// object of the request.
+func (a plainAttributes) GetObject() runtime.Object { return a.obj }
+
+// GetOldObject implements admission.Attributes.
+func (a plainAttributes) GetOldObject() runtime.Object { return a.oldObj }
 
 // checkTypes checks the types of all values that the schema specifies. It is the first
 // step of validation. For an update it checks only the values that change: an object

@@ -70,7 +70,7 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 			strings.Join(inLists, "; "))
 	}
 	fitting := sk.Fitting(old.Object)
-	out, err := o.UpdatedObjectInfo.UpdatedObject(ctx, &object{Object: fitting})
+	out, err := o.UpdatedObjectInfo.UpdatedObject(ctx, objectOf(fitting))
 	if err != nil {
 		return nil, err
 	}

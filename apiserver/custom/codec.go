@@ -88,11 +88,11 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {
 		from.complete(obj.Object)
 	}
-	converted, err := c.version.resource.convertor.unsafe.ConvertToVersion(obj, gvk.GroupVersion())
+	converted, err := c.version.resource.convertor.unsafe.ConvertToVersion(plain(obj), gvk.GroupVersion())
 	if err != nil {
 		return nil, &gvk, err
 	}
-	u, ok := converted.(*object)
+	u, ok := own(converted).(*object)
 	if !ok {
 		return nil, &gvk, fmt.Errorf("unexpected object %T", converted)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/nesting"
@@ -40,12 +41,15 @@ func newConvertor(r *resource) (convertor, error) {
 
 // Convert implements runtime.ObjectConvertor.
 func (c convertor) Convert(in, out, context any) error {
-	if err := c.safe.Convert(in, out, context); err != nil {
+	from, isFrom := in.(runtime.Object)
+	to, isTo := out.(runtime.Object)
+	if !isFrom || !isTo {
+		return c.safe.Convert(in, out, context)
+	}
+	if err := c.safe.Convert(plain(from), plain(to), context); err != nil {
 		return err
 	}
-	if obj, ok := out.(runtime.Object); ok {
-		c.complete(obj)
-	}
+	c.complete(to)
 	return nil
 }
 
@@ -56,16 +60,20 @@ func (c convertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersi
 
 // convert converts an object with one of the two convertors. It refuses the answer of a
 // webhook with too many levels. An object that had more levels before the conversion, because
-// an earlier release stored it, may keep them.
+// an earlier release stored it, may keep them. The result has the type of the input.
 func (c convertor) convert(with runtime.ObjectConvertor, in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	limit := nesting.Limit
 	if c.callsWebhook {
 		// The convertor may change its input, so count before.
 		limit = max(limit, levelsOf(in))
 	}
-	out, err := with.ConvertToVersion(in, target)
+	given := plain(in)
+	out, err := with.ConvertToVersion(given, target)
 	if err != nil {
 		return nil, err
+	}
+	if given != in {
+		out = own(out)
 	}
 	if c.callsWebhook && levelsOf(out) > limit {
 		return nil, fmt.Errorf("conversion webhook for %v failed: %w", c.resource.kind, nesting.Error{What: "the converted object"})
@@ -76,10 +84,10 @@ func (c convertor) convert(with runtime.ObjectConvertor, in runtime.Object, targ
 
 // levelsOf returns the number of levels of an object, or of the deepest object in a list.
 func levelsOf(obj runtime.Object) int {
-	switch obj := obj.(type) {
-	case *object:
+	switch obj := plain(obj).(type) {
+	case *unstructured.Unstructured:
 		return nesting.ObjectLevels(obj.Object)
-	case *objectList:
+	case *unstructured.UnstructuredList:
 		most := 0
 		for i := range obj.Items {
 			most = max(most, nesting.ObjectLevels(obj.Items[i].Object))
@@ -95,13 +103,13 @@ func (c convertor) ConvertFieldLabel(gvk runtimeKind, label, value string) (stri
 }
 
 func (c convertor) complete(obj runtime.Object) {
-	switch obj := obj.(type) {
-	case *object:
+	switch obj := plain(obj).(type) {
+	case *unstructured.Unstructured:
 		gvk := obj.GroupVersionKind()
 		if v := c.resource.versions[gvk.Version]; v != nil && gvk.GroupKind() == c.resource.kind {
 			v.complete(obj.Object)
 		}
-	case *objectList:
+	case *unstructured.UnstructuredList:
 		for i := range obj.Items {
 			c.complete(&obj.Items[i])
 		}

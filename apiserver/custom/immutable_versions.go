@@ -9,7 +9,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 )
@@ -89,13 +88,13 @@ func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, er
 // convertUpdate converts both objects of an update to another version. A conversion
 // webhook is called once for both.
 func (c convertor) convertUpdate(oldObj, newObj *object, to *version) (was, is *object, err error) {
-	pair := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*oldObj, *newObj}}
+	pair := &objectList{Items: []object{*oldObj, *newObj}}
 	pair.SetGroupVersionKind(to.groupVersion().WithKind(c.resource.crd.Status.AcceptedNames.ListKind))
 	converted, err := c.ConvertToVersion(pair, to.groupVersion())
 	if err != nil {
 		return nil, nil, err
 	}
-	list, ok := converted.(*unstructured.UnstructuredList)
+	list, ok := converted.(*objectList)
 	if !ok || len(list.Items) != 2 {
 		return nil, nil, fmt.Errorf("unexpected result %T of a conversion", converted)
 	}

@@ -7,10 +7,13 @@ import (
 
 // object is the representation of a custom resource in memory. The other files of the
 // package use only this name, so that the representation can be replaced.
-type object = unstructured.Unstructured
+//
+// It is an Unstructured, except for the methods that are expensive there. A copy of an
+// object shares the values of the object, see DeepCopyObject. The managed fields are
+// converted without reflection, see GetManagedFields.
+type object struct{ unstructured.Unstructured }
 
-// objectList is a list of objects.
-type objectList = unstructured.UnstructuredList
+var _ runtime.Unstructured = &object{}
 
 // newObject creates an empty object of a kind.
 func newObject(gvk runtimeKind) *object {
@@ -19,17 +22,54 @@ func newObject(gvk runtimeKind) *object {
 	return obj
 }
 
-// newObjectList creates an empty list of a kind.
-func newObjectList(gvk runtimeKind) *objectList {
-	list := &objectList{}
-	list.SetGroupVersionKind(gvk)
-	return list
+// objectOf returns an object with a content. The object does not copy the content.
+func objectOf(content map[string]any) *object {
+	return &object{unstructured.Unstructured{Object: content}}
 }
+
+// DeepCopyObject implements runtime.Object. The copy has its own maps for the object and for
+// its metadata, and shares all other values. No code may change these in place, see trees.
+func (o *object) DeepCopyObject() runtime.Object { return objectOf(share(o.Object)) }
+
+// NewEmptyInstance implements runtime.Unstructured.
+func (o *object) NewEmptyInstance() runtime.Unstructured { return newObject(o.GroupVersionKind()) }
 
 // content returns an object of a store in its own type. A store holds no other types.
 func content(obj runtime.Object) *object {
-	if u, ok := obj.(*object); ok {
-		return u
+	switch obj := obj.(type) {
+	case *object:
+		return obj
+	case *unstructured.Unstructured:
+		return objectOf(obj.Object)
 	}
-	return &object{Object: map[string]any{}}
+	return objectOf(map[string]any{})
+}
+
+// plain returns an object, or a list of objects, in the type that the libraries know. A
+// change of the plain object changes the object too. The plain list is a copy that shares
+// the objects.
+func plain(obj runtime.Object) runtime.Object {
+	switch obj := obj.(type) {
+	case *object:
+		return &obj.Unstructured
+	case *objectList:
+		return obj.plain()
+	}
+	return obj
+}
+
+// own is the reverse of plain.
+func own(obj runtime.Object) runtime.Object {
+	switch obj := obj.(type) {
+	case *unstructured.Unstructured:
+		return objectOf(obj.Object)
+	case *unstructured.UnstructuredList:
+		list := &objectList{Items: make([]object, len(obj.Items))}
+		list.Object = obj.Object
+		for i := range obj.Items {
+			list.Items[i].Object = obj.Items[i].Object
+		}
+		return list
+	}
+	return obj
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -56,19 +57,22 @@ type updateTypes struct {
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	if u, ok := obj.(*object); ok && nesting.ContentLevels(u.Object) > nesting.Limit {
+	u, ok := plain(obj).(*unstructured.Unstructured)
+	if !ok {
+		return t.TypeConverter.ObjectToTyped(obj, options...)
+	}
+	if nesting.ContentLevels(u.Object) > nesting.Limit {
 		return nil, errTooDeep
 	}
-	value, err := t.TypeConverter.ObjectToTyped(obj, options...)
-	u, ok := obj.(*object)
-	if err == nil || !ok {
-		return value, err
+	value, err := t.TypeConverter.ObjectToTyped(u, options...)
+	if err == nil {
+		return value, nil
 	}
 	v := t.resource.versionOf(u.Object)
 	if v == nil {
 		return nil, err
 	}
-	fitting := &object{Object: v.compiled.Skeleton.Fitting(u.Object)}
+	fitting := &unstructured.Unstructured{Object: v.compiled.Skeleton.Fitting(u.Object)}
 	if value, err = t.TypeConverter.ObjectToTyped(fitting, options...); err != nil {
 		return nil, errWrongShape
 	}
@@ -85,11 +89,15 @@ type applyTypes struct {
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	if u, ok := obj.(*object); ok && nesting.ContentLevels(u.Object) > nesting.Limit {
+	u, ok := plain(obj).(*unstructured.Unstructured)
+	if !ok {
+		return t.TypeConverter.ObjectToTyped(obj, options...)
+	}
+	if nesting.ContentLevels(u.Object) > nesting.Limit {
 		return nil, errTooDeep
 	}
-	value, err := t.TypeConverter.ObjectToTyped(obj, options...)
-	if u, ok := obj.(*object); err != nil && ok && t.resource.versionOf(u.Object) != nil {
+	value, err := t.TypeConverter.ObjectToTyped(u, options...)
+	if err != nil && t.resource.versionOf(u.Object) != nil {
 		var found typed.ValidationErrors
 		if errors.As(err, &found) {
 			return nil, errWrongShape
@@ -105,7 +113,7 @@ func (t applyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	return obj.DeepCopyObject(), nil
+	return own(obj.DeepCopyObject()), nil
 }
 
 // errTooDeep is the error for an object with more levels than package nesting allows. Such an

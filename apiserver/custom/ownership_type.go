@@ -49,7 +49,7 @@ func (v *version) canonical(config []byte) (map[string]any, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		u = content(converted)
+		u = &content(converted).Unstructured
 	}
 	v.compiled.Skeleton.Normalize(u.Object)
 	return u.Object, unknown, nil

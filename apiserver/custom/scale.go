@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"maps"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -80,7 +81,19 @@ func (p scalePaths) view(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
+// setReplicas changes the wanted replicas. The object shares its values with the stored
+// object, so setReplicas copies the maps above the field.
 func (p scalePaths) setReplicas(obj runtime.Object, replicas int32) error {
+	parent := content(obj).Object
+	for _, name := range p.wanted[:len(p.wanted)-1] {
+		child, isObject := parent[name].(map[string]any)
+		if !isObject {
+			break
+		}
+		child = maps.Clone(child)
+		parent[name] = child
+		parent = child
+	}
 	if err := unstructured.SetNestedField(content(obj).Object, int64(replicas), p.wanted...); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}

@@ -130,9 +130,9 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	case "patch":
 		return handlers.PatchResource(v.store, scope, admit, patchTypes)
 	case "delete":
-		return handlers.DeleteResource(v.store, true, scope, config.Admission)
+		return handlers.DeleteResource(v.store, true, scope, admit)
 	case "deletecollection":
-		return handlers.DeleteCollection(v.store, true, scope, config.Admission)
+		return handlers.DeleteCollection(v.store, true, scope, admit)
 	}
 	return nil
 }

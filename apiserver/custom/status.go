@@ -29,7 +29,7 @@ func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runti
 func keepAllButStatus(updated, old *object) {
 	status, ok := updated.Object["status"]
 	managers, version := updated.GetManagedFields(), updated.GetResourceVersion()
-	updated.Object = old.DeepCopy().Object
+	updated.Object = share(old.Object)
 	delete(updated.Object, "status")
 	if ok {
 		updated.Object["status"] = status

@@ -2,7 +2,6 @@ package custom
 
 import (
 	"bytes"
-	"fmt"
 	"hash/maphash"
 	"maps"
 	"sync"
@@ -45,8 +44,7 @@ type treeKey struct {
 type tree struct {
 	text    []byte
 	content map[string]any
-	// frozen is the content as text, empty unless checkFrozen is set.
-	frozen string
+	frozen  frozenContent
 }
 
 func newTrees() *trees { return &trees{seed: maphash.MakeSeed(), entries: map[treeKey]tree{}} }
@@ -61,10 +59,7 @@ func (t *trees) get(v *version, text []byte) map[string]any {
 	if !ok || !bytes.Equal(found.text, text) {
 		return nil
 	}
-	if checkFrozen && fmt.Sprint(found.content) != found.frozen {
-		panic(fmt.Sprintf("a stored object of %v was changed in place: %.2000s, was %.2000s",
-			v.groupVersionKind(), fmt.Sprint(found.content), found.frozen))
-	}
+	found.frozen.check()
 	return share(found.content)
 }
 
@@ -80,10 +75,7 @@ func (t *trees) add(v *version, text []byte, content map[string]any) {
 	if found, ok := t.entries[key]; ok && bytes.Equal(found.text, text) {
 		return
 	}
-	added := tree{text: text, content: share(content)}
-	if checkFrozen {
-		added.frozen = fmt.Sprint(content)
-	}
+	added := tree{text: text, content: share(content), frozen: freeze(content)}
 	t.remove(key)
 	for other := range t.entries {
 		if t.size+len(text) <= maxTrees {

@@ -39,13 +39,13 @@ func TestTreesStayWithinTheirBound(t *testing.T) {
 // metadata. Such a change of one object must not reach the others.
 func TestTreesAreSharedBelowTheMetadata(t *testing.T) {
 	cache, v, text := newTrees(), &version{}, []byte("text")
-	decoded := &object{Object: map[string]any{
+	decoded := objectOf(map[string]any{
 		"metadata": map[string]any{"name": "a", "labels": map[string]any{"x": "y"}, "finalizers": []any{"f"}},
 		"spec":     map[string]any{"a": int64(1)},
-	}}
+	})
 	cache.add(v, text, decoded.Object)
 	for range 2 {
-		got := &object{Object: cache.get(v, text)}
+		got := objectOf(cache.get(v, text))
 		if got.GetName() != "a" || got.GetResourceVersion() != "" || got.GetLabels()["x"] != "y" || len(got.GetFinalizers()) != 1 {
 			t.Fatalf("%v", got.Object)
 		}

@@ -170,6 +170,9 @@ func copyDecided(obj *unstructured.Unstructured, decided *api.Instance) error {
 	if !isObject {
 		return apierrors.NewBadRequest("spec: required")
 	}
+	// Copies of an object share its spec, so change another one.
+	spec = maps.Clone(spec)
+	obj.Object["spec"] = spec
 	delete(spec, "parameters")
 	if len(decided.Spec.Parameters) > 0 {
 		values := make(map[string]any, len(decided.Spec.Parameters))

@@ -151,15 +151,25 @@ func (w *writer) object(obj map[string]any) error {
 	return nil
 }
 
-// string writes a string. If the string may need escapes, encoding/json writes it.
+// string writes a string. It escapes quotes and backslashes, which are in the keys of most
+// managed fields. If the string may need other escapes, encoding/json writes it.
 func (w *writer) string(s string) error {
+	begin := len(w.data)
+	w.data = append(w.data, '"')
+	from := 0
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			w.data = append(w.data, s[from:i]...)
+			w.data = append(w.data, '\\')
+			from = i
+		case c < ' ' || c >= 0x80 || c == '<' || c == '>' || c == '&':
+			w.data = w.data[:begin]
 			return w.other(s)
 		}
 	}
-	w.data = append(w.data, '"')
-	w.data = append(w.data, s...)
+	w.data = append(w.data, s[from:]...)
 	w.data = append(w.data, '"')
 	return nil
 }

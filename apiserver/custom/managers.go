@@ -1,0 +1,144 @@
+package custom
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/custom/text"
+)
+
+// GetManagedFields implements metav1.Object. It returns what Unstructured returns, for less
+// than a tenth of the memory: the handlers call it seven times for each update. Entries that are
+// not as the field manager writes them are left to Unstructured.
+func (o *object) GetManagedFields() []metav1.ManagedFieldsEntry {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	items, ok := metadata["managedFields"].([]any)
+	if !ok {
+		return nil
+	}
+	var reader managerReader
+	entries := make([]metav1.ManagedFieldsEntry, len(items))
+	for i, item := range items {
+		if !reader.read(item, &entries[i]) {
+			return o.Unstructured.GetManagedFields()
+		}
+	}
+	return entries
+}
+
+// managerReader converts the entries of managers from their content.
+type managerReader struct {
+	format text.JSON
+	buffer []byte
+}
+
+// read converts one entry. It returns false for an entry with an unexpected value.
+func (r *managerReader) read(item any, to *metav1.ManagedFieldsEntry) bool {
+	entry, ok := item.(map[string]any)
+	if !ok {
+		return false
+	}
+	for key, value := range entry {
+		if key == "fieldsV1" {
+			fields, ok := value.(map[string]any)
+			if !ok || fields == nil {
+				return false
+			}
+			var err error
+			r.buffer = slices.Grow(r.buffer[:0], textSize(fields))
+			if r.buffer, err = r.format.Append(r.buffer, fields); err != nil {
+				return false
+			}
+			to.FieldsV1 = &metav1.FieldsV1{}
+			to.FieldsV1.SetRawBytes(r.buffer)
+			continue
+		}
+		s, ok := value.(string)
+		if !ok {
+			return false
+		}
+		switch key {
+		case "manager":
+			to.Manager = s
+		case "operation":
+			to.Operation = metav1.ManagedFieldsOperationType(s)
+		case "apiVersion":
+			to.APIVersion = s
+		case "fieldsType":
+			to.FieldsType = s
+		case "subresource":
+			to.Subresource = s
+		case "time":
+			at, err := time.Parse(time.RFC3339, s)
+			if err != nil {
+				return false
+			}
+			to.Time = &metav1.Time{Time: at.Local()}
+		}
+	}
+	return true
+}
+
+// textSize estimates the size of the JSON text of a set of fields.
+func textSize(fields map[string]any) int {
+	const syntax = len(`"":{},`)
+	size := syntax
+	for key, value := range fields {
+		size += len(key) + syntax
+		if children, ok := value.(map[string]any); ok {
+			size += textSize(children)
+		}
+	}
+	return size
+}
+
+// SetManagedFields implements metav1.Object. It sets what Unstructured sets, without a copy.
+func (o *object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
+	metadata, ok := o.Object["metadata"].(map[string]any)
+	if entries == nil || !ok {
+		o.Unstructured.SetManagedFields(entries)
+		return
+	}
+	var format text.JSON
+	items := make([]any, len(entries))
+	for i := range entries {
+		item, ok := writeManager(&format, &entries[i])
+		if !ok {
+			o.Unstructured.SetManagedFields(entries)
+			return
+		}
+		items[i] = item
+	}
+	metadata["managedFields"] = items
+}
+
+// writeManager is the reverse of managerReader.read.
+func writeManager(format *text.JSON, entry *metav1.ManagedFieldsEntry) (map[string]any, bool) {
+	item := make(map[string]any, 7)
+	set := func(key, value string) {
+		if value != "" {
+			item[key] = value
+		}
+	}
+	set("manager", entry.Manager)
+	set("operation", string(entry.Operation))
+	set("apiVersion", entry.APIVersion)
+	set("fieldsType", entry.FieldsType)
+	set("subresource", entry.Subresource)
+	if entry.Time != nil {
+		if entry.Time.IsZero() {
+			return nil, false
+		}
+		set("time", entry.Time.UTC().Format(time.RFC3339))
+	}
+	if entry.FieldsV1 != nil {
+		fields, err := format.Decode(entry.FieldsV1.GetRawBytes())
+		if err != nil || fields == nil {
+			return nil, false
+		}
+		item["fieldsV1"] = fields
+	}
+	return item, true
+}
