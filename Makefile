@@ -51,6 +51,10 @@ build: ## build bin/holdfast
 run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
 	bin/holdfast serve $(ARGS)
 
+.PHONY: demo
+demo: build ## show the five protections on a temporary server (ARGS="--step" waits for a key)
+	bin/holdfast demo $(ARGS)
+
 # For every save: under three minutes with warm caches. The tests that start a server are left out. tools/without-server.sh finds
 # them by their dependencies. Without the race detector these tests share their build with the linters, and Go caches their
 # results.

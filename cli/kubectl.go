@@ -14,13 +14,29 @@ import (
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 )
 
+const kubectlHelp = `The commands of kubectl, for this server and any other. They report fields that they
+overwrite, see "holdfast owners --help".
+
+"holdfast help" lists the other commands of Holdfast.`
+
+// kubectlFlags returns the streams and the global flags of kubectl.
+func kubectlFlags(streams Streams) (genericiooptions.IOStreams, *genericclioptions.ConfigFlags) {
+	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
+	return io, genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
+		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
+}
+
+// newFactory returns what the commands owners and transfer connect with.
+func newFactory(streams Streams) cmdutil.Factory {
+	_, flags := kubectlFlags(streams)
+	return cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+}
+
 // newKubectl returns the root command of kubectl under the name holdfast, with the commands
 // owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
 // the arguments because the preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
-	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
-	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
-		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
+	io, flags := kubectlFlags(streams)
 	checker := ownershipcheck.New()
 	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		checker.Wrap(config)
@@ -33,7 +49,7 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 	// command; NewKubectlCommand does not.
 	logs.AddFlags(root.PersistentFlags())
 	root.Use = program
-	root.Short, root.Long = summary, description
+	root.Short, root.Long = summary, kubectlHelp
 	if edit, _, err := root.Find([]string{"edit"}); err == nil {
 		edit.Flags().BoolVar(&checker.Force, "force", false, "Change fields that kubectl apply owns.")
 	}

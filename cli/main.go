@@ -1,4 +1,4 @@
-// Package cli holds the commands of the holdfast binary: serve, node, kubeconfig, revoke,
+// Package cli holds the commands of the holdfast binary: serve, demo, node, kubeconfig, revoke,
 // backup, restore, envtest, version, kudo and schema, and all commands of kubectl. Main runs
 // the command line of the process. Run does the same for given arguments and streams, and is
 // what tests use.
@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast.dev/holdfast/cli/demo"
 	"holdfast.dev/holdfast/cli/kudo"
 	"holdfast.dev/holdfast/cli/schema"
 )
@@ -85,10 +86,11 @@ const (
 	description = `Holdfast serves the Kubernetes API from one binary, with etcd inside it. Stock
 kubectl, client-go, controller-runtime and Helm are its clients.
 
-Start it with "holdfast serve"; it prints where the kubeconfig is. These commands
-are Holdfast's own: serve, node, kubeconfig, revoke, backup, restore, owners,
-transfer, kudo, schema, envtest and version. All other commands are those of
-kubectl, for this server and any other.`
+Start a server with "holdfast serve", which prints the path of a kubeconfig, or see
+what it protects with "holdfast demo".
+
+Every command of kubectl works too, such as "holdfast get pods", for this server and
+any other. "holdfast kubectl" lists them.`
 )
 
 // Run runs one command line. The text of an error is meant for the user.
@@ -109,34 +111,37 @@ type command struct {
 
 // newCommand returns the command line for args. The commands of Holdfast must not have the
 // global flags of kubectl, so there are two root commands. If args name a command of
-// Holdfast, the root is a plain one. Otherwise it is the root of kubectl; the commands of
-// Holdfast are added to it, so that its help lists all commands.
+// Holdfast, or none, the root is a plain one. Otherwise it is the root of kubectl. The commands of
+// Holdfast are added to it for the completion of the shell.
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
-		newServeCommand(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
+		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
 		newBackupCommand(), newRestoreCommand(), newVersionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
-	named := func(cmd *cobra.Command) bool { return len(args) > 0 && cmd.Name() == args[0] }
-	if slices.ContainsFunc(c.ours, named) {
-		c.root = &cobra.Command{
-			Use: program, Short: summary, Long: description,
-			PersistentPreRun: func(*cobra.Command, []string) { c.accepted = true },
-		}
-	} else {
+	switch {
+	case c.isPlain():
+		c.root = newPlainRoot()
+		c.root.PersistentPreRun = func(*cobra.Command, []string) { c.accepted = true }
+		c.root.AddCommand(c.ours...)
+		addGroups(c.root, newFactory(streams))
+	case args[0] == kubectlName:
+		c.args = args[1:]
+		c.root, c.accepted = newKubectl(streams, c.args), true
+	default:
 		c.root, c.accepted = newKubectl(streams, args), true
 		// The version command of Holdfast replaces the one of kubectl.
 		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
 			c.root.RemoveCommand(replaced)
 		}
+		c.root.AddCommand(c.ours...)
 	}
-	c.root.AddCommand(c.ours...)
 	// Main prints the error.
 	c.root.SilenceUsage, c.root.SilenceErrors = true, true
 	c.root.SetIn(streams.In)
 	c.root.SetOut(streams.Out)
 	c.root.SetErr(streams.Err)
-	c.root.SetArgs(args)
+	c.root.SetArgs(c.args)
 	return c
 }
 
@@ -162,7 +167,7 @@ func (c *command) run(ctx context.Context) error {
 	case err == nil || !c.isOurs():
 		return err
 	case !c.accepted:
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return fmt.Errorf("%w%s\nSee '%s --help' for usage", err, suggestion(cmd, err), cmd.CommandPath())
 	case errors.Is(err, clientcmd.ErrEmptyConfig):
 		return noKubeconfig{err}
 	}

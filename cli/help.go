@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+// kubectlName is the command that lists the commands of kubectl, and runs them.
+const kubectlName = "kubectl"
+
+// groups are the commands of Holdfast as its help shows them.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"A server:", []string{"serve", "demo", "envtest"}},
+	{"Operate it:", []string{"kubeconfig", "revoke", "backup", "restore", "version"}},
+	{"Hosts:", []string{"node"}},
+	{"Custom resources:", []string{"schema"}},
+	{"Field ownership:", []string{"owners", "transfer"}},
+	{"Operator packages:", []string{"kudo"}},
+	{"Other commands:", []string{kubectlName, "help"}},
+}
+
+// isPlain reports whether the command line is for the plain root: it names a command of
+// Holdfast, or asks for the help or the version of the program.
+func (c *command) isPlain() bool {
+	if len(c.args) == 0 {
+		return true
+	}
+	named := func(cmd *cobra.Command) bool { return cmd.Name() == c.args[0] }
+	switch c.args[0] {
+	case "--help", "-h", "--version":
+		return true
+	case "help":
+		return len(c.args) == 1 || (&command{args: c.args[1:], ours: c.ours}).isPlain()
+	}
+	return slices.ContainsFunc(c.ours, named)
+}
+
+func newPlainRoot() *cobra.Command {
+	root := &cobra.Command{Use: program, Short: summary, Long: description, Version: version}
+	root.SetVersionTemplate(program + " {{.Version}}\n")
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}
+
+// addGroups puts the commands of the root into groups. The commands that the root of kubectl
+// runs are added for the help only.
+func addGroups(root *cobra.Command, factory cmdutil.Factory) {
+	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory), &cobra.Command{
+		Use: kubectlName, Short: "List the commands of kubectl, which work here as well",
+		Run: func(*cobra.Command, []string) {},
+	})
+	root.InitDefaultHelpCmd()
+	for _, group := range groups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, name := range group.commands {
+			if cmd, _, err := root.Find([]string{name}); err == nil {
+				cmd.GroupID = group.title
+			}
+		}
+	}
+}
+
+// suggestion returns what the user may have meant by an unknown command or flag, as a line of
+// its own, or nothing.
+func suggestion(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	candidates, name, prefix := cmd, cmd.Flags().Arg(0), ""
+	if errors.As(err, &unknown) {
+		// Cobra compares names of commands only.
+		candidates, name, prefix = &cobra.Command{}, unknown.GetSpecifiedName(), "--"
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			candidates.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+		})
+	}
+	if name == "" {
+		return ""
+	}
+	candidates.SuggestionsMinimumDistance = 2
+	found := candidates.SuggestionsFor(name)
+	if len(found) == 0 {
+		return ""
+	}
+	return "\nDid you mean " + prefix + strings.Join(found, " or "+prefix) + "?"
+}
