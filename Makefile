@@ -40,6 +40,9 @@ BENCHMARKED := grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=t
 # The servers beside which bench/ measures. bench/peer/go.mod has their versions.
 PEER := bin/peer/kube-apiserver bin/peer/etcd
 
+# The components that run on a server.
+COMPONENTS := bin/peer/kube-controller-manager bin/peer/kube-scheduler bin/peer/kubemark
+
 # gotestsum prints one line per package and the output of failed tests.
 GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --
 
@@ -187,6 +190,14 @@ attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (t
 .PHONY: kudo-peer
 kudo-peer: build $(PEER) ## take an operator package through its life on kube-apiserver, with kudo init and kudo manager
 	go -C bench run . kudo -peer ../bin/peer
+
+.PHONY: cluster
+cluster: build $(COMPONENTS) ## run kube-controller-manager, kube-scheduler and hollow kubelets on our server (docs/cluster.md)
+	go -C bench run . cluster -peer ../bin/peer $(ARGS)
+
+.PHONY: cluster-peer
+cluster-peer: build $(COMPONENTS) $(PEER) ## measure our server and kube-apiserver with 100 nodes and 3,000 pods
+	go -C bench run . cluster -peer ../bin/peer -nodes 100 -pods 3000 $(ARGS)
 
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database

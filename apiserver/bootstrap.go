@@ -57,6 +57,10 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 	if err != nil {
 		return err
 	}
+	roles := policy.Default()
+	if besideControllerManager(b.config) {
+		roles = policy.WithControllers()
+	}
 	return h.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		complete := attemptAll(hook,
 			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.kube) }},
@@ -68,7 +72,7 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 				return b.config.Services.Publish(ctx, clients.kube.NetworkingV1())
 			}},
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
-			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1()) }},
+			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1(), roles) }},
 		)
 		// Every server runs these controllers, without leader election. They write only
 		// what differs. With leader election, a new aggregated role would stay empty until

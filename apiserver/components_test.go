@@ -28,6 +28,7 @@ import (
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/apiserver/serviceip"
+	"holdfast.dev/holdfast/lifecycle"
 )
 
 // authorityFiles is a certificate authority with files in a directory.
@@ -252,5 +253,29 @@ func TestShutdownDelay(t *testing.T) {
 	})
 	if _, err := client.Get().AbsPath("/api/v1/namespaces").DoRaw(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestControllerRoles checks that the roles of the controllers in kube-controller-manager exist
+// only on a server that leaves its controllers to one.
+func TestControllerRoles(t *testing.T) {
+	t.Parallel()
+	for selection, want := range map[string]bool{"*": false, lifecycle.Signing: true, "-*": true} {
+		t.Run(selection, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, apiserver.Config{Controllers: lifecycle.Selection{selection}})
+			roles := server.Client(t).RbacV1()
+			_, err := roles.ClusterRoles().Get(t.Context(), "system:controller:deployment-controller", metav1.GetOptions{})
+			if err != nil != !want {
+				t.Errorf("role: %v", err)
+			}
+			_, err = roles.ClusterRoleBindings().Get(t.Context(), "system:controller:deployment-controller", metav1.GetOptions{})
+			if err != nil != !want {
+				t.Errorf("binding: %v", err)
+			}
+			if _, err := roles.ClusterRoles().Get(t.Context(), "system:kube-scheduler", metav1.GetOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

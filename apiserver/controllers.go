@@ -9,6 +9,11 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
+// besideControllerManager reports whether the server leaves its garbage collector to a
+// kube-controller-manager. Such a server has the roles of the controllers there, and workloads
+// have controllers.
+func besideControllerManager(c Config) bool { return !c.Controllers.Has(lifecycle.Garbage) }
+
 // addControllers runs the controllers, and the functions in led, while the server serves
 // and holds the lease. They stop before the server stops answering, because they release
 // the lease through its API.

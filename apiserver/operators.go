@@ -111,9 +111,10 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
 }
 
 // runOperators runs the plans of Instances, once their kinds are served and the roles of the
-// controller are known. The server runs no workload controllers, so the plans do not wait for
-// an object if no controller has ever set its status.
-func runOperators(ctx context.Context, identity identityStage, loopback *restclient.Config, kinds <-chan struct{}) {
+// controller are known. The server runs no workload controllers. So the plans do not wait for an
+// object if no controller has ever set its status, unless a kube-controller-manager runs beside
+// the server: that one sets the status of new workloads a moment later.
+func runOperators(ctx context.Context, b base, identity identityStage, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
 	case <-ctx.Done():
@@ -122,9 +123,12 @@ func runOperators(ctx context.Context, identity identityStage, loopback *restcli
 	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(identity.authorizer)); err != nil {
 		return
 	}
-	client := restclient.CopyConfig(loopback)
+	client := restclient.CopyConfig(b.generic.LoopbackClientConfig)
 	client.BearerToken = identity.operators.token
-	config := controller.Config{Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions, Unattended: true}
+	config := controller.Config{
+		Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions,
+		Unattended: !besideControllerManager(b.config),
+	}
 	if err := controller.Run(ctx, config); err != nil {
 		klog.ErrorS(err, "operator controller ended")
 	}

@@ -33,7 +33,7 @@ func addHooks(b base, identity identityStage, owned ownershipStage, served resou
 		if err := addOperatorKinds(h, identity.clients.dynamic, operatorKinds); err != nil {
 			return err
 		}
-		led = append(led, func(ctx context.Context) { runOperators(ctx, identity, loopback, operatorKinds) })
+		led = append(led, func(ctx context.Context) { runOperators(ctx, b, identity, operatorKinds) })
 	}
 	if err := addControllers(b, served, bootstrapped, led); err != nil {
 		return err

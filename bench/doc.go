@@ -1,6 +1,7 @@
 // Command bench runs the same work on holdfast serve and on kube-apiserver with etcd, and prints what each of them does with it.
 //
 //	bench attack     slow bodies of one user, while other clients go on (package attack)
+//	bench cluster    stock components on the server: workloads, nodes and packages (package cluster)
 //	bench compare    the cost of requests, watches, definitions and starts (package compare)
 //	bench kudo       operator packages on kube-apiserver: init, manager, and the life of a package
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast.dev/holdfast/bench/attack"
+	"holdfast.dev/holdfast/bench/cluster"
 	"holdfast.dev/holdfast/bench/compare"
 	"holdfast.dev/holdfast/bench/side"
 )
@@ -54,6 +55,22 @@ func TestAttack(t *testing.T) {
 	}
 	if len(result.Ends) != 1 || result.Ends[0].Code != http.StatusTooManyRequests {
 		t.Errorf("slow bodies ended %s, want all that ended to be refused", result.Ends)
+	}
+}
+
+// Two simulated nodes run pods on the server alone, and every phase is in the report.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	settings := cluster.Settings{Holdfast: holdfast, Simulated: 2, Pods: 5, PodsPerDeployment: 3}
+	used, err := loadOne(t.Context(), side.Holdfast(holdfast), t.TempDir(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := cluster.LoadReport([]string{"Holdfast"}, [][]cluster.Usage{used})
+	for _, want := range []string{"| 2 nodes become ready | Holdfast | ", "| 5 pods run | ", "| nothing changes for 0s | ", "| 5 pods are deleted | "} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report has no %q:\n%s", want, report)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/holdfast/operator/authorship"
 )
 
-// ClusterRoleBindings returns the default ClusterRoleBindings. Each call returns
-// new objects.
+// ClusterRoleBindings returns the default ClusterRoleBindings, without
+// ControllerRoleBindings. Each call returns new objects.
 func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	return []*rbacv1.ClusterRoleBinding{
 		bind("cluster-admin", user.SystemPrivilegedGroup),
@@ -28,13 +28,33 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		// Kubelets ask the server whether the server may use their API.
 		bindUser("system:kubelet-api-admin", access.KubeletClient),
 		bindUser(authorship.ControllerUser, authorship.ControllerUser),
+		bindUser(controllerManager, controllerManager),
+		bindUser(scheduler, scheduler),
+		bindUser(volumeScheduler, scheduler),
+		bindUser(nodeProxier, "system:kube-proxy"),
+		bindAccount("system:kube-dns", "kube-dns"),
 	}
+}
+
+// bindAccount returns a ClusterRoleBinding of the role to a service account in kube-system. It has the name of the role.
+func bindAccount(role, account string) *rbacv1.ClusterRoleBinding {
+	binding := bind(role)
+	binding.Subjects = []rbacv1.Subject{systemAccount(account)}
+	return binding
+}
+
+func systemAccount(name string) rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name}
+}
+
+func userSubject(name string) rbacv1.Subject {
+	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}
 }
 
 // bindUser returns a ClusterRoleBinding of the role to a user. It has the name of the role.
 func bindUser(role, user string) *rbacv1.ClusterRoleBinding {
 	binding := bind(role)
-	binding.Subjects = []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	binding.Subjects = []rbacv1.Subject{userSubject(user)}
 	return binding
 }
 

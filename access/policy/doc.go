@@ -1,7 +1,7 @@
 // Package policy holds the default ClusterRoles and ClusterRoleBindings and
 // creates them in the server.
 //
-//	err := policy.Reconcile(ctx, client.RbacV1())
+//	err := policy.Reconcile(ctx, client.RbacV1(), policy.Default())
 //
 // Names and rules are those of Kubernetes, limited to the resources that this
 // server has, plus rules for the kinds of operator packages (kudo.dev). Reconcile

@@ -17,26 +17,44 @@ import (
 // server. The administrator binds it to aggregated API servers.
 const authenticationReader = "extension-apiserver-authentication-reader"
 
+// The names of the Roles with which stock components elect a leader.
+const (
+	lockingControllerManager = "system::leader-locking-kube-controller-manager"
+	lockingScheduler         = "system::leader-locking-kube-scheduler"
+)
+
 // Roles returns the default Roles, which are in the namespace kube-system. Each call returns
 // new objects.
 func Roles() []*rbacv1.Role {
-	return []*rbacv1.Role{{
-		ObjectMeta: systemMeta(authenticationReader),
-		Rules:      []rbacv1.PolicyRule{on(core, "configmaps").named("extension-apiserver-authentication").may(read...)},
-	}}
+	return []*rbacv1.Role{
+		systemRole(authenticationReader, on(core, "configmaps").named("extension-apiserver-authentication").may(read...)),
+		systemRole(lockingControllerManager, on(coordination, "leases").may("get", "list", "watch", "create", "update")),
+		systemRole(lockingScheduler, on(coordination, "leases").may("get", "list", "watch", "create", "update")),
+	}
 }
 
 // RoleBindings returns the default RoleBindings, which are in the namespace kube-system. Each
 // call returns new objects.
 func RoleBindings() []*rbacv1.RoleBinding {
-	return []*rbacv1.RoleBinding{{
-		ObjectMeta: systemMeta("system::" + authenticationReader),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: authenticationReader},
-		Subjects: []rbacv1.Subject{
-			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:kube-controller-manager"},
-			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:kube-scheduler"},
-		},
-	}}
+	reader := systemBinding(authenticationReader, userSubject(controllerManager), userSubject(scheduler))
+	reader.Name = "system::" + authenticationReader
+	return []*rbacv1.RoleBinding{
+		reader,
+		systemBinding(lockingControllerManager, userSubject(controllerManager), systemAccount("kube-controller-manager")),
+		systemBinding(lockingScheduler, userSubject(scheduler), systemAccount("kube-scheduler")),
+	}
+}
+
+func systemRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.Role {
+	return &rbacv1.Role{ObjectMeta: systemMeta(name), Rules: rules}
+}
+
+// systemBinding returns a RoleBinding of the role to the subjects. It has the name of the role.
+func systemBinding(role string, subjects ...rbacv1.Subject) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: systemMeta(role), Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+	}
 }
 
 func systemMeta(name string) metav1.ObjectMeta {

@@ -17,11 +17,26 @@ import (
 // slow: each write waits for the disk, and the server becomes ready only after the last.
 const writers = 8
 
-// Reconcile creates the default roles and bindings that do not exist, in the namespace
-// kube-system as well, and adds
-// missing rules, selectors and subjects to those that do. Several servers may call
-// it at the same time. If nothing is missing, it writes nothing.
-func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
+// Objects are cluster-wide roles and their bindings.
+type Objects struct {
+	roles    []*rbacv1.ClusterRole
+	bindings []*rbacv1.ClusterRoleBinding
+}
+
+// Default returns ClusterRoles and ClusterRoleBindings.
+func Default() Objects { return Objects{ClusterRoles(), ClusterRoleBindings()} }
+
+// WithControllers returns Default, and the roles and bindings of the controllers in
+// kube-controller-manager. A server that runs the controllers itself does without them:
+// it would become ready later, because they are more than half of all objects.
+func WithControllers() Objects {
+	return Objects{append(ClusterRoles(), ControllerRoles()...), append(ClusterRoleBindings(), ControllerRoleBindings()...)}
+}
+
+// Reconcile creates the roles and bindings that do not exist, with those in the namespace
+// kube-system, and adds missing rules, selectors and subjects to those that do. Several
+// servers may call it at the same time. If nothing is missing, it writes nothing.
+func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface, objects Objects) error {
 	roles, err := client.ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list cluster roles: %w", err)
@@ -33,7 +48,7 @@ func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	group.Go(func() error { return reconcileNamespaced(ctx, client) })
-	for _, want := range ClusterRoles() {
+	for _, want := range objects.roles {
 		have := find(roles.Items, func(item *rbacv1.ClusterRole) bool { return item.Name == want.Name })
 		group.Go(func() error {
 			if err := reconcileRole(ctx, client.ClusterRoles(), want, have); err != nil {
@@ -42,7 +57,7 @@ func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface) error {
 			return nil
 		})
 	}
-	for _, want := range ClusterRoleBindings() {
+	for _, want := range objects.bindings {
 		have := find(bindings.Items, func(item *rbacv1.ClusterRoleBinding) bool { return item.Name == want.Name })
 		group.Go(func() error {
 			if err := reconcileBinding(ctx, client.ClusterRoleBindings(), want, have); err != nil {

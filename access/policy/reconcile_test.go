@@ -50,7 +50,7 @@ func TestReconcile(t *testing.T) {
 	client := startServer(t)
 	var concurrent errgroup.Group
 	for range 2 {
-		concurrent.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1()) })
+		concurrent.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1(), policy.Default()) })
 	}
 	if err := concurrent.Wait(); err != nil {
 		t.Fatalf("two concurrent calls: %v", err)
@@ -112,7 +112,7 @@ func TestReconcileChangedObjects(t *testing.T) {
 
 func reconcile(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	if err := policy.Reconcile(t.Context(), client.RbacV1()); err != nil {
+	if err := policy.Reconcile(t.Context(), client.RbacV1(), policy.Default()); err != nil {
 		t.Fatal(err)
 	}
 }

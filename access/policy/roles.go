@@ -11,6 +11,7 @@ import (
 
 const (
 	core           = ""
+	admission      = "admissionregistration.k8s.io"
 	apps           = "apps"
 	authentication = "authentication.k8s.io"
 	authorization  = "authorization.k8s.io"
@@ -44,7 +45,7 @@ var (
 	readWrite = append(append([]string{}, read...), write...)
 )
 
-// ClusterRoles returns the default ClusterRoles. Each call returns new objects.
+// ClusterRoles returns the default ClusterRoles, without ControllerRoles. Each call returns new objects.
 func ClusterRoles() []*rbacv1.ClusterRole {
 	roles := []*rbacv1.ClusterRole{
 		role("cluster-admin", on("*", "*").may("*"), at("*").may("*")),
@@ -77,9 +78,17 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 			on(certificates, "signers").named("kubernetes.io/kube-apiserver-client").may("approve")),
 		role("system:certificates.k8s.io:kube-apiserver-client-kubelet-approver",
 			on(certificates, "signers").named("kubernetes.io/kube-apiserver-client-kubelet").may("approve")),
+		role("system:certificates.k8s.io:kubelet-serving-approver",
+			on(certificates, "signers").named("kubernetes.io/kubelet-serving").may("approve")),
 		role(authorship.ControllerUser, operatorRules()...),
 	}
 	roles = append(roles, namespaceRoles()...)
+	roles = append(roles, componentRoles()...)
+	return marked(roles)
+}
+
+// marked adds the labels and annotations of default roles.
+func marked(roles []*rbacv1.ClusterRole) []*rbacv1.ClusterRole {
 	for _, r := range roles {
 		r.Annotations = map[string]string{rbacv1.AutoUpdateAnnotationKey: "true"}
 		labels := map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"}

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Holdfast runs "holdfast serve" with its embedded etcd.
-func Holdfast(binary string) Side {
+// Holdfast runs "holdfast serve" with its embedded etcd, and with further flags.
+func Holdfast(binary string, flags ...string) Side {
 	return Side{Name: "Holdfast", start: func(dir string) (*Server, error) {
-		ports, err := freePorts(1)
+		ports, err := FreePorts(1)
 		if err != nil {
 			return nil, err
 		}
 		data := filepath.Join(dir, "data")
 		s := &Server{url: "https://127.0.0.1:" + ports[0]}
 		started := time.Now()
-		p, err := startProcess(dir, binary, "serve", "--data-dir", data, "--secure-port", ports[0])
+		p, err := startProcess(dir, binary, append([]string{"serve", "--data-dir", data, "--secure-port", ports[0]}, flags...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -29,8 +29,8 @@ func Holdfast(binary string) Side {
 	}}
 }
 
-// freePorts returns ports of 127.0.0.1 that no process listens on now.
-func freePorts(n int) ([]string, error) {
+// FreePorts returns ports of 127.0.0.1 that no process listens on now.
+func FreePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {
 		// The listeners stay open until the end, so that all ports differ.

@@ -9,7 +9,7 @@ import (
 // such as the limits of requests and the admission plugins, is the default.
 func Peer(binaries string) Side {
 	return Side{Name: "kube-apiserver", start: func(dir string) (*Server, error) {
-		ports, err := freePorts(3)
+		ports, err := FreePorts(3)
 		if err != nil {
 			return nil, err
 		}

@@ -56,6 +56,9 @@ func (s Side) startIn(dir string) (*Server, error) {
 // Restart starts a new server with the data of this one, which must be stopped.
 func (s *Server) Restart() (*Server, error) { return s.side.startIn(s.dir) }
 
+// Dir returns the directory with the files of the server.
+func (s *Server) Dir() string { return s.dir }
+
 // Stop ends the processes, the last started first, and waits for their end.
 func (s *Server) Stop() {
 	for i := len(s.processes) - 1; i >= 0; i-- {

@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/operator/api"
 )
 
@@ -204,12 +206,8 @@ const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefin
 	spec: {group: late.example.com, scope: Namespaced, names: {kind: Gadget, plural: gadgets},
 	versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 
-// TestWaitsForDeployment checks that a plan does not wait for a Deployment without a
-// status, and waits for one with a status set by a controller.
-func TestWaitsForDeployment(t *testing.T) {
-	t.Parallel()
-	c := start(t)
-	c.operator(t, "web", "0.1.0", `
+// deployment is an operator whose second step comes after a Deployment.
+const deployment = `
 parameters: [{name: IMAGE, default: a}]
 templates:
   web.yaml: |
@@ -224,40 +222,64 @@ tasks:
 - {name: web, kind: Apply, spec: {resources: [web.yaml]}}
 - {name: after, kind: Apply, spec: {resources: [after.yaml]}}
 plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name: after, tasks: [after]}]}]}}
-`)
+`
+
+// reportDeployment sets the status of the Deployment web, as its controller does.
+func (c cluster) reportDeployment(t *testing.T, observed int64, replicas int32) {
+	t.Helper()
+	deployments := c.typed.AppsV1().Deployments(c.namespace)
+	servertest.Eventually(t, "status of the deployment", func() bool {
+		web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		web.Status.ObservedGeneration = observed
+		web.Status.Replicas, web.Status.UpdatedReplicas = 1, replicas
+		web.Status.ReadyReplicas, web.Status.AvailableReplicas = replicas, replicas
+		_, err = deployments.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
+		return err == nil
+	})
+}
+
+// TestWaitsForDeployment checks that a plan does not wait for a Deployment without a
+// status, and waits for one with a status set by a controller.
+func TestWaitsForDeployment(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.operator(t, "web", "0.1.0", deployment)
 	c.install(t, "web", "web-0.1.0", nil)
 	c.awaitComplete(t, "web")
-
-	report := func(observed int64, replicas int32) {
-		t.Helper()
-		deployments := c.typed.AppsV1().Deployments(c.namespace)
-		servertest.Eventually(t, "status of the deployment", func() bool {
-			web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			web.Status.ObservedGeneration = observed
-			web.Status.Replicas, web.Status.UpdatedReplicas = 1, replicas
-			web.Status.ReadyReplicas, web.Status.AvailableReplicas = replicas, replicas
-			_, err = deployments.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
-			return err == nil
-		})
-	}
-	report(1, 1)
+	c.reportDeployment(t, 1, 1)
 	if err := c.change(t, "web", func(i *api.Instance) { i.Spec.Parameters = map[string]string{"IMAGE": "b"} }); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitMessage(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")
-	report(2, 0)
+	c.reportDeployment(t, 2, 0)
 	c.awaitMessage(t, "web", "0 of 1 are updated")
 	if c.get(t, "configmaps", "web-b") != nil {
 		t.Error("the next step did not wait")
 	}
-	report(2, 1)
+	c.reportDeployment(t, 2, 1)
 	c.awaitComplete(t, "web")
 	if c.get(t, "configmaps", "web-b") == nil || c.get(t, "configmaps", "web-a") != nil {
 		t.Error("the ConfigMaps are not those of the new value")
 	}
+}
+
+// TestWaitsBesideControllerManager checks that a plan waits for the first status of a Deployment if
+// the server leaves its controllers to a kube-controller-manager.
+func TestWaitsBesideControllerManager(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{Controllers: lifecycle.Selection{lifecycle.Signing}})
+	c := newCluster(server, server.Config(t))
+	c.operator(t, "web", "0.1.0", deployment)
+	c.install(t, "web", "web-0.1.0", nil)
+	c.awaitMessage(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")
+	if c.get(t, "configmaps", "web-a") != nil {
+		t.Error("the next step did not wait")
+	}
+	c.reportDeployment(t, 1, 1)
+	c.awaitComplete(t, "web")
 }
 
 // TestDependency checks that a task installs the Instance of another operator, and that

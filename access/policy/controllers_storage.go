@@ -1,0 +1,52 @@
+package policy
+
+import rbacv1 "k8s.io/api/rbac/v1"
+
+// storageControllers returns the roles of the controllers of volumes and devices.
+func storageControllers() []*rbacv1.ClusterRole {
+	return []*rbacv1.ClusterRole{
+		controller("persistent-volume-binder",
+			on(core, "persistentvolumes").may("get", "list", "watch", "create", "update", "delete"),
+			on(core, "persistentvolumes/status", "persistentvolumeclaims/status").may("update"),
+			on(core, "persistentvolumeclaims").may("get", "list", "watch", "update"),
+			on(core, "pods").may("get", "list", "watch", "create", "delete"),
+			on(storage, "storageclasses").may(read...),
+			on(core, "nodes").may("list", "watch"),
+			on(core, "events").may("watch")),
+		controller("attachdetach-controller",
+			on(core, "persistentvolumeclaims", "persistentvolumes", "pods").may("list", "watch"),
+			on(core, "nodes").may(read...),
+			on(core, "nodes/status").may("update", "patch"),
+			on(storage, "volumeattachments").may("get", "list", "watch", "create", "delete"),
+			on(storage, "csidrivers", "csinodes").may(read...)),
+		controller("expand-controller",
+			on(core, "persistentvolumes").may("get", "list", "watch", "update", "patch"),
+			on(core, "persistentvolumeclaims/status").may("update", "patch"),
+			on(core, "persistentvolumeclaims").may(read...)),
+		controller("ephemeral-volume-controller",
+			on(core, "pods").may(read...),
+			on(core, "pods/finalizers").may("update"),
+			on(core, "persistentvolumeclaims").may("get", "list", "watch", "create")),
+		controller("pvc-protection-controller",
+			on(core, "persistentvolumeclaims").may("get", "list", "watch", "update"),
+			on(core, "persistentvolumeclaims/status").may("update"),
+			on(core, "pods").may(read...)),
+		controller("pv-protection-controller", on(core, "persistentvolumes").may("get", "list", "watch", "update")),
+		controller("volumeattributesclass-protection-controller",
+			on(core, "persistentvolumeclaims", "persistentvolumes").may(read...),
+			on(storage, "volumeattributesclasses").may("get", "list", "watch", "update")),
+		controller("selinux-warning-controller",
+			on(core, "persistentvolumes", "persistentvolumeclaims", "pods").may(read...),
+			on(storage, "csidrivers").may(read...)),
+		controller("resource-claim-controller",
+			on(core, "pods").may(read...),
+			on(core, "pods/finalizers").may("update"),
+			on(resources, "resourceclaims").may("get", "list", "watch", "create", "delete"),
+			on(resources, "resourceclaims", "resourceclaims/status", "resourceclaims/binding").may("update", "patch"),
+			on(core, "pods/status").may("update", "patch")),
+		controller("device-taint-eviction-controller",
+			on(core, "pods").may("get", "list", "watch", "delete"),
+			on(core, "pods/status").may("update", "patch"),
+			on(resources, "resourceclaims", "resourceslices", "deviceclasses").may(read...)),
+	}
+}
