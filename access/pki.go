@@ -25,8 +25,9 @@ const (
 	kubeletClient = "kubelet-client"
 )
 
-// PKI is a directory with a certificate authority and the certificates that it
-// issued to the server and to the administrator.
+// PKI is a directory with two certificate authorities and the certificates that they
+// issued. One authority signs the certificates of the server, of the administrator and of
+// other clients. The other signs the certificate of FrontProxy only.
 type PKI struct {
 	dir       string
 	hosts     []string
@@ -34,7 +35,7 @@ type PKI struct {
 	authority *Authority
 	// proxies is the authority of the front-proxy certificate, see FrontProxy.
 	proxies *Authority
-	// mu is held while the certificates of the server and the administrator change.
+	// mu is held while the certificates are read and replaced.
 	mu sync.Mutex
 }
 
@@ -118,9 +119,10 @@ func (p *PKI) Admin() (KeyPair, error) {
 	return p.read("admin")
 }
 
-// Renew replaces the certificates of the server, of the administrator and of the front proxy that
-// are missing, expire within 60 days, were signed by another authority, or are
-// not valid for all hosts. It is cheap if all are up to date.
+// Renew replaces the serving certificate, the client certificates of the server for kubelets and
+// for aggregated API servers, and the certificate of the administrator, if they are missing, expire
+// within 60 days, were signed by another authority, or are not valid for all hosts. It is cheap if
+// all are up to date.
 func (p *PKI) Renew() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

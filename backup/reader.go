@@ -47,8 +47,8 @@ func appendTo(name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// read calls to for each entry but the last one, and compares them with the last one.
-func read(r io.Reader, to func(name string, content []byte) error) (Info, error) {
+// read passes each entry but the last one to write, and compares the entries with the last one.
+func read(r io.Reader, write func(name string, content []byte) error) (Info, error) {
 	archive := tar.NewReader(r)
 	var files []File
 	for {
@@ -71,7 +71,7 @@ func read(r io.Reader, to func(name string, content []byte) error) (Info, error)
 			return compare(content, files)
 		}
 		files = append(files, describe(header.Name, content))
-		if err := to(header.Name, content); err != nil {
+		if err := write(header.Name, content); err != nil {
 			return Info{}, err
 		}
 	}

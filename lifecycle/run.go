@@ -84,7 +84,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 	return runControllers(ctx, factory, config.controllers(server, ledger))
 }
 
-// controllers returns the controllers that run, but the garbage collector.
+// controllers returns the selected controllers, without the garbage collector.
 func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger) []controller {
 	var selected []controller
 	for name, create := range map[string]func() controller{

@@ -32,8 +32,8 @@ func names() []string {
 // for all, a name for one, and "-" and a name for all but one. An empty selection means all.
 type Selection []string
 
-// Check returns an error for a name that no controller has, and if a controller would lack what
-// another one gives it.
+// Check returns an error for a name that no controller has, and for the quota controller without
+// the garbage collector, which counts objects for it.
 func (s Selection) Check() error {
 	for _, entry := range s {
 		if name := strings.TrimPrefix(entry, "-"); name != "*" && !slices.Contains(names(), name) {
@@ -46,8 +46,8 @@ func (s Selection) Check() error {
 	return nil
 }
 
-// Has reports whether a controller runs. Its own name decides before "*" and "-*" do. Of these two,
-// the last one decides.
+// Has reports whether a controller runs. An entry with its name decides. Without such an entry, the
+// last one of "*" and "-*" decides.
 func (s Selection) Has(name string) bool {
 	switch {
 	case len(s) == 0 || slices.Contains(s, name):
@@ -63,7 +63,8 @@ func (s Selection) Has(name string) bool {
 	return false
 }
 
-// IsEmpty reports whether no controller runs that needs the Lease.
+// IsEmpty reports whether the selection turns off every controller that needs the Lease. It is false
+// for a Selection without entries, which means all controllers.
 func (s Selection) IsEmpty() bool {
 	return !slices.ContainsFunc(names(), func(name string) bool { return name != Signing && s.Has(name) })
 }

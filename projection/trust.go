@@ -26,7 +26,7 @@ func UsesTrustBundles(volume *corev1.Volume) bool {
 }
 
 // trustBundle adds a file with the certificates of all bundles that a source selects, by name or by
-// signer and labels. Without a bundle the file is empty if the source is optional, as in the
+// signer and labels. If no bundle matches, the file of an optional source is empty, as in the
 // kubelet.
 func (c *collector) trustBundle(source *corev1.ClusterTrustBundleProjection) {
 	selector, err := metav1.LabelSelectorAsSelector(source.LabelSelector)

@@ -24,14 +24,14 @@ func NewAttest(a authorizer.UnconditionalAuthorizer) *Attest {
 	return &Attest{Handler: admission.NewHandler(admission.Create, admission.Update), authorizer: a}
 }
 
-// Validate implements admission.ValidationInterface. It checks the signer of the new bundle:
-// no update changes the signer.
+// Validate implements admission.ValidationInterface. It checks only the signer of the new
+// bundle, because the signer of a bundle is immutable.
 func (p *Attest) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != certificatesv1.Resource("clustertrustbundles") {
 		return nil
 	}
 	bundle, ok := a.GetObject().(*certificatesv1.ClusterTrustBundle)
-	if !ok || bundle.Spec.SignerName == "" || isCollection(bundle, a) {
+	if !ok || bundle.Spec.SignerName == "" || isGarbageCollection(bundle, a) {
 		return nil
 	}
 	want := signerVerb{"attest", bundle.Spec.SignerName}
@@ -41,9 +41,9 @@ func (p *Attest) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	return nil
 }
 
-// isCollection reports whether an update changes only fields that the garbage collector
+// isGarbageCollection reports whether an update changes only fields that the garbage collector
 // writes: owner references and finalizers.
-func isCollection(bundle *certificatesv1.ClusterTrustBundle, a admission.Attributes) bool {
+func isGarbageCollection(bundle *certificatesv1.ClusterTrustBundle, a admission.Attributes) bool {
 	old, ok := a.GetOldObject().(*certificatesv1.ClusterTrustBundle)
 	if !ok || old == nil || a.GetOperation() != admission.Update {
 		return false

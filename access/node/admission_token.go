@@ -70,7 +70,7 @@ func projectsToken(pod *corev1.Pod, audience string) bool {
 }
 
 // judgeSigningRequest allows a node to create a CertificateSigningRequest for its own
-// certificates: as a client of the API, and as the server that its kubelet is.
+// certificates: the client certificate for the API, and the serving certificate of its kubelet.
 func judgeSigningRequest(node string, a admission.Attributes) string {
 	request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
 	if a.GetOperation() != admission.Create || a.GetSubresource() != "" || !ok {

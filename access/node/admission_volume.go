@@ -27,7 +27,7 @@ func judgeClaimWrite(node string, a admission.Attributes) string {
 	}
 	updated, old = updated.DeepCopy(), old.DeepCopy()
 	for _, claim := range []*corev1.PersistentVolumeClaim{updated, old} {
-		// An update without resourceVersion is unconditional.
+		// An update may omit the resourceVersion.
 		claim.ResourceVersion, claim.ManagedFields = "", nil
 		claim.Status.Capacity, claim.Status.Conditions = nil, nil
 		claim.Status.AllocatedResources, claim.Status.AllocatedResourceStatuses = nil, nil

@@ -55,7 +55,8 @@ func resourceResource(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: resourcev1.GroupName, Resource: resource}
 }
 
-// judgeOther judges requests for resources that are the same for every node.
+// judgeOther judges requests for the other resources by the rules of the ClusterRole
+// system:node, which are the same for every node.
 func (n *Authorizer) judgeOther(resource string, a authorizer.Attributes) string {
 	if rbac.Allow(n.rules, a) {
 		return ""

@@ -17,8 +17,8 @@ const (
 	bySecret = "secret"
 )
 
-// Relations finds the nodes of objects that no pod names: the volumes behind claims, with
-// their Secrets and drivers, the attachments of volumes, and slices of devices. A nil
+// Relations finds out whether an object that no pod names belongs to a node: a volume behind a
+// claim, with its Secrets and its driver, the attachment of a volume, or a ResourceSlice. A nil
 // *Relations knows no objects.
 type Relations struct {
 	volumes     cache.Indexer
@@ -122,8 +122,8 @@ func (r *Relations) driverNeeds(pod *corev1.Pod, audience string) bool {
 	return false
 }
 
-// claimName returns the claim of a volume of a pod, or "". The claim of an ephemeral volume has
-// the names of the pod and of the volume.
+// claimName returns the name of the claim of a volume, or "" if the volume has none. The claim of
+// an ephemeral volume is named POD-VOLUME.
 func claimName(pod *corev1.Pod, volume *corev1.Volume) string {
 	switch {
 	case volume.PersistentVolumeClaim != nil:

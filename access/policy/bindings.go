@@ -25,7 +25,8 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		// Without a subject, because package access/node authorizes nodes. The
 		// binding exists because it exists in Kubernetes.
 		bind("system:node"),
-		// Kubelets ask the server whether the server may use their API.
+		// A kubelet authorizes the requests of the server with a SubjectAccessReview, which
+		// this binding allows.
 		bindUser("system:kubelet-api-admin", access.KubeletClient),
 		bindUser(authorship.ControllerUser, authorship.ControllerUser),
 		bindUser(controllerManager, controllerManager),

@@ -2,9 +2,10 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// NodeRules returns the rules of the ClusterRole system:node. The binding of the role
-// has no subjects, so the role is only for reference. Package access/node authorizes
-// nodes, and allows each of these requests only for objects that concern the node.
+// NodeRules returns the rules of the ClusterRole system:node. The binding of the role has
+// no subjects, because package access/node authorizes nodes with these rules: for resources
+// such as Services they apply as they stand, and for others, such as Secrets, only to the
+// objects of the node.
 func NodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		on(authentication, "tokenreviews").may("create"),

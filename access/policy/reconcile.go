@@ -17,7 +17,7 @@ import (
 // slow: each write waits for the disk, and the server becomes ready only after the last.
 const writers = 8
 
-// Objects are cluster-wide roles and their bindings.
+// Objects are ClusterRoles and ClusterRoleBindings.
 type Objects struct {
 	roles    []*rbacv1.ClusterRole
 	bindings []*rbacv1.ClusterRoleBinding
@@ -33,7 +33,7 @@ func WithControllers() Objects {
 	return Objects{append(ClusterRoles(), ControllerRoles()...), append(ClusterRoleBindings(), ControllerRoleBindings()...)}
 }
 
-// Reconcile creates the roles and bindings that do not exist, with those in the namespace
+// Reconcile creates the roles and bindings that do not exist, including those in the namespace
 // kube-system, and adds missing rules, selectors and subjects to those that do. Several
 // servers may call it at the same time. If nothing is missing, it writes nothing.
 func Reconcile(ctx context.Context, client rbacclient.RbacV1Interface, objects Objects) error {

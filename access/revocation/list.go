@@ -38,7 +38,7 @@ func NewList(entries []Entry) *List {
 	return l
 }
 
-// newUnreadable returns the list of a server that starts at a time and cannot parse the stored list.
+// newUnreadable returns the list of a server that cannot parse the stored list when it starts.
 // It revokes every credential, because each of them may be on the stored list, except certificates
 // of the administrator that are issued from now on. The server then issues a new certificate for the
 // administrator. With it the administrator can correct the stored list.

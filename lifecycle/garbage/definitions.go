@@ -13,7 +13,8 @@ type definitions struct {
 	changed chan struct{}
 
 	mu sync.Mutex
-	// resources are what the definitions define. The name of a definition is its resource.
+	// resources are the resources of the definitions. The name of a definition, PLURAL.GROUP,
+	// is that of its resource.
 	resources map[schema.GroupResource]struct{}
 }
 
@@ -21,7 +22,8 @@ func newDefinitions() *definitions {
 	return &definitions{changed: make(chan struct{}, 1), resources: map[schema.GroupResource]struct{}{}}
 }
 
-// set records that a definition was changed or, if it does not exist, deleted.
+// set records a definition that was created or changed. If exists is false, the definition
+// was deleted.
 func (d *definitions) set(name string, exists bool) {
 	if d == nil {
 		return
