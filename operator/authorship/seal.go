@@ -68,7 +68,8 @@ func (k key) hash(content []byte) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// open decrypts a sealed text; false if it was not sealed with this key about the same.
+// open decrypts a sealed text. It returns false if the text was not sealed with this key and the
+// same about.
 func (k key) open(about []byte, text string) ([]byte, bool) {
 	encoded, found := strings.CutPrefix(text, format+"."+k.id+".")
 	if !found {

@@ -27,7 +27,8 @@ import (
 )
 
 const (
-	// maxPipeFile is the largest size of a file that a Pipe task reads. An object holds no more.
+	// maxPipeFile is the largest size of a file that a Pipe task reads. A ConfigMap or Secret
+	// cannot hold more.
 	maxPipeFile = 1 << 20
 	// maxMessage is how much of the error output of a command is kept.
 	maxMessage = 1 << 10
@@ -35,7 +36,8 @@ const (
 	execTimeout = time.Minute
 )
 
-// errTooLarge is the cause with which a command ends that prints too much.
+// errTooLarge is the error of a file that is too large, and the cause with which readFile cancels
+// a command that prints too much.
 var errTooLarge = errors.New("larger than 1 MiB")
 
 // readFile reads a file from the container of a pipe pod, with the rights of the requester. It
@@ -45,8 +47,8 @@ func (e *execution) readFile(ctx context.Context, pod *unstructured.Unstructured
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// tar prints a link as a link, so a link does not lead out of the volume. Its blocks and
-	// headers need some space beside the file.
+	// tar does not follow a symbolic link, so a link cannot lead out of the volume. The limit
+	// leaves space for the headers and the padding of tar.
 	archive := &limitedBuffer{limit: maxPipeFile + 16<<10, full: func() { end(errTooLarge) }}
 	message := &limitedBuffer{limit: maxMessage}
 	command := []string{"tar", "-cf", "-", "-C", path.Dir(file), "./" + path.Base(file)}

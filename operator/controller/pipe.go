@@ -12,8 +12,8 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
-// pipe is what a Pipe task does: it runs a pod, reads files from it, and stores them in
-// ConfigMaps and Secrets.
+// pipe is the work of a Pipe task: run a pod, read files from it, and store them in ConfigMaps
+// and Secrets.
 type pipe struct {
 	place render.PipePlace
 	pod   target
@@ -75,8 +75,8 @@ func (e *execution) pipe(ctx context.Context, at place, task *api.Task) (actions
 	return all, nil
 }
 
-// artifact returns the ConfigMap or Secret with the content of a file. The values that took part
-// in the pod took part in the file, too.
+// artifact returns the ConfigMap or Secret with the content of a file. It has the parameters of
+// the pod, because their values can decide what the pod writes.
 func (e *execution) artifact(at place, p *pipe, file api.PipeSpec, content []byte) (target, error) {
 	object, err := render.PipeArtifact(p.place, file, content)
 	if err != nil {
@@ -85,8 +85,8 @@ func (e *execution) artifact(at place, p *pipe, file api.PipeSpec, content []byt
 	return target{Unstructured: object, parameters: p.pod.parameters}, e.markOwned(at, object)
 }
 
-// runPipe runs a Pipe task. If it is interrupted, it begins again: the pod writes the same
-// files, or the controller reads them once more.
+// runPipe runs a Pipe task. If it is interrupted, the next call finds the pod of this run and
+// reads the files once more, or creates the pod again.
 func (e *execution) runPipe(ctx context.Context, at place, p *pipe) error {
 	found, err := e.user.get(ctx, p.pod.Unstructured)
 	if err != nil {
@@ -146,7 +146,8 @@ func (e *execution) pipePodReady(ctx context.Context) func(*corev1.Pod) error {
 	}
 }
 
-// withoutNodes reports whether the cluster has no nodes, as far as the requester may know.
+// withoutNodes reports whether the cluster has no nodes. It returns false if the requester may not
+// list nodes.
 func (e *execution) withoutNodes(ctx context.Context) bool {
 	nodes, err := e.user.client.Resource(corev1.SchemeGroupVersion.WithResource("nodes")).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(nodes.Items) == 0

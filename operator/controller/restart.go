@@ -12,9 +12,10 @@ import (
 	"holdfast.dev/holdfast/operator/render"
 )
 
-// hashDependencies sets the annotation on the pod templates of objects of a task that restarts
-// the pods when a ConfigMap or a Secret changes that they use. As in KUDO, these are taken from
-// the task itself, or from the server if the task does not apply them.
+// hashDependencies sets api.DependenciesHashAnnotation in the pod templates of the objects of a
+// task. The hash changes with the ConfigMaps and Secrets that the pods use, and its change
+// restarts the pods. As in KUDO, the content of a ConfigMap or Secret comes from the task itself,
+// or from the server if the task does not apply the object.
 func (e *execution) hashDependencies(ctx context.Context, objects []target) error {
 	for _, object := range objects {
 		uses, err := render.Uses(object.Unstructured)

@@ -43,7 +43,7 @@ func (e *execution) reviewAccess(ctx context.Context, user authorship.User, obje
 	return nil
 }
 
-// allows asks the authorizer whether a user has an access.
+// allows reports whether a user has an access. It asks the server with a SubjectAccessReview.
 func (c *controller) allows(ctx context.Context, user authorship.User, access authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, ResourceAttributes: &access,

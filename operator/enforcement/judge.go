@@ -54,9 +54,10 @@ func (w write) isOutdated() bool {
 type Config struct {
 	// Versions returns OperatorVersions.
 	Versions Versions
-	// Controller is the user name of the operator controller. The default is that of our own
-	// server. No other user is trusted to act for other users: in our own server, any user may
-	// own a namespace with the name of the manager's.
+	// Controller is the user name of the operator controller, which alone is trusted to act for
+	// other users. The default is the controller of our own server. That server must not trust
+	// the service account of a manager, because any user may own a namespace with the name of
+	// the manager's namespace.
 	Controller string
 	// Keys seal the records of requesters and authors.
 	Keys *authorship.Keyring
@@ -68,7 +69,8 @@ type Config struct {
 	Discloses Discloses
 	// Users returns the Instances that use an OperatorVersion.
 	Users Users
-	// MayRead reports whether a user may get one of them. Other Instances are not named.
+	// MayRead reports whether a user may get an Instance. A refusal names only Instances that
+	// the user may get.
 	MayRead Discloses
 }
 

@@ -24,7 +24,8 @@ const (
 	maxNamed = 5
 )
 
-// Users returns the Instances that use an OperatorVersion.
+// Users returns the Instances that use an OperatorVersion. It has nothing to do with the users
+// of the API.
 type Users func(ctx context.Context, version types.NamespacedName) ([]types.NamespacedName, error)
 
 // LiveUsers returns Users that read from the server with every call, without a cache.
@@ -76,7 +77,7 @@ func uses(obj *unstructured.Unstructured, version types.NamespacedName) bool {
 func withoutForeign(
 	ctx context.Context, namespaces corev1client.NamespaceInterface, namespace string, found []types.NamespacedName,
 ) ([]types.NamespacedName, error) {
-	foreign := func(user types.NamespacedName) bool { return user.Namespace != namespace }
+	foreign := func(instance types.NamespacedName) bool { return instance.Namespace != namespace }
 	if !slices.ContainsFunc(found, foreign) {
 		return found, nil
 	}
@@ -106,12 +107,12 @@ func (j judge) refuseDeletion(ctx context.Context, oldObj *unstructured.Unstruct
 // listed returns the names of Instances that a user may get, and the number of the others.
 func (j judge) listed(ctx context.Context, users []types.NamespacedName, reader authorship.User) string {
 	var names []string
-	for i, user := range users {
+	for i, instance := range users {
 		if i == maxNamed {
 			break
 		}
-		if j.MayRead(ctx, reader, user) {
-			names = append(names, user.String())
+		if j.MayRead(ctx, reader, instance) {
+			names = append(names, instance.String())
 		}
 	}
 	if others := len(users) - len(names); others > 0 && len(names) == 0 {

@@ -28,7 +28,7 @@ func Migrate(ctx context.Context, files pack.Files) (pack.Files, error) {
 		for _, template := range l.rendered() {
 			name := path.Join(folder, "templates", template)
 			if _, found := files[name]; !found {
-				continue // package verify reports it
+				continue // "kudo package verify" reports the missing template
 			}
 			text := string(migrated[name])
 			for _, object := range l.objectsOf(ctx, template) {

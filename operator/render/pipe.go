@@ -19,8 +19,8 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// PipeContainer is the container of a pipe pod that files are read from. It runs while the
-// init container has written them.
+// PipeContainer is the container of a pipe pod from which the controller reads the files. It
+// starts when the init container has written them, and waits.
 const PipeContainer = "waiter"
 
 // PipePlace is the place of a Pipe task in the plans of an Instance. It decides the names of
