@@ -106,7 +106,8 @@ func constrainsScalars(s *spec.Schema) bool {
 		s.Minimum != nil || s.Maximum != nil || s.MultipleOf != nil
 }
 
-// accepts reports whether a value is surely valid.
+// accepts reports whether a value is surely valid. If it returns false, the value may still
+// be valid.
 func (a *acceptor) accepts(v any) bool {
 	if a.whole {
 		return a.upstream.Validate(v).IsValid()

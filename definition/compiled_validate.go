@@ -110,9 +110,9 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 	return errs
 }
 
-// wasUnreadable reports whether a write changes nothing but metadata of a stored object on
-// which no rule can run, because the schema was another when the object was stored. Clients
-// can still label such an object, and remove its finalizers.
+// wasUnreadable reports whether a write changes only the metadata of a stored object on which
+// no rule can run: it was stored under an earlier schema and has values of the wrong type.
+// Clients can still label such an object, and remove its finalizers.
 func (c *Compiled) wasUnreadable(correlated *common.CorrelatedObject) bool {
 	newObj, isNew := correlated.Value.(map[string]any)
 	oldObj, isOld := correlated.OldValue.(map[string]any)

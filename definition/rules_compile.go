@@ -46,7 +46,7 @@ type ruleBuilder struct {
 }
 
 // node compiles the rules of s and of the schemas below it. It returns nil if there are
-// none. cached is s in the form that the rules need, or nil if the parent has none yet.
+// none. cached is s as a common.Schema, or nil if node must create it.
 func (b *ruleBuilder) node(
 	s *structuralschema.Structural, cached common.Schema, declared *apiservercel.DeclType, kind nodeKind,
 ) *ruleNode {

@@ -25,7 +25,9 @@ const quickBudget = celconfig.RuntimeCELCostBudget / 10
 // A ruleNode is immutable and safe for concurrent use. The nil ruleNode has no rules.
 type ruleNode struct {
 	rules []rule
-	// self is the schema of the values in rules, and list that of the node itself.
+	// self is the schema of the variable self in rules. At a resource it also has the
+	// apiVersion, the kind and the metadata. list is the schema without these; itemsHold
+	// needs it to find the old item of a list.
 	self, list common.Schema
 	// pairs reports whether the values of a map are compared with those of the old map.
 	pairs      bool

@@ -102,7 +102,7 @@ func addInternalTypes(s *runtime.Scheme) {
 	}
 }
 
-// isKindPackage reports whether the Go types of built-in kinds are in a package.
+// isKindPackage reports whether a Go package has types of built-in kinds.
 func isKindPackage(path string) bool {
 	return strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/kube-aggregator/")
 }

@@ -42,8 +42,8 @@ func (r *refresh) acceptedBefore(next content) *content {
 	return earlier
 }
 
-// takeAccepted returns the content of the last check if the check has accepted it and it is not that
-// of the call. It forgets the check.
+// takeAccepted returns the content that the last check has accepted, if it differs from the content
+// of the call, and forgets the check. Otherwise it returns nil.
 func (q *hookQueue) takeAccepted(call hookCall) *content {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -45,8 +45,8 @@ func (w *trustWatcher) start(ctx context.Context, running *sync.WaitGroup) {
 	w.ctx, w.running = ctx, running
 }
 
-// setUse says whether a pod uses bundles. The first use opens the watch, and the last one that ends
-// closes it.
+// setUse records whether a pod uses bundles. It opens the watch for the first pod that uses any, and
+// closes it when no pod uses any.
 func (w *trustWatcher) setUse(pod cache.ObjectName, uses podUses) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

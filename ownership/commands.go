@@ -18,8 +18,8 @@ type Command struct {
 	// Manager is the field manager of the write.
 	Manager string    `json:"manager"`
 	Time    time.Time `json:"time"`
-	// Fields are the paths that it changed, as Path.String writes them. If it changed many
-	// fields, these are the values around them.
+	// Fields are the paths that it changed, as Path.String writes them. If it changed more
+	// than MaxFields, some paths are those of a parent of several changed fields.
 	Fields []string `json:"fields"`
 }
 
@@ -32,12 +32,12 @@ const (
 	maxBytes    = 8 << 10
 )
 
-// maxChanged is how many changed fields of a write are looked at.
+// maxChanged is the largest number of changed fields of a write that ChangedFields reads.
 const maxChanged = 1000
 
 // ChangedFields returns the fields that differ between two objects, as a Command has them. If
-// they are more than MaxFields, it returns the values around them instead of fields that are
-// close to each other.
+// they are more than MaxFields, it replaces fields with a common parent by the parent, the
+// deepest parents first.
 func (t *Type) ChangedFields(live, updated map[string]any) []string {
 	paths := t.Changed(live, updated, maxChanged)
 	longest := 0
@@ -54,7 +54,8 @@ func (t *Type) ChangedFields(live, updated map[string]any) []string {
 	return fields
 }
 
-// gathered replaces the paths that have the same first steps by one path with these steps.
+// gathered replaces several paths that have the same first steps, up to depth, by one path with
+// these steps.
 func gathered(paths []Path, depth int) []Path {
 	var out []Path
 	at, count := map[string]int{}, map[string]int{}

@@ -152,8 +152,8 @@ func (i items) all(like map[string]any) any {
 	return first
 }
 
-// membership finds scalars in a list of distinct scalars. It has the number of times that the
-// list has each.
+// membership finds scalars in a list of scalars. It has the number of times that each scalar
+// occurs, because a list can have duplicates although its type forbids them.
 type membership map[any]int
 
 func newMembership(v any) membership {
@@ -177,8 +177,8 @@ func (m membership) find(member any) any {
 	return value.Absent{}
 }
 
-// all returns the scalar itself, or a list of it if the list has it several times;
-// value.Absent if the list does not have it.
+// all returns the scalar itself. If the scalar occurs several times, all returns a list with all
+// of them; if it does not occur, value.Absent.
 func (m membership) all(member any) any {
 	if key, ok := value.MapKey(member); ok && m[key] > 1 {
 		return slices.Repeat([]any{member}, m[key])

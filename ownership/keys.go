@@ -42,8 +42,8 @@ func (n *node) keyDefault(name string) any {
 	return value.Absent{}
 }
 
-// complete returns an item with all keys. It is the item itself if that has them, or if the
-// other ones have no defaults.
+// complete returns an item with the defaults of the keys that it lacks. It returns the item
+// itself if no key with a default is missing.
 func (k keys) complete(item map[string]any) map[string]any {
 	out := item
 	for i, absent := range k.defaults {
@@ -60,8 +60,8 @@ func (k keys) complete(item map[string]any) map[string]any {
 	return out
 }
 
-// completeAll returns a list in which each item has all keys. It is the list itself if its items
-// have them.
+// completeAll returns a list with complete items. It returns the list itself if all items are
+// complete.
 func (k keys) completeAll(list []any) []any {
 	out := list
 	for i, item := range list {

@@ -73,9 +73,9 @@ func indexOf(list []any, step value.Step) int {
 	return slices.IndexFunc(list, func(item any) bool { return isNamed(item, step) })
 }
 
-// isNamed reports whether a step names an item of a list. An applied configuration may leave
-// out keys with defaults: such a key counts as equal if another key is, or if the step has its
-// zero value.
+// isNamed reports whether a step names an item of a list. At least one key must be equal, and
+// none may differ. An applied configuration may leave out keys with defaults: a missing key
+// counts as equal if the step has its zero value, and is ignored otherwise.
 func isNamed(item any, step value.Step) bool {
 	if step.Kind == value.Member {
 		return equal(item, step.Value)

@@ -2,10 +2,11 @@ package ownership
 
 import "holdfast.dev/holdfast/value"
 
-// followRepeated looks at items of which the configuration has several with the same keys.
-// kubectl merges all of them into the first item of the live object with these keys: if
-// another client changed one item, apply changes another one. So they are compared together,
-// if none of them is a finding of its own. known is the number of findings before them.
+// followRepeated compares items with the same keys, if the configuration has several of them.
+// kubectl merges all of them into the first live item with these keys, so apply may change
+// another item than the one that a client changed. followRepeated therefore compares all items
+// with these keys together, unless one of them is already in a finding. known is the number of
+// findings before the items of this list.
 func (a *applyJudgement) followRepeated(p *plan, t triple, known int) {
 	for i := range p.below {
 		// The second of the items stands for all of them.

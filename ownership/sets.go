@@ -72,7 +72,8 @@ func (s *setWalk) follow(n *node, set *fieldpath.Set, p pair) {
 func (s *setWalk) ownsPresence(n *node, set *fieldpath.Set, p pair) bool {
 	isLeaf := set == nil && (isGranular(n, p.live) || isGranular(n, p.updated))
 	if isLeaf && s.mode.IsAbsent(p.live) {
-		// The file has null. Server-side apply removes an empty value again, and no other.
+		// The applied configuration has null here. Server-side apply removes an empty value,
+		// and keeps any other.
 		return isEmpty(p.updated)
 	}
 	if isLeaf || isEmpty(p.live) && isObject(p.live) && n != nil && n.presence {

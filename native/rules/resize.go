@@ -36,7 +36,7 @@ func ValidateEphemeralContainers(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// isStatic reports whether a pod shows a pod that a kubelet reads from a file.
+// isStatic reports whether a pod is the mirror of a static pod, which a kubelet runs from a file.
 func isStatic(pod *corev1.Pod) bool {
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return static
@@ -89,8 +89,8 @@ func resizedPod(r *report, newPod, oldPod *corev1.Pod) {
 	}
 }
 
-// nodeCanResize reports whether the kubelet of a pod knows how to resize it. Such a kubelet reports the resources of running
-// containers. A pod without running containers may get to any node.
+// nodeCanResize reports whether the kubelet of a pod can resize it. Such a kubelet reports the resources of running containers.
+// For a pod without running containers the answer is true, because its kubelet has not reported yet.
 func nodeCanResize(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.State.Running != nil {
