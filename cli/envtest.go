@@ -11,16 +11,17 @@ import (
 // envtestNames are the programs that envtest starts.
 var envtestNames = []string{"kube-apiserver", "etcd", "kubectl"}
 
-const envtestHelp = `Print a folder with kube-apiserver, etcd and kubectl, for test suites that use
-envtest of controller-runtime. All three are links to this program.
+const envtestHelp = `Create a folder with kube-apiserver, etcd and kubectl, for test suites that use
+envtest of controller-runtime, and print its path. All three are links to this program.
 
-As kube-apiserver, it runs no controllers and no operator packages, as the real one.`
+Under the name kube-apiserver, it runs no controllers and no operator packages, like
+the real kube-apiserver.`
 
 func newEnvtestCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "envtest",
-		Short: "Print a folder with kube-apiserver, etcd and kubectl for test suites",
+		Short: "Create a folder with kube-apiserver, etcd and kubectl for test suites",
 		Long:  envtestHelp,
 		Args:  cobra.NoArgs,
 		Example: `  # Run the tests of a kubebuilder project
@@ -51,8 +52,9 @@ func newEnvtestCommand() *cobra.Command {
 	return cmd
 }
 
-// linkPrograms makes the names in a folder links to the program. Several processes may do it at the
-// same time, and tests may use the folder meanwhile: a link is replaced by rename.
+// linkPrograms creates links to the program in a folder, one for each name in envtestNames. It
+// replaces a link by a rename, because several processes may do it at the same time, and tests may
+// use the links meanwhile.
 func linkPrograms(dir, program string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdmain"
 )
 
-// serveEtcd runs etcd with the flags of etcd, and ends the process. It is for test suites: a member
-// of its own elects itself, so short ticks make it ready sooner.
+// serveEtcd runs etcd with the flags of etcd, and ends the process. It is for test suites, which
+// start a single member. Short intervals make this member elect itself sooner.
 func serveEtcd(args []string) {
 	for _, flag := range []string{"--heartbeat-interval=10", "--election-timeout=100"} {
 		name, _, _ := strings.Cut(flag, "=")

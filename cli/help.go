@@ -74,7 +74,7 @@ func suggestion(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	candidates, name, prefix := cmd, cmd.Flags().Arg(0), ""
 	if errors.As(err, &unknown) {
-		// Cobra compares names of commands only.
+		// Cobra suggests names of commands only, so each flag becomes a command here.
 		candidates, name, prefix = &cobra.Command{}, unknown.GetSpecifiedName(), "--"
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			candidates.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})

@@ -26,7 +26,7 @@ func kubectlFlags(streams Streams) (genericiooptions.IOStreams, *genericclioptio
 		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
 }
 
-// newFactory returns what the commands owners and transfer connect with.
+// newFactory returns the factory by which the commands owners and transfer connect to a server.
 func newFactory(streams Streams) cmdutil.Factory {
 	_, flags := kubectlFlags(streams)
 	return cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))

@@ -22,8 +22,8 @@ Ctrl-C drain and end it within five seconds.
 No pods are run and no workload controllers exist here: Deployments are stored,
 validated and watched, and it is your controllers that act on them.
 
-The flags of kube-apiserver have their names here. Under the name kube-apiserver,
-this program is "holdfast serve".`
+The flags have the names of kube-apiserver's flags. If this program is called
+kube-apiserver, it runs "holdfast serve".`
 
 func newServeCommand() *cobra.Command {
 	s := newServeSettings()

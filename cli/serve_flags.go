@@ -38,7 +38,7 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.config.Kubeconfig, "kubeconfig", "", "where to write the admin kubeconfig (default: <data-dir>/admin.kubeconfig)")
 	flags.IntVar(&s.config.ImmutabilityStatus, "immutability-status", 400, "HTTP status of a change that a marker of a custom resource "+
 		"forbids: 400, or 422 for tools that recreate an object on Invalid")
-	flags.StringVar(&s.config.Ownership, "ownership", "enforce-edit", "what becomes of a write that changes what apply owns: "+
+	flags.StringVar(&s.config.Ownership, "ownership", "enforce-edit", "how the server answers a write to a field that apply owns: "+
 		"enforce-edit (a warning, and an edit is refused), warn, or off")
 	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
@@ -53,7 +53,7 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 // addServingFlags adds the flags of the port.
 func (s *serveSettings) addServingFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.config.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
-	flags.StringVar(&s.config.AdvertiseAddress, "advertise-address", "", "IP address by which others reach the server, for the Service "+
+	flags.StringVar(&s.config.AdvertiseAddress, "advertise-address", "", "IP address at which other hosts reach the server, for the Service "+
 		"kubernetes (default: the bind address; for 127.0.0.1 and 0.0.0.0 the host's)")
 	flags.IntVar(&s.config.Port, "secure-port", 6443, "port to listen on; 0 picks a free one")
 	flags.StringVar(&s.certDir, "cert-dir", "", "directory with apiserver.crt and apiserver.key, if there is no --tls-cert-file")
@@ -138,8 +138,8 @@ func (s *serveSettings) addKubeletFlags(flags *pflag.FlagSet) {
 // addOpenIDFlags adds the flags for authentication with an OpenID Connect provider, which
 // have the names of kube-apiserver's.
 func addOpenIDFlags(flags *pflag.FlagSet, config *openid.Config) {
-	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration: whose tokens are accepted, "+
-		"instead of the oidc flags")
+	flags.StringVar(&config.File, "authentication-config", "", "file with an AuthenticationConfiguration, which names the providers of "+
+		"accepted tokens; it replaces the oidc flags")
 	flags.StringVar(&config.IssuerURL, "oidc-issuer-url", "", "URL of the OpenID provider whose tokens are accepted; https only")
 	flags.StringVar(&config.ClientID, "oidc-client-id", "", "audience that tokens of the OpenID provider must have")
 	flags.StringVar(&config.CAFile, "oidc-ca-file", "", "certificate authority of the OpenID provider (default: those of the host)")

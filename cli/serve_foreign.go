@@ -25,7 +25,7 @@ const (
 	ownStorage   = "the server has its own settings of the storage"
 	noLeadership = "the server has no coordinated leader election"
 	noPeers      = "the server has no proxy to servers of another version"
-	noMetrics    = "the server publishes all its metrics"
+	allMetrics   = "the server publishes all its metrics"
 	textLog      = "the server logs text; -v sets how much"
 )
 
@@ -57,10 +57,10 @@ func foreignFlags() map[string]foreign {
 		"tls-sni-cert-key":                             {only: []string{""}, why: "use --tls-cert-file"},
 		"disable-http2-serving":                        {boolean: true, only: []string{"false"}, why: "HTTP/2 is always on"},
 		"aggregator-reject-forwarding-redirect":        {boolean: true, why: "the server forwards no redirect"},
-		"allow-metric-labels":                          {why: noMetrics},
-		"allow-metric-labels-manifest":                 {why: noMetrics},
-		"disabled-metrics":                             {why: noMetrics},
-		"show-hidden-metrics-for-version":              {why: noMetrics},
+		"allow-metric-labels":                          {why: allMetrics},
+		"allow-metric-labels-manifest":                 {why: allMetrics},
+		"disabled-metrics":                             {why: allMetrics},
+		"show-hidden-metrics-for-version":              {why: allMetrics},
 		"authentication-token-webhook-cache-ttl":       {why: "the server asks no webhook for tokens"},
 		"authentication-token-webhook-version":         {why: "the server asks no webhook for tokens"},
 		"authorization-webhook-cache-authorized-ttl":   {why: "the server asks no webhook for permissions"},

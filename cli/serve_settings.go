@@ -19,7 +19,7 @@ type serveSettings struct {
 	config apiserver.Config
 	// file is a file with the values of flags.
 	file string
-	// features are those in config, which flags change.
+	// features is config.Features in the form that flags can change.
 	features  featuregate.MutableFeatureGate
 	audit     *options.AuditOptions
 	verbosity int

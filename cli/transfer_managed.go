@@ -58,7 +58,7 @@ func (m *managedFields) release(path ownership.Path, owners []string) (bool, err
 }
 
 // give moves a field from the entries of imperative commands to that of a manager of
-// server-side apply. If the manager has none, the entry is to.
+// server-side apply. If the manager has no entry yet, give adds the entry to.
 func (m *managedFields) give(path ownership.Path, to metav1.ManagedFieldsEntry) error {
 	taken, _, err := m.take(path, isUpdater)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // deleted is an object that the command has deleted.
 type deleted struct {
 	object map[string]any
-	// commands are the commands that set its fields, if the server has recorded them. It
-	// deletes the record with the object.
+	// commands are the commands that set its fields, if the server has recorded them. The
+	// server deletes its record together with the object.
 	commands ownership.Commands
 }
 
