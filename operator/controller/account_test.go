@@ -27,7 +27,7 @@ func (c cluster) account(t *testing.T, name string) cluster {
 	}
 	config := rest.AnonymousClientConfig(c.config)
 	config.BearerToken = token.Status.Token
-	return newCluster(c.server, config)
+	return c.login(config)
 }
 
 // TestAuthorThatIsGone checks that a deleted service account blocks the plans with its values,
@@ -35,7 +35,7 @@ func (c cluster) account(t *testing.T, name string) cluster {
 func TestAuthorThatIsGone(t *testing.T) {
 	t.Parallel()
 	admin := start(t)
-	bind(t, admin, rbacv1.GroupKind, "system:serviceaccounts:default", "edit")
+	bind(t, admin, rbacv1.GroupKind, "system:serviceaccounts:"+admin.namespace, "edit")
 	admin.operator(t, "noted", "0.1.0", noted)
 	robot := admin.account(t, "robot")
 	servertest.Eventually(t, "robot may write instances", func() bool {
@@ -45,9 +45,9 @@ func TestAuthorThatIsGone(t *testing.T) {
 	admin.awaitComplete(t, "mine")
 	admin.set(t, "mine", map[string]string{"SIZE": "2"})
 	admin.awaitComplete(t, "mine")
-	const refusal = `ConfigMap mine-note: user "system:serviceaccount:default:robot" set parameter 'NOTE' and must be allowed ` +
-		`to apply this object too: service account default/robot `
-	if err := admin.typed.CoreV1().ServiceAccounts("default").Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
+	refusal := `ConfigMap mine-note: user "system:serviceaccount:` + admin.namespace + `:robot" set parameter 'NOTE' and must be allowed ` +
+		`to apply this object too: service account ` + admin.namespace + `/robot `
+	if err := admin.typed.CoreV1().ServiceAccounts(admin.namespace).Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	admin.set(t, "mine", map[string]string{"SIZE": "3"})

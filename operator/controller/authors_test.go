@@ -47,13 +47,13 @@ tasks:
 plans: {deploy: {phases: [{name: main, steps: [{name: size, tasks: [size]}, {name: note, tasks: [note]}]}]}}
 `
 
-// authorsCluster starts a server with the users eve (edit) and ada (admin).
+// authorsCluster returns a namespace with the users eve (edit) and ada (admin).
 func authorsCluster(t *testing.T) (admin, eve, ada cluster) {
 	t.Helper()
 	admin = start(t)
 	bind(t, admin, rbacv1.UserKind, "eve", "edit")
 	bind(t, admin, rbacv1.UserKind, "ada", "admin")
-	eve, ada = admin.as(t, "eve"), admin.as(t, "ada")
+	eve, ada = admin.as("eve"), admin.as("ada")
 	admin.operator(t, "empty", "0.1.0", `plans: {deploy: {phases: []}}`)
 	for name, user := range map[string]cluster{"of-eve": eve, "of-ada": ada} {
 		servertest.Eventually(t, "the rights of the users", func() bool {
@@ -133,7 +133,7 @@ func TestSecondDocument(t *testing.T) {
 			}
 			admin.awaitRefused(t, name, test.own)
 			admin.set(t, name, map[string]string{"SIZE": "2"})
-			admin.awaitRefused(t, name, test.afterwards, "run: holdfast kudo update "+name+" --namespace default --take-over NOTE")
+			admin.awaitRefused(t, name, test.afterwards, "run: holdfast kudo update "+name+" --namespace "+admin.namespace+" --take-over NOTE")
 			if admin.get(t, test.resource, name) != nil {
 				t.Error("the object was created")
 			}
@@ -299,7 +299,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: kind, tasks: [kind]}, {nam
 	admin.set(t, "late", map[string]string{"OTHER": "2"})
 	admin.awaitRefused(t, "late",
 		`main.gear: task gear: Gear late: user "eve" set parameter 'SIZE' and must be allowed to apply this object too: `)
-	if _, err := admin.typed.Discovery().RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/default/gears/late").
+	if _, err := admin.typed.Discovery().RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/" + admin.namespace + "/gears/late").
 		DoRaw(t.Context()); err == nil {
 		t.Error("the object was created")
 	}

@@ -84,7 +84,9 @@ const replaced = "-0.1.0 has other content than when the plan was asked for: it 
 func TestReplacedVersion(t *testing.T) {
 	t.Parallel()
 	stored := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
-	both := replacing{startAt(t, apiserver.Config{Etcd: stored}), startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})}
+	var both replacing
+	both.cluster, _ = startAt(t, apiserver.Config{Etcd: stored})
+	both.unchecked, _ = startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})
 	for name, test := range map[string]func(*testing.T, replacing){
 		"running":    testVersionReplacedWhileRunning,
 		"recreated":  testVersionRecreated,

@@ -30,6 +30,9 @@ func Readiness(config Config, object *unstructured.Unstructured) string {
 	return "error: " + err.Error()
 }
 
+// Permanent reports whether the error of a request ends a plan.
+func Permanent(err error) bool { return isFatal(fatalIfPermanent(err)) }
+
 // ReviewAccess returns an error if a user may not create or delete an object, as far as the
 // authorizer can tell.
 func ReviewAccess(ctx context.Context, config *rest.Config, user, verb string, object *unstructured.Unstructured) error {

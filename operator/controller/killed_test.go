@@ -90,12 +90,18 @@ func (k *killer) pass(request *http.Request, next http.RoundTripper) (*http.Resp
 	return response, err
 }
 
-// TestKilled kills a controller after its first write, then another after its second, and
-// so on. A new controller resumes each run, and in the end every object was created exactly
-// once.
-func TestKilled(t *testing.T) {
+// TestWithoutControllers runs the tests that run controllers themselves.
+func TestWithoutControllers(t *testing.T) {
 	t.Parallel()
 	c := startWithoutControllers(t)
+	t.Run("killed", func(t *testing.T) { testKilled(t, c) })
+	t.Run("account", func(t *testing.T) { testAccountRecreated(t, c) })
+}
+
+// testKilled kills a controller after its first write, then another after its second, and
+// so on. A new controller resumes each run, and in the end every object was created exactly
+// once.
+func testKilled(t *testing.T, c cluster) {
 	c.operator(t, "fragile", "0.1.0", fragile)
 	for writes, survived := 1, false; !survived; writes++ {
 		name := fmt.Sprintf("run%d", writes)
@@ -174,8 +180,7 @@ func (c cluster) controllerConfig(client *rest.Config) controller.Config {
 func startWithoutControllers(t *testing.T) cluster {
 	t.Helper()
 	dir := t.TempDir()
-	server := servertest.Start(t, apiserver.Config{DataDir: dir})
-	c := newCluster(server, server.Config(t))
+	c, stop := startAt(t, apiserver.Config{DataDir: dir})
 	holder, seconds, now := "another-server", int32(3600), metav1.NewMicroTime(time.Now())
 	spec := coordinationv1.LeaseSpec{
 		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
@@ -192,9 +197,7 @@ func startWithoutControllers(t *testing.T) cluster {
 		}
 		return err == nil
 	})
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	server = servertest.Start(t, apiserver.Config{DataDir: dir})
-	return newCluster(server, server.Config(t))
+	stop()
+	c, _ = startAt(t, apiserver.Config{DataDir: dir})
+	return c
 }

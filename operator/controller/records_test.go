@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -31,18 +31,16 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 func TestForgedRecords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := startAt(t, apiserver.Config{DataDir: dir})
+	c, stop := startAt(t, apiserver.Config{DataDir: dir})
 	c.operator(t, "plain", "0.1.0", plain)
 	c.install(t, "genuine", "plain-0.1.0", map[string]string{"SIZE": "2"})
 	c.awaitComplete(t, "genuine")
 	genuine := c.instance(t, "genuine")
-	if err := c.server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 
-	c = startAt(t, apiserver.Config{DataDir: dir, WithoutOperators: true})
+	c, stop = startAt(t, apiserver.Config{DataDir: dir, WithoutOperators: true})
 	bind(t, c, rbacv1.UserKind, "eve", "edit")
-	eve := c.as(t, "eve")
+	eve := c.as("eve")
 	forged := map[string]func(*api.Instance){
 		"plain-requester": func(i *api.Instance) {
 			i.Annotations[api.RequesterAnnotation] = `{"username":"root","groups":["system:masters"]}`
@@ -65,11 +63,9 @@ func TestForgedRecords(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 
-	c = startAt(t, apiserver.Config{DataDir: dir})
+	c, _ = startAt(t, apiserver.Config{DataDir: dir})
 	for _, name := range []string{"plain-requester", "copied-record", "copied-values"} {
 		ready := c.awaitEnd(t, name)
 		if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, "it is not known which user requested the plan") {
@@ -100,11 +96,17 @@ func TestForgedRecords(t *testing.T) {
 	c.awaitComplete(t, "copied-values")
 }
 
-// startAt starts a server with a configuration.
-func startAt(t *testing.T, config apiserver.Config) cluster {
+// startAt starts a server for one test alone. It returns the clients of the administrator, and a
+// function that stops the server before the test ends.
+func startAt(t *testing.T, config apiserver.Config) (c cluster, stop func()) {
 	t.Helper()
 	server := servertest.Start(t, config)
-	return newCluster(server, server.Config(t))
+	return newCluster(server.Config(t), server.Config(t)), func() {
+		t.Helper()
+		if err := server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestRecord checks what readers of an Instance see, and that the record is bound to the
@@ -113,7 +115,7 @@ func TestRecord(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.operator(t, "plain", "0.1.0", plain)
-	jane := c.as(t, "jane", "system:masters", "secret-project")
+	jane := c.as("jane", "system:masters", "secret-project")
 	jane.mustCreate(t, "instances", `{metadata: {generateName: mine-}, spec: {operatorVersion: {name: plain-0.1.0}, parameters: {SIZE: "2"}}}`)
 	list, err := c.kudo("instances").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
@@ -157,11 +159,9 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestAccountRecreated checks that a plan does not run for a service account that was deleted
+// testAccountRecreated checks that a plan does not run for a service account that was deleted
 // and created again.
-func TestAccountRecreated(t *testing.T) {
-	t.Parallel()
-	c := startWithoutControllers(t)
+func testAccountRecreated(t *testing.T, c cluster) {
 	c.operator(t, "plain", "0.1.0", plain)
 	accounts := c.typed.CoreV1().ServiceAccounts(c.namespace)
 	robot := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
@@ -169,10 +169,9 @@ func TestAccountRecreated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := c.server.As(t, "system:serviceaccount:default:robot", "system:masters")
-	as.Impersonate.UID = string(created.UID)
-	user := c
-	user.dynamic = dynamic.NewForConfigOrDie(as)
+	user := c.login(c.impersonating(rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:default:robot", UID: string(created.UID), Groups: []string{"system:masters", "system:authenticated"},
+	}))
 	for _, name := range []string{"gone", "replaced"} {
 		user.install(t, name, "plain-0.1.0", nil)
 	}
@@ -233,7 +232,7 @@ func (c cluster) awaitGone(t *testing.T, name string) {
 // deletes it, and those of the last requester if a controller of the cluster deletes it.
 func TestCleanupRights(t *testing.T) {
 	t.Parallel()
-	c := start(t)
+	c, _ := startAt(t, apiserver.Config{}) // the test counts the records of all namespaces
 	c.operator(t, "precious", "0.1.0", precious)
 	for _, name := range []string{"by-eve", "by-admin", "dry", "collected", "in-collection"} {
 		c.precious(t, name)
@@ -253,7 +252,7 @@ func TestCleanupRights(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eve := c.as(t, "eve")
+	eve := c.as("eve")
 	servertest.Eventually(t, "eve may delete instances", func() bool {
 		return eve.kudo("instances").Delete(t.Context(), "dry", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}) == nil
 	})
@@ -326,20 +325,16 @@ func (c cluster) deletions(t *testing.T) []corev1.ConfigMap {
 func TestDeletedPastAdmission(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := startAt(t, apiserver.Config{DataDir: dir})
+	c, stop := startAt(t, apiserver.Config{DataDir: dir})
 	c.operator(t, "precious", "0.1.0", precious)
 	c.precious(t, "mine")
-	if err := c.server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	c = startAt(t, apiserver.Config{DataDir: dir, WithoutOperators: true})
+	stop()
+	c, stop = startAt(t, apiserver.Config{DataDir: dir, WithoutOperators: true})
 	if err := c.kudo("instances").Delete(t.Context(), "mine", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	c = startAt(t, apiserver.Config{DataDir: dir})
+	stop()
+	c, _ = startAt(t, apiserver.Config{DataDir: dir})
 	c.awaitMessage(t, "mine", "deletion: it is not known which user deleted the instance: delete it again, to clean up with your rights")
 	if c.get(t, "configmaps", "mine-precious") == nil {
 		t.Error("the cleanup ran")
@@ -361,7 +356,7 @@ func TestServerIsNoRequester(t *testing.T) {
 	c.operator(t, "plain", "0.1.0", plain)
 	for i, name := range []string{"system:apiserver", authorship.ControllerUser} {
 		instance := []string{"first", "second"}[i]
-		c.as(t, name, "system:masters").install(t, instance, "plain-0.1.0", nil)
+		c.as(name, "system:masters").install(t, instance, "plain-0.1.0", nil)
 		if ready := c.awaitEnd(t, instance); ready.Reason != string(api.FatalError) || c.get(t, "configmaps", instance) != nil {
 			t.Errorf("%s: %s: %s", name, ready.Reason, ready.Message)
 		}

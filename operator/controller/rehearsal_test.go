@@ -48,7 +48,7 @@ func (c *counter) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(out).Encode(review)
 }
 
-// countWrites registers a webhook that counts the writes of ConfigMaps.
+// countWrites registers a webhook that counts the writes of ConfigMaps in the namespace.
 func (c cluster) countWrites(t *testing.T) *counter {
 	t.Helper()
 	counted := &counter{all: map[requested]int{}}
@@ -67,7 +67,8 @@ func (c cluster) countWrites(t *testing.T) *counter {
 					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"},
 				},
 			}},
-			FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.namespace}},
+			FailurePolicy:     &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
 	webhooks := c.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()

@@ -17,7 +17,7 @@ func TestReviewAccess(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := authorsCluster(t)
 	// kim may write and escalate roles, and bind the role view.
-	if _, err := admin.typed.RbacV1().Roles("default").Create(t.Context(), &rbacv1.Role{
+	if _, err := admin.typed.RbacV1().Roles(admin.namespace).Create(t.Context(), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: "kim"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create", "patch", "escalate"}},
@@ -31,7 +31,7 @@ func TestReviewAccess(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := admin.typed.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
+	if _, err := admin.typed.RbacV1().RoleBindings(admin.namespace).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "kim"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "kim"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "kim"}},
@@ -39,11 +39,11 @@ func TestReviewAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}`
-		role    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, namespace: default}}`
-		viewing = `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a, namespace: default},
+		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}`
+		role    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, namespace: NAMESPACE}}`
+		viewing = `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a, namespace: NAMESPACE},
 			roleRef: {kind: ClusterRole, name: view}}`
-		ruling = `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a, namespace: default},
+		ruling = `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a, namespace: NAMESPACE},
 			roleRef: {kind: ClusterRole, name: admin}}`
 		signing = `{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}}`
 	)
@@ -61,7 +61,7 @@ func TestReviewAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(test.object), &object.Object); err != nil {
+			if err := yaml.Unmarshal([]byte(strings.Replace(test.object, "NAMESPACE", admin.namespace, 1)), &object.Object); err != nil {
 				t.Fatal(err)
 			}
 			got := ""

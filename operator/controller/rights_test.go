@@ -11,7 +11,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// greedy is an operator that binds user eve to cluster-admin.
+// greedy is an operator that binds user rob to cluster-admin.
 const greedy = `
 templates:
   settings.yaml: "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}-settings'}}"
@@ -20,7 +20,7 @@ templates:
     kind: ClusterRoleBinding
     metadata: {name: '{{ .Name }}-power'}
     roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-    subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: eve}]
+    subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: rob}]
 tasks:
 - {name: settings, kind: Apply, spec: {resources: [settings.yaml]}}
 - {name: power, kind: Apply, spec: {resources: [power.yaml]}}
@@ -38,23 +38,23 @@ func TestRights(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.operator(t, "greedy", "0.1.0", greedy)
-	bind(t, c, rbacv1.UserKind, "eve", "edit")
-	eve := c.as(t, "eve")
-	servertest.Eventually(t, "eve may write instances", func() bool {
-		return eve.create(t, "instances", `{metadata: {name: mine, annotations: {
+	bind(t, c, rbacv1.UserKind, "rob", "edit")
+	rob := c.as("rob")
+	servertest.Eventually(t, "rob may write instances", func() bool {
+		return rob.create(t, "instances", `{metadata: {name: mine, annotations: {
 			holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
 			spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
 	})
 	ready := c.awaitEnd(t, "mine")
 	if ready.Reason != string(api.FatalError) || !strings.Contains(ready.Message, `ClusterRoleBinding mine-power`) ||
-		!strings.Contains(ready.Message, `"eve" cannot`) {
+		!strings.Contains(ready.Message, `"rob" cannot`) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
 	if c.get(t, "configmaps", "mine-settings") != nil ||
 		c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") != nil {
 		t.Error("something was created")
 	}
-	if err := eve.create(t, "operatorversions", `{metadata: {name: own-0.1.0}, spec: {operator: {name: own}, version: 0.1.0}}`); err == nil {
+	if err := rob.create(t, "operatorversions", `{metadata: {name: own-0.1.0}, spec: {operator: {name: own}, version: 0.1.0}}`); err == nil {
 		t.Error("edit creates operator versions")
 	}
 
@@ -109,7 +109,7 @@ func TestEscalation(t *testing.T) {
 	c := start(t)
 	c.operator(t, "granting", "0.1.0", granting)
 	bind(t, c, rbacv1.UserKind, "ada", "admin")
-	ada := c.as(t, "ada")
+	ada := c.as("ada")
 	servertest.Eventually(t, "ada may write instances", func() bool {
 		return ada.create(t, "instances",
 			`{metadata: {name: mine}, spec: {operatorVersion: {name: granting-0.1.0}, parameters: {VERB: "*"}}}`) == nil
@@ -145,7 +145,7 @@ tasks: [{name: a, kind: Apply, spec: {resources: [a.yaml]}}]
 plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 `)
 	bind(t, c, rbacv1.GroupKind, "writers", "edit")
-	gil := c.as(t, "gil", "writers")
+	gil := c.as("gil", "writers")
 	servertest.Eventually(t, "gil may write instances", func() bool {
 		return gil.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: plain-0.1.0}}}`) == nil
 	})

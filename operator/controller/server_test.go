@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -16,40 +17,66 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/api"
 )
 
+// shared is the client config of the administrator of the server that most tests share.
+var shared *rest.Config
+
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(m, func(config *rest.Config) error {
+		shared = config
+		return nil
+	}))
+}
+
 // cluster holds the clients of one user for one namespace of a server.
 type cluster struct {
-	server    *servertest.Server
-	config    *rest.Config
-	typed     kubernetes.Interface
-	dynamic   dynamic.Interface
-	namespace string
+	admin, config *rest.Config
+	typed         kubernetes.Interface
+	dynamic       dynamic.Interface
+	namespace     string
 }
 
-// start starts a server and returns the clients of the administrator.
+// start returns the clients of the administrator for a new namespace of the shared server.
 func start(t *testing.T) cluster {
 	t.Helper()
-	server := servertest.Start(t, apiserver.Config{})
-	return newCluster(server, server.Config(t))
+	c := newCluster(shared, shared)
+	created, err := c.typed.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.namespace = created.Name
+	return c
 }
 
-func newCluster(server *servertest.Server, config *rest.Config) cluster {
+// newCluster returns the clients of a user for the namespace default.
+func newCluster(admin, user *rest.Config) cluster {
 	return cluster{
-		server: server, config: config, namespace: metav1.NamespaceDefault,
-		typed: kubernetes.NewForConfigOrDie(config), dynamic: dynamic.NewForConfigOrDie(config),
+		admin: admin, config: user, namespace: metav1.NamespaceDefault,
+		typed: kubernetes.NewForConfigOrDie(user), dynamic: dynamic.NewForConfigOrDie(user),
 	}
 }
 
-// as returns the clients of another user, with some groups.
-func (c cluster) as(t *testing.T, user string, groups ...string) cluster {
-	t.Helper()
-	other := newCluster(c.server, c.server.As(t, user, groups...))
+// login returns the clients of the user of a config for the same namespace.
+func (c cluster) login(user *rest.Config) cluster {
+	other := newCluster(c.admin, user)
 	other.namespace = c.namespace
 	return other
+}
+
+// as returns the clients of another user, with some groups.
+func (c cluster) as(user string, groups ...string) cluster {
+	return c.login(c.impersonating(rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}))
+}
+
+// impersonating returns the client config of the administrator, impersonating a user.
+func (c cluster) impersonating(user rest.ImpersonationConfig) *rest.Config {
+	config := rest.CopyConfig(c.admin)
+	config.Impersonate = user
+	return config
 }
 
 // kudo returns a client for a resource of kudo.dev.

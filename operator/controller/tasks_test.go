@@ -270,8 +270,7 @@ func TestWaitsForDeployment(t *testing.T) {
 // the server leaves its controllers to a kube-controller-manager.
 func TestWaitsBesideControllerManager(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, apiserver.Config{Controllers: lifecycle.Selection{lifecycle.Signing}})
-	c := newCluster(server, server.Config(t))
+	c, _ := startAt(t, apiserver.Config{Controllers: lifecycle.Selection{lifecycle.Signing}})
 	c.operator(t, "web", "0.1.0", deployment)
 	c.install(t, "web", "web-0.1.0", nil)
 	c.awaitMessage(t, "web", "main.web: task web: Deployment web: the last change is not taken up yet")

@@ -47,7 +47,7 @@ func TestWire(t *testing.T) {
 	for _, name := range []string{"eve", "system:serviceaccount:kudo-system:kudo-manager"} {
 		bind(t, c, rbacv1.UserKind, name, "edit")
 		servertest.Eventually(t, name+" may write instances", func() bool {
-			err := c.as(t, name).create(t, "instances", instance)
+			err := c.as(name).create(t, "instances", instance)
 			if err == nil {
 				t.Fatalf("%s uses an operator version that it may not get", name)
 			}
