@@ -8,12 +8,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
 )
 
-// The audit log holds the requests that the policy names, and no others.
+// The audit log holds the requests that the policy names, and no others, with the bodies that it
+// asks for.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -25,12 +29,19 @@ omitStages: [RequestReceived]
 rules:
 - level: Metadata
   resources: [{group: "", resources: [configmaps]}]
+- level: Request
+  resources: [{group: kudo.dev, resources: [operators]}]
 `)
 	server := servertest.Start(t, apiserver.Config{
 		DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log},
 	})
 	if _, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "audited"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	operators := dynamic.NewForConfigOrDie(server.Config(t)).Resource(api.GroupVersion.WithResource("operators")).Namespace("default")
+	applied := []byte(`{"apiVersion":"kudo.dev/v1beta1","kind":"Operator","metadata":{"name":"tok"},"spec":{"description":"applied"}}`)
+	if _, err := operators.Patch(t.Context(), "tok", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Stop(); err != nil {
@@ -43,5 +54,8 @@ rules:
 	holds := func(text string) bool { return strings.Contains(string(data), text) }
 	if !holds(`"verb":"create"`) || !holds(`"name":"audited"`) || holds(`"resource":"leases"`) {
 		t.Errorf("the log holds %s", data)
+	}
+	if !holds(`"requestObject":` + string(applied)) {
+		t.Errorf("the log does not hold the whole applied object: %s", data)
 	}
 }

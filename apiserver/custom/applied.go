@@ -14,13 +14,17 @@ import (
 	"holdfast.dev/holdfast/nesting"
 )
 
-// applyHandler returns the handler of a server-side apply to the resource or its status.
-func (v *version) applyHandler(subresource string) http.HandlerFunc {
+// applyHandler returns the handler of one server-side apply of a configuration to the resource
+// or its status.
+func (v *version) applyHandler(subresource string, applied map[string]any) (http.HandlerFunc, error) {
 	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
+	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied}
 	if subresource == "status" {
-		return handlers.PatchResource(applyStorage{v.status, v}, v.scopes.applyStatus, admit, patchTypes)
+		scope, err := merger{types}.scope(*v.scopes.status, v.status.GetResetFields())
+		return handlers.PatchResource(applyStorage{v.status, v}, scope, admit, patchTypes), err
 	}
-	return handlers.PatchResource(applyStorage{v.store, v}, v.scopes.apply, admit, patchTypes)
+	scope, err := merger{types}.scope(*v.scopes.main, v.store.GetResetFields())
+	return handlers.PatchResource(applyStorage{v.store, v}, scope, admit, patchTypes), err
 }
 
 // applyStorage is the storage for server-side apply. The merge of an applied

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -25,17 +27,18 @@ func isApply(req *http.Request) bool {
 
 // pruneApplied prunes the configuration in the body of a server-side apply, before it
 // is merged. Without this a manager would own fields that the schema does not have.
-// Defaults are not added: a manager does not own the fields that it leaves out.
-func (v *version) pruneApplied(req *http.Request) error {
+// Defaults are not added: a manager does not own the fields that it leaves out. The result is
+// the configuration if the new body is only its outline, see readsWhole, and nil otherwise.
+func (v *version) pruneApplied(req *http.Request) (map[string]any, error) {
 	body, err := requestbody.Read(req, v.resource.server.config.MaxBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	directive := req.URL.Query().Get("fieldValidation")
 	applied, ok := v.decodeValidJSON(body)
 	if !ok {
 		if applied, err = decodeApplied(req, directive, body); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	name := ""
@@ -43,23 +46,54 @@ func (v *version) pruneApplied(req *http.Request) error {
 		name, _ = meta["name"].(string)
 	}
 	if err := v.wrongTypes(name, v.compiled.Skeleton.Check(applied)); err != nil {
-		return err
+		return nil, err
 	}
 	if v.compiled.Pruned && applied != nil {
 		unknown := v.compiled.Skeleton.PrunePaths(applied)
 		if directive == metav1.FieldValidationStrict && len(unknown) > 0 {
-			return v.undeclared(req, unknown)
+			return nil, v.undeclared(req, unknown)
 		}
 		if directive != metav1.FieldValidationIgnore {
 			warnOfUnknown(req, unknown)
 		}
 	}
+	sent := applied
+	if readsWhole(req) {
+		applied = nil
+	} else {
+		sent = outline(applied)
+	}
 	var pruned bytes.Buffer
-	if err := v.resource.server.format.Encode(&pruned, applied); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	if err := v.resource.server.format.Encode(&pruned, sent); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	requestbody.Replace(req, pruned.Bytes())
-	return nil
+	return applied, nil
+}
+
+// readsWhole reports whether the handler of an apply needs the whole configuration in the body
+// of the request. The handler decodes the body as YAML, twice, which costs more than the
+// merge. For most requests it needs only the kind and the metadata: applyTypes merges the
+// configuration that pruneApplied decoded. The audit log may hold the body, and for the
+// manager kubectl the library writes the configuration into an annotation.
+func readsWhole(req *http.Request) bool {
+	audited := audit.AuditContextFrom(req.Context())
+	return req.URL.Query().Get("fieldManager") == "kubectl" ||
+		audited.Enabled() && !audited.GetEventLevel().Less(auditinternal.LevelRequest)
+}
+
+// outline returns a configuration without all fields but the kind and the metadata.
+func outline(applied map[string]any) map[string]any {
+	if applied == nil {
+		return nil
+	}
+	out := map[string]any{}
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		if value, ok := applied[key]; ok {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // decodeValidJSON decodes a configuration that is JSON without duplicate keys. That is

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestAppliedText applies configurations as YAML and as JSON, with and without duplicate
@@ -61,5 +63,32 @@ func TestAppliedText(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestApplyAfterClientSideApply checks that the last-applied annotation follows a server-side
+// apply of kubectl: it holds the whole configuration. A server-side apply of another manager does
+// not change it.
+func TestApplyAfterClientSideApply(t *testing.T) {
+	t.Parallel()
+	const group, annotation = "after.example.com", "kubectl.kubernetes.io/last-applied-configuration"
+	define(t, group, `{type: object, properties: {num: {type: integer}, text: {type: string}}}`)
+	const head = `"apiVersion":"after.example.com/v1","kind":"Thing","metadata":{"name":"o","namespace":"default"},`
+	before := "{" + head + `"spec":{"num":1}}`
+	shared.must(t, http.StatusCreated, "POST", objectsPath(group)+"?fieldManager=kubectl-client-side-apply",
+		"{"+strings.Replace(head, `"name":"o"`, fmt.Sprintf(`"name":"o","annotations":{%q:%q}`, annotation, before), 1)+`"spec":{"num":1}}`)
+	for _, manager := range []string{"other", "kubectl"} {
+		body := "{" + head + fmt.Sprintf(`"spec":{"num":1,"text":%q}}`, manager)
+		got := shared.must(t, http.StatusOK, apply, objectsPath(group)+"/o?force=true&fieldManager="+manager, body)
+		want := before
+		if manager == "kubectl" {
+			want = body
+		}
+		if applied := strings.TrimSpace(got.GetAnnotations()[annotation]); applied != want {
+			t.Errorf("%s: the annotation is %s, want %s", manager, applied, want)
+		}
+		if text, _, _ := unstructured.NestedString(got.Object, "spec", "text"); text != manager {
+			t.Errorf("%s applied %v", manager, got.Object["spec"])
+		}
 	}
 }

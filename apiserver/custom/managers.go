@@ -1,7 +1,6 @@
 package custom
 
 import (
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,24 +17,19 @@ func (o *object) GetManagedFields() []metav1.ManagedFieldsEntry {
 	if !ok {
 		return nil
 	}
-	var reader managerReader
+	var format text.JSON
 	entries := make([]metav1.ManagedFieldsEntry, len(items))
 	for i, item := range items {
-		if !reader.read(item, &entries[i]) {
+		if !readManager(&format, item, &entries[i]) {
 			return o.Unstructured.GetManagedFields()
 		}
 	}
 	return entries
 }
 
-// managerReader converts the entries of managers from their content.
-type managerReader struct {
-	format text.JSON
-	buffer []byte
-}
-
-// read converts one entry. It returns false for an entry with an unexpected value.
-func (r *managerReader) read(item any, to *metav1.ManagedFieldsEntry) bool {
+// readManager converts the entry of one manager. It returns false for an entry with an
+// unexpected value.
+func readManager(format *text.JSON, item any, to *metav1.ManagedFieldsEntry) bool {
 	entry, ok := item.(map[string]any)
 	if !ok {
 		return false
@@ -46,13 +40,11 @@ func (r *managerReader) read(item any, to *metav1.ManagedFieldsEntry) bool {
 			if !ok || fields == nil {
 				return false
 			}
-			var err error
-			r.buffer = slices.Grow(r.buffer[:0], textSize(fields))
-			if r.buffer, err = r.format.Append(r.buffer, fields); err != nil {
+			raw, err := format.Append(make([]byte, 0, textSize(fields)), fields)
+			if err != nil {
 				return false
 			}
-			to.FieldsV1 = &metav1.FieldsV1{}
-			to.FieldsV1.SetRawBytes(r.buffer)
+			to.FieldsV1 = &metav1.FieldsV1{Raw: raw} //nolint:staticcheck // SetRawBytes copies the text
 			continue
 		}
 		s, ok := value.(string)
@@ -114,7 +106,7 @@ func (o *object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
 	metadata["managedFields"] = items
 }
 
-// writeManager is the reverse of managerReader.read.
+// writeManager is the reverse of readManager.
 func writeManager(format *text.JSON, entry *metav1.ManagedFieldsEntry) (map[string]any, bool) {
 	item := make(map[string]any, 7)
 	set := func(key, value string) {

@@ -79,12 +79,14 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 	return value, nil
 }
 
-// applyTypes converts objects for the field manager of server-side apply. The field
+// applyTypes converts objects for the field manager of one server-side apply. The field
 // manager builds the merged object from the result, so applyTypes leaves no value out. Its
 // errors contain no values of the object.
 type applyTypes struct {
 	managedfields.TypeConverter
 	resource *resource
+	// applied is the configuration of the request if the handler knows only its outline, or nil.
+	applied map[string]any
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
@@ -92,6 +94,11 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	u, ok := plain(obj).(*unstructured.Unstructured)
 	if !ok {
 		return t.TypeConverter.ObjectToTyped(obj, options...)
+	}
+	if _, isOwn := obj.(*object); !isOwn && t.applied != nil {
+		// The handler decoded the outline. The library creates no other object of this type: it
+		// does for the manager kubectl, but then the handler has the whole configuration.
+		u = &unstructured.Unstructured{Object: t.applied}
 	}
 	if nesting.ContentLevels(u.Object) > nesting.Limit {
 		return nil, errTooDeep

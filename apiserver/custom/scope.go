@@ -44,8 +44,7 @@ func newScopes(v *version) (scopes, error) {
 	}
 	var out scopes
 	var err error
-	types := v.resource.merger.types
-	updates, applies := merger{updateTypes{types, v.resource}}, merger{applyTypes{types, v.resource}}
+	updates := merger{updateTypes{v.resource.merger.types, v.resource}}
 	if out.main, err = updates.scope(main, v.store.GetResetFields()); err != nil {
 		return out, err
 	}
@@ -54,16 +53,10 @@ func newScopes(v *version) (scopes, error) {
 	cached.texts = &v.resource.server.texts
 	read.Serializer = cached
 	out.read = &read
-	if out.apply, err = applies.scope(main, v.store.GetResetFields()); err != nil {
-		return out, err
-	}
 	if v.status != nil {
 		status := main
 		status.Subresource = "status"
 		if out.status, err = updates.scope(status, v.status.GetResetFields()); err != nil {
-			return out, err
-		}
-		if out.applyStatus, err = applies.scope(status, v.status.GetResetFields()); err != nil {
 			return out, err
 		}
 	}

@@ -56,11 +56,14 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 		return
 	}
 	if info.Verb == "patch" && info.Subresource != "scale" && isApply(req) {
-		if err := v.pruneApplied(req); err != nil {
+		applied, err := v.pruneApplied(req)
+		if err == nil {
+			handler, err = v.applyHandler(info.Subresource, applied)
+		}
+		if err != nil {
 			v.refuse(err, w, req)
 			return
 		}
-		handler = v.applyHandler(info.Subresource)
 	}
 	if info.Verb == "watch" {
 		ctx, cancel := context.WithCancel(req.Context())

@@ -82,5 +82,5 @@ func (v *version) checkOwnership(ctx context.Context, newObj, oldObj runtime.Obj
 
 // ownedUpdate describes an update to the checker of field ownership.
 func (v *version) ownedUpdate(newObj, oldObj runtime.Object) fieldownership.Update {
-	return fieldownership.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: plain(oldObj), New: plain(newObj)}
+	return fieldownership.Update{Kind: v.groupVersionKind(), Type: v.owned, Live: oldObj, New: newObj}
 }

@@ -58,7 +58,7 @@ type version struct {
 
 // scopes are the request scopes of the endpoints of a version. The scope read is for GET
 // and LIST, of the resource and of its status.
-type scopes struct{ main, read, apply, status, applyStatus, scale *handlers.RequestScope }
+type scopes struct{ main, read, status, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.resource.crd.Spec.Group, Version: v.name}

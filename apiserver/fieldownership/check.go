@@ -3,7 +3,6 @@ package fieldownership
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -78,7 +77,7 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 // again.
 func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
 	verdict := Judge(write, c.cache)
-	if _, isCustom := u.Live.(*unstructured.Unstructured); isCustom || !needsWhole(&verdict) || complete(&write, u) != nil {
+	if _, isCustom := u.Live.(runtime.Unstructured); isCustom || !needsWhole(&verdict) || complete(&write, u) != nil {
 		return verdict
 	}
 	return Judge(write, c.cache)

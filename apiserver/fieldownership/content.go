@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/native/views"
@@ -31,11 +31,11 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 		// decoding them costs more than most judgements.
 		write.LiveManagers, write.NewManagers = live.GetManagedFields(), updated.GetManagedFields()
 	}
-	oldObj, isCustom := u.Live.(*unstructured.Unstructured)
-	newObj, okNew := u.New.(*unstructured.Unstructured)
+	oldObj, isCustom := u.Live.(runtime.Unstructured)
+	newObj, okNew := u.New.(runtime.Unstructured)
 	switch {
 	case isCustom && okNew:
-		write.Live, write.New = oldObj.Object, newObj.Object
+		write.Live, write.New = oldObj.UnstructuredContent(), newObj.UnstructuredContent()
 		return write, nil
 	case apply:
 		// The judgement of an apply also needs the fields that the apply does not change.
@@ -125,8 +125,8 @@ func appliedTo(obj any) string {
 
 // hasApply says whether a manager applies the object by server-side apply.
 func hasApply(obj any) bool {
-	if custom, ok := obj.(*unstructured.Unstructured); ok {
-		metadata, _ := custom.Object["metadata"].(map[string]any)
+	if custom, ok := obj.(runtime.Unstructured); ok {
+		metadata, _ := custom.UnstructuredContent()["metadata"].(map[string]any)
 		entries, _ := metadata["managedFields"].([]any)
 		for _, entry := range entries {
 			if fields, ok := entry.(map[string]any); ok && fields["operation"] == string(metav1.ManagedFieldsOperationApply) {
