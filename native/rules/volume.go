@@ -53,6 +53,7 @@ func volumeRules() []rule {
 				r.invalid(n, "may not specify a duration larger than 2^32 seconds")
 			}
 		}),
+		onField[corev1.ClusterTrustBundleProjection]("path", nonReservedPath),
 	}
 }
 
@@ -129,6 +130,9 @@ func projections(r *report, sources []corev1.VolumeProjection) {
 		}
 		if s.ServiceAccountToken != nil {
 			claim(s.ServiceAccountToken.Path, i)
+		}
+		if s.ClusterTrustBundle != nil {
+			claim(s.ClusterTrustBundle.Path, i)
 		}
 	}
 }

@@ -76,5 +76,11 @@ func TestVolumes(t *testing.T) {
 			"spec/volumes/8/projected/sources/0/serviceAccountToken/path = ../a",
 			`spec.volumes[8].projected.sources[0].serviceAccountToken.path: Invalid value: "../a": must not contain '..'`,
 		},
+		"trust bundle path": {
+			"spec/volumes/8/projected/sources = [{clusterTrustBundle: {name: ca, path: ../a}}, {clusterTrustBundle: {name: ca, path: b}}, " +
+				"{secret: {name: s, items: [{key: a, path: b}]}}]", `
+			spec.volumes[8].projected.sources[2]: Invalid value: "b": conflicting duplicate paths
+			spec.volumes[8].projected.sources[0].clusterTrustBundle.path: Invalid value: "../a": must not contain '..'`,
+		},
 	}.run(t, "Pod")
 }
