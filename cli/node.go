@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/native"
@@ -40,6 +41,7 @@ func newNodeCommand() *cobra.Command {
 	config := node.Config{Version: version}
 	var kubeconfig string
 	var verbosity int
+	var namespaceLimit resource.QuantityValue
 	gates := native.NewFeatures()
 	cmd := &cobra.Command{
 		Use:   "node",
@@ -56,6 +58,7 @@ func newNodeCommand() *cobra.Command {
   holdfast node status`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setAgentLogging(cmd.Context(), verbosity)
+			config.NamespaceLimit = namespaceLimit.Value()
 			config.WatchImmutable = !gates.Enabled(native.ImmutableEphemeralVolumes)
 			if config.Name == "" {
 				hostname, err := os.Hostname()
@@ -85,6 +88,8 @@ func newNodeCommand() *cobra.Command {
 	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 changes of volumes, warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
 	flags.DurationVar(&config.FinishedTTL, "finished-ttl", 10*time.Minute, "how long the files of a pod stay after it succeeded or failed")
+	flags.Var(&namespaceLimit, "namespace-limit", "how much of the root the pods of one namespace may use, such as 64Mi "+
+		"(default: a quarter of the file system of the root)")
 	flags.BoolVar(&config.TakeOver, "take-over", false, "use a root that belongs to another node, and remove the volumes of that node")
 	gates.AddFlag(flags)
 	flags.Lookup("feature-gates").Usage = "ImmutableEphemeralVolumes=false watches immutable objects like all others"

@@ -251,7 +251,7 @@ func TestNodeRefuses(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"--kubeconfig", "--name", "--root", "--metrics-address",
-		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--files-group", "--take-over", "--finished-ttl",
+		"--hooks-dir", "--hooks-user", "--hook-timeout", "--hook-concurrency", "--files-group", "--namespace-limit", "--take-over", "--finished-ttl",
 		"--secrets-on-disk", "--feature-gates",
 	} {
 		if !strings.Contains(help, flag) {

@@ -53,6 +53,9 @@ type Config struct {
 	// WatchEach opens one watch for each mutable object, even if the server supports
 	// one watch for each kind.
 	WatchEach bool
+	// NamespaceLimit is how many bytes of Root the pods of one namespace may use. The default
+	// is a quarter of the file system of Root.
+	NamespaceLimit int64
 	// FinishedTTL is how long the files of a pod stay after the pod succeeded or failed.
 	FinishedTTL time.Duration
 	// Version is the version of the agent in the status of the Node.
@@ -86,6 +89,7 @@ type Agent struct {
 	refuseSecrets bool
 
 	digest   digester
+	space    *space
 	resolver *resolver
 	trust    *trustWatcher
 	watches  watchCounter
@@ -143,11 +147,15 @@ func New(config Config) (*Agent, error) {
 	if config.HookConcurrency == 0 {
 		config.HookConcurrency = hookConcurrency
 	}
+	if config.NamespaceLimit < 0 {
+		return nil, errors.New("node agent: --namespace-limit must not be negative")
+	}
 	if config.HookTimeout < 0 || config.HookConcurrency < 0 {
 		return nil, errors.New("node agent: --hook-timeout and --hook-concurrency must be greater than 0")
 	}
 	a := &Agent{
 		Config:   config,
+		space:    &space{limit: config.NamespaceLimit},
 		records:  map[types.UID]*Record{},
 		users:    map[Ref]map[cache.ObjectName]bool{},
 		failing:  map[volumeID]time.Time{},
@@ -242,6 +250,9 @@ func (a *Agent) openRoot() error {
 		return fmt.Errorf("file system of %s: %w", a.Root, err)
 	}
 	a.refuseSecrets = !memory && !a.SecretsOnDisk
+	if a.space.limit == 0 {
+		a.space.limit = fileSystemSize(a.Root) / namespaceShare
+	}
 	return nil
 }
 

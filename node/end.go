@@ -113,6 +113,7 @@ func (a *Agent) removePod(name cache.ObjectName, uid types.UID) error {
 		}
 	}
 	a.mu.Unlock()
+	a.space.release(name.Namespace, uid)
 	a.hookQueue.forgetPod(uid)
 	return a.resolver.unpin(uid)
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -89,17 +90,26 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// TestHooksReadFilesOfGroups checks that a hook can read the files of a pod with an fsGroup.
+// TestHooksReadFilesOfGroups checks that a hook can read the files of a pod with an fsGroup that
+// the user of the hook has on the host, and that a pod cannot give a hook any other group.
 func TestHooksReadFilesOfGroups(t *testing.T) {
 	t.Parallel()
 	dir := hooksDir(t, map[string]string{"check": `grep -q hunter2 "$HOLDFAST_VOLUME_PATH/password"`})
 	c := startCluster(t)
 	c.apply(t, `{kind: Secret, metadata: {name: key}, stringData: {password: hunter2}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", Root: filepath.Join(openDir(t), "root"), HooksDir: dir, HooksUser: "nobody"})
-	c.apply(t, `{kind: Pod, metadata: {name: web, annotations: {holdfast.dev/check: check}}, `+
-		`spec: {nodeName: n1, automountServiceAccountToken: false, securityContext: {fsGroup: 4242}, `+
-		`volumes: [{name: key, secret: {secretName: key, defaultMode: 0400}}]}}`)
-	a.waitForFile(c, t, "web", "key/password", "hunter2")
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, group := range map[string]string{"member": nobody.Gid, "stranger": "4242", "of-root": "0"} {
+		c.apply(t, `{kind: Pod, metadata: {name: `+name+`, annotations: {holdfast.dev/check: check}}, `+
+			`spec: {nodeName: n1, automountServiceAccountToken: false, securityContext: {fsGroup: `+group+`}, `+
+			`volumes: [{name: key, secret: {secretName: key, defaultMode: 0400}}]}}`)
+	}
+	a.waitForFile(c, t, "member", "key/password", "hunter2")
+	c.waitForCondition(t, "stranger", "False", "because user nobody is not in their group 4242")
+	c.waitForCondition(t, "of-root", "False", "because user nobody is not in their group 0")
 }
 
 // TestNameLinks checks that the path with the name of a pod leads to its files, also in the moment

@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// runsPerHook is how many runs of one executable may run at the same time. A hook
-	// that hangs leaves the other slots of the queue to other hooks.
-	runsPerHook = 2
 	// hookPatience is how long a hook may wait and run before the condition of its pod
 	// says that it has not ended.
 	hookPatience = 2 * time.Second
@@ -36,13 +33,10 @@ type hookQueue struct {
 	ended   func(cache.ObjectName)
 	unstage func(dir string) error
 	running *sync.WaitGroup
-	// slots limits the runs at the same time.
-	slots chan struct{}
+	slots   *hookSlots
 
-	mu sync.Mutex
-	// slotsOf limits the runs of each executable.
-	slotsOf map[string]chan struct{}
-	jobs    map[hookID]*hookJob
+	mu   sync.Mutex
+	jobs map[hookID]*hookJob
 }
 
 // hookID identifies the check hook or the on-change hook of one volume.
@@ -77,8 +71,8 @@ func newHookQueue(ctx context.Context, a *Agent, running *sync.WaitGroup) *hookQ
 	return &hookQueue{
 		ctx: ctx, hooks: a.hooks, clock: a.Clock, metrics: a.metrics, running: running,
 		ended:   func(name cache.ObjectName) { a.loop.Add(name) },
-		unstage: a.Volumes.Unstage, slots: make(chan struct{}, a.HookConcurrency),
-		slotsOf: map[string]chan struct{}{}, jobs: map[hookID]*hookJob{},
+		unstage: a.Volumes.Unstage, slots: &hookSlots{limit: a.HookConcurrency},
+		jobs: map[hookID]*hookJob{},
 	}
 }
 
@@ -151,14 +145,11 @@ func (q *hookQueue) run(ctx context.Context, call hookCall) *hookError {
 		q.metrics.addHook(call, unknownHook, 0, err)
 		return q.failed(call, err, "")
 	}
-	for _, slots := range []chan struct{}{q.slotsFor(call.name()), q.slots} {
-		select {
-		case <-ctx.Done():
-			return &hookError{call: call, err: ctx.Err()}
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		}
+	release, err := q.slots.acquire(ctx, hookUse{hook: call.name(), namespace: call.pod.Namespace})
+	if err != nil {
+		return &hookError{call: call, err: err}
 	}
+	defer release()
 	began := q.clock.Now()
 	output, err := q.hooks.run(ctx, call)
 	if ctx.Err() != nil {
@@ -177,16 +168,6 @@ func (q *hookQueue) run(ctx context.Context, call hookCall) *hookError {
 func (q *hookQueue) failed(call hookCall, err error, output string) *hookError {
 	klog.FromContext(q.ctx).Error(err, "a hook failed", append(call.logValues(), "output", output)...)
 	return &hookError{call: call, err: err, output: output}
-}
-
-// slotsFor returns the slots of one executable.
-func (q *hookQueue) slotsFor(name string) chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.slotsOf[name] == nil {
-		q.slotsOf[name] = make(chan struct{}, runsPerHook)
-	}
-	return q.slotsOf[name]
 }
 
 // end stores the result of a run and enqueues the pod, unless the run was replaced or
@@ -248,7 +229,7 @@ func (c hookCall) id() hookID {
 
 func (c hookCall) logValues() []any {
 	return []any{
-		"pod", cache.MetaObjectToName(c.pod).String(), "uid", c.pod.UID, "volume", c.volume, "hook", c.name(), "annotation", c.annotation,
+		"pod", cache.MetaObjectToName(c.pod).String(), "uid", c.pod.UID, "volume", c.volume, "hook", c.label(), "annotation", c.annotation,
 	}
 }
 
@@ -263,7 +244,7 @@ type hookError struct {
 
 // Error implements error.
 func (e *hookError) Error() string {
-	return fmt.Sprintf("hook %q of %s: %v", e.call.name(), e.call.annotation, e.err)
+	return fmt.Sprintf("hook %q of %s: %v", e.call.label(), e.call.annotation, e.err)
 }
 
 // Unwrap returns the cause.
@@ -277,5 +258,5 @@ type hookPending struct {
 
 // Error implements error.
 func (e *hookPending) Error() string {
-	return fmt.Sprintf("hook %q of %s has not ended yet", e.call.name(), e.call.annotation)
+	return fmt.Sprintf("hook %q of %s has not ended yet", e.call.label(), e.call.annotation)
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,8 +39,8 @@ const (
 // hooks are turned off.
 type hooks struct {
 	dir        string
+	user       string
 	credential *syscall.Credential // nil: hooks run as the user of the agent
-	gid        int
 	timeout    time.Duration
 }
 
@@ -87,7 +88,7 @@ func (h *hooks) setUser(name string) error {
 	if err != nil {
 		return err
 	}
-	h.gid = int(gid)
+	h.user = account.Username
 	if int(uid) == os.Geteuid() {
 		return nil
 	}
@@ -95,6 +96,17 @@ func (h *hooks) setUser(name string) error {
 		return errors.New("only an agent of root can run hooks as another user")
 	}
 	h.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	groups, err := account.GroupIds()
+	if err != nil {
+		return err
+	}
+	for _, group := range groups {
+		id, err := strconv.ParseUint(group, 10, 31)
+		if err != nil {
+			return err
+		}
+		h.credential.Groups = append(h.credential.Groups, uint32(id))
+	}
 	return nil
 }
 
@@ -104,18 +116,15 @@ func (h *hooks) group() *int {
 	if h == nil || h.credential == nil {
 		return nil
 	}
-	return &h.gid
+	group := int(h.credential.Gid)
+	return &group
 }
 
-// credentialFor returns the user and the groups of a hook. The hook is in the group of the
-// files, so that it can read them.
-func (h *hooks) credentialFor(call hookCall) *syscall.Credential {
-	if h.credential == nil || call.group == nil {
-		return h.credential
-	}
-	credential := *h.credential
-	credential.Groups = []uint32{uint32(*call.group)}
-	return &credential
+// isMember reports whether hooks run in a group. A hook has the groups that its user has on the
+// host, and no others: the pod chooses the group of the files, so a hook in that group could
+// act with the rights of any group of the host.
+func (h *hooks) isMember(group int) bool {
+	return h.credential == nil || group == int(h.credential.Gid) || slices.Contains(h.credential.Groups, uint32(group))
 }
 
 // nameFor returns the hook that a pod names in an annotation. It returns "" if there
@@ -147,6 +156,17 @@ type hookCall struct {
 // name returns the name of the executable.
 func (c hookCall) name() string { return c.pod.Annotations[c.annotation] }
 
+// label returns the name of the executable for messages and logs. The name comes from the API and may
+// be as long as an annotation.
+func (c hookCall) label() string {
+	const longest = 100
+	name := c.name()
+	if len(name) > longest {
+		name = strings.ToValidUTF8(name[:longest], "") + "..."
+	}
+	return name
+}
+
 // run runs a hook and waits until it ends. It returns the end of the output of the hook.
 func (h *hooks) run(ctx context.Context, call hookCall) (output string, err error) {
 	file, err := h.checkedFile(call.name())
@@ -165,7 +185,7 @@ func (h *hooks) run(ctx context.Context, call hookCall) (output string, err erro
 	written := &outputTail{}
 	cmd.Stdout, cmd.Stderr = written, written
 	// On a timeout, kill the hook and all processes that it started.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credentialFor(call)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: h.credential}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = hookOutputGrace
 	err = cmd.Run()
@@ -174,6 +194,9 @@ func (h *hooks) run(ctx context.Context, call hookCall) (output string, err erro
 		err = fmt.Errorf("not done in %s", h.timeout)
 	case errors.Is(err, exec.ErrWaitDelay):
 		err = nil // the hook succeeded, and a process that it started keeps the output open
+	}
+	if err != nil && call.group != nil && !h.isMember(*call.group) {
+		err = fmt.Errorf("%w; the hook may be unable to read the files, because user %s is not in their group %d", err, h.user, *call.group)
 	}
 	return written.text(call.secret), err
 }

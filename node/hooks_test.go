@@ -163,7 +163,7 @@ func TestHangingHooks(t *testing.T) {
 	dir := hooksDir(t, map[string]string{"hangs": "exec sleep 100000", "quick": "echo quick"})
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour, HookConcurrency: 3})
+	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour, HookConcurrency: 4})
 	for i := range 3 {
 		c.apply(t, podWithHooks(fmt.Sprintf("checked-%d", i), "app", "{holdfast.dev/check: hangs}"))
 		c.apply(t, podWithHooks(fmt.Sprintf("changed-%d", i), "app", "{holdfast.dev/on-change: hangs}"))
@@ -282,6 +282,8 @@ func TestHookOutput(t *testing.T) {
 		"(40 bytes of output, not shown because the volume contains Secrets)")
 	c.apply(t, podWithHooks("unknown", "app", "{holdfast.dev/on-change: gone}"))
 	c.waitForCondition(t, "unknown", "False", "there is no such hook on this node")
+	c.apply(t, podWithHooks("long", "app", "{holdfast.dev/on-change: "+strings.Repeat("x", 5000)+"}"))
+	c.waitForCondition(t, "long", "False", `xxx..." of holdfast.dev/on-change: `)
 	for _, want := range [][]string{
 		{"holdfast_node_hook_failures_total", "check", "fails"},
 		{"holdfast_node_hook_failures_total", "on-change", "unknown"},

@@ -20,7 +20,7 @@ func (a *Agent) load() error {
 	}
 	a.digest = digester{key}
 	a.resolver = &resolver{
-		client: a.Client, state: a.State, digest: a.digest, pins: !a.WatchImmutable,
+		client: a.Client, state: a.State, digest: a.digest, space: a.space, pins: !a.WatchImmutable,
 		pinned: map[types.UID]*pinnedObject{}, readLocks: map[Ref]*readLock{},
 	}
 	records, err := a.State.Records()
@@ -35,7 +35,8 @@ func (a *Agent) load() error {
 	for _, record := range records {
 		a.setRecord(record)
 		a.resolver.addPins(record)
-		for name := range record.Volumes {
+		for name, volume := range record.Volumes {
+			a.space.add(spacePart{record.Namespace, record.UID, name}, volume.Size)
 			a.loadVolume(record, name)
 		}
 	}

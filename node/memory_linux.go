@@ -19,6 +19,16 @@ func inMemory(dir string) (bool, error) {
 	return kind == tmpfs || kind == ramfs, nil
 }
 
+// fileSystemSize returns the size in bytes of the file system of a directory, or 0 if it is
+// not known.
+func fileSystemSize(dir string) int64 {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		return 0
+	}
+	return int64(stat.Blocks) * int64(stat.Bsize) //nolint:unconvert // the integer type depends on the architecture
+}
+
 // totalMemory returns the memory of the host in bytes, or 0 if it is not known.
 func totalMemory() int64 {
 	var info syscall.Sysinfo_t

@@ -22,6 +22,7 @@ func (r *resolver) pinSaved(n lookup, uid types.UID) *Object {
 		return nil // the caller reads it from the server again
 	}
 	kept.pods[n.uid] = true
+	r.space.add(spacePart{namespace: n.ref.Namespace, owner: uid}, objectSize(object))
 	return object
 }
 
@@ -30,6 +31,9 @@ func (r *resolver) pinSaved(n lookup, uid types.UID) *Object {
 func (r *resolver) pinNew(n lookup, object *Object) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.space.reserve(spacePart{namespace: n.ref.Namespace, owner: object.UID}, objectSize(object)); err != nil {
+		return err
+	}
 	if err := r.state.SaveObject(object); err != nil {
 		return fmt.Errorf("save %s: %w", object.Ref, err)
 	}
@@ -91,6 +95,7 @@ func (r *resolver) unpin(pod types.UID) error {
 			continue
 		}
 		delete(r.pinned, uid)
+		r.space.release(kept.ref.Namespace, uid)
 		if err := r.state.DeleteObject(uid); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, err)
 		}

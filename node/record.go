@@ -49,6 +49,8 @@ type Volume struct {
 	Previous string `json:"previous,omitempty"`
 	// Secret is true if the files contain Secrets or tokens.
 	Secret secrecy `json:"secret,omitempty"`
+	// Size is the space that the files take in bytes.
+	Size int64 `json:"size,omitempty"`
 	// Projected is when the files last changed.
 	Projected time.Time `json:"projected"`
 	// Notify is true if the on-change hook has yet to run for the last change.

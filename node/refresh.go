@@ -88,6 +88,10 @@ func (r *refresh) run(ctx context.Context) error {
 		r.retry = r.retry || tokenErr != nil || slices.ContainsFunc(objects, func(o *Object) bool { return o.Immutable })
 		return errors.Join(err, tokenErr)
 	}
+	next.Size = payloadSize(payload)
+	if err := a.space.reserve(spacePart{r.pod.Namespace, r.pod.UID, r.volume.Name}, next.Size); err != nil {
+		return err
+	}
 	next.Digest = a.digest.sum(payload, next.Secret)
 	if err := r.write(content{Volume: next, payload: payload, objects: objects}); err != nil {
 		return err

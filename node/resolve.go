@@ -25,6 +25,7 @@ type resolver struct {
 	client  kubernetes.Interface
 	state   State
 	digest  digester
+	space   *space
 	watcher objectWatcher
 	// pins is true if pods are pinned to immutable objects. Otherwise the agent
 	// watches all objects.

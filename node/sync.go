@@ -3,16 +3,17 @@ package node
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/projection"
+	"holdfast.dev/holdfast/reconcile"
 )
 
 // outcome says when a pod has to be synced again.
@@ -113,11 +114,11 @@ func usesOf(pod *corev1.Pod) podUses {
 // setUses sets the objects that a pod uses. It stops watching, for this pod, the objects that
 // the pod no longer uses.
 func (a *Agent) setUses(name cache.ObjectName, uses podUses) {
-	refs := uses.refs
+	refs := sets.New(uses.refs...)
 	var gone []Ref
 	a.mu.Lock()
 	for ref, pods := range a.users {
-		if !pods[name] || slices.Contains(refs, ref) {
+		if !pods[name] || refs.Has(ref) {
 			continue
 		}
 		gone = append(gone, ref)
@@ -126,7 +127,7 @@ func (a *Agent) setUses(name cache.ObjectName, uses podUses) {
 			delete(a.users, ref)
 		}
 	}
-	for _, ref := range refs {
+	for ref := range refs {
 		if a.users[ref] == nil {
 			a.users[ref] = map[cache.ObjectName]bool{}
 		}
@@ -137,6 +138,12 @@ func (a *Agent) setUses(name cache.ObjectName, uses podUses) {
 		a.resolver.watcher.unwatch(ref, name)
 	}
 	a.trust.setUse(name, uses)
+}
+
+// isCurrent reports whether a pod has neither been deleted nor replaced.
+func (a *Agent) isCurrent(pod *corev1.Pod) bool {
+	current, err := a.getPod(cache.MetaObjectToName(pod))
+	return err == nil && current != nil && current.UID == pod.UID && (current.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil)
 }
 
 // refreshPod brings every volume of a pod up to date and reports the result in the
@@ -153,6 +160,10 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 		volume := &pod.Spec.Volumes[i]
 		if !projection.Supported(volume) {
 			continue
+		}
+		if !a.isCurrent(pod) {
+			// A pod with many missing objects takes minutes. Its next sync is enqueued already.
+			return outcome{}, reconcile.ErrNotYet
 		}
 		r := refresh{
 			agent: a, pod: pod, volume: volume, record: record, owner: owner, log: klog.FromContext(ctx), recordChanged: newTemplate,

@@ -21,8 +21,11 @@ import (
 )
 
 const (
-	// workers is the number of pods that are reconciled at the same time.
-	workers = 4
+	// workers is the number of pods that are reconciled at the same time, and
+	// workersPerNamespace how many of them may be in one namespace. A pod with thousands of
+	// missing objects takes a worker for minutes.
+	workers             = 12
+	workersPerNamespace = 4
 	// A pod that is not done is retried after firstRetry, then after twice as long
 	// each time, up to lastRetry. The jitter keeps many agents from sending their
 	// retries to the server at the same moment.
@@ -35,7 +38,8 @@ const (
 func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 	a.loop = reconcile.New(reconcile.Config[cache.ObjectName]{
 		Reconcile: a.reconcile, Log: a.logRetry,
-		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry, Jitter: jitter, Clock: a.Clock,
+		Workers: workers, WorkersPerGroup: workersPerNamespace, Group: func(name cache.ObjectName) string { return name.Namespace },
+		FirstRetry: firstRetry, LastRetry: lastRetry, Jitter: jitter, Clock: a.Clock,
 	})
 	defer a.loop.ShutDown()
 	if err := a.watchPods(); err != nil {

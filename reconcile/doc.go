@@ -9,7 +9,8 @@
 //
 // Two workers never reconcile the same key at the same time. A key that is added
 // while a worker reconciles it is reconciled again afterwards. A key that is added
-// several times before a worker takes it is reconciled once.
+// several times before a worker takes it is reconciled once. Config.Group can limit
+// how many keys of one group are reconciled at the same time.
 //
 // A key that Reconcile returns an error for is retried after FirstRetry, and after
 // twice as long with each further error, up to LastRetry. Success resets the delay.

@@ -49,6 +49,11 @@ type Config[K comparable] struct {
 	// Workers is the number of keys that are reconciled at the same time, 1 by
 	// default.
 	Workers int
+	// Group and WorkersPerGroup limit how many keys of one group are reconciled at the
+	// same time, so that a group with many or slow keys does not hold up the others.
+	// Without them there is no such limit.
+	Group           func(key K) string
+	WorkersPerGroup int
 	// FirstRetry is the delay after the first error of a key, 200 ms by default.
 	FirstRetry time.Duration
 	// LastRetry is the longest delay, without Jitter. It is 30 s by default.
@@ -65,6 +70,7 @@ type Config[K comparable] struct {
 // All methods may be called concurrently.
 type Loop[K comparable] struct {
 	config Config[K]
+	groups groups[K]
 	queue  workqueue.TypedRateLimitingInterface[K]
 }
 
@@ -129,9 +135,10 @@ func (l *Loop[K]) next(ctx context.Context) bool {
 		return false
 	}
 	defer l.queue.Done(key)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !l.enter(key) {
 		return true
 	}
+	defer l.leave(key)
 	result, err := l.config.Reconcile(ctx, key)
 	if ctx.Err() != nil {
 		return true

@@ -359,3 +359,51 @@ func TestNotRun(t *testing.T) {
 		reconcile.New(reconcile.Config[string]{}).ShutDown()
 	})
 }
+
+// TestWorkersPerGroup checks that a group whose keys never end leaves workers to other groups, that
+// no more keys of it are reconciled at the same time, and that all its keys are reconciled later.
+func TestWorkersPerGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var order []string
+		running, most := 0, 0
+		release := make(chan struct{})
+		loop, stop := start(t, reconcile.Config[string]{
+			Workers: 3, WorkersPerGroup: 2, Group: func(key string) string { return key[:1] },
+			Reconcile: func(_ context.Context, key string) (reconcile.Result, error) {
+				mu.Lock()
+				order = append(order, key)
+				mu.Unlock()
+				if key[0] != 'a' {
+					return reconcile.Result{}, nil
+				}
+				mu.Lock()
+				running++
+				most = max(most, running)
+				mu.Unlock()
+				<-release
+				mu.Lock()
+				running--
+				mu.Unlock()
+				return reconcile.Result{}, nil
+			},
+		})
+		for _, key := range []string{"a1", "a2"} {
+			loop.Add(key)
+			synctest.Wait()
+		}
+		for _, key := range []string{"a3", "a4", "a3", "b1", "b2"} {
+			loop.Add(key)
+			synctest.Wait()
+		}
+		close(release)
+		synctest.Wait()
+		stop()
+		if diff := cmp.Diff([]string{"a1", "a2", "b1", "b2", "a3", "a4"}, order); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+		if most != 2 {
+			t.Errorf("%d keys of a group at the same time", most)
+		}
+	})
+}
