@@ -56,6 +56,7 @@ func runLoad(ctx context.Context, sides []side.Side, dir string, settings cluste
 	var names []string
 	var usages [][]cluster.Usage
 	for _, s := range sides {
+		fmt.Fprintf(os.Stderr, "%d pods on %s\n", settings.Pods, s.Name)
 		used, err := loadOne(ctx, s, dir, settings)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -80,7 +81,10 @@ type event struct {
 	Object object
 }
 
-// watch calls see with the events after a resourceVersion, until it returns true or an error. The path has a query.
+// errEnded is the error of a watch that the server has ended. The client begins again, as every client does.
+var errEnded = errors.New("the server has ended the watch")
+
+// watch calls see with the events until it returns true or an error. The path has a query.
 func watch(ctx context.Context, client *side.Client, path string, see func(event) (bool, error)) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, client.URL+path+"&watch=true", http.NoBody)
 	if err != nil {
@@ -95,11 +99,21 @@ func watch(ctx context.Context, client *side.Client, path string, see func(event
 		return fmt.Errorf("watch %s: %s", path, answer.Status)
 	}
 	for decoder := json.NewDecoder(answer.Body); ; {
-		var next event
+		var next struct {
+			Type   string
+			Object json.RawMessage
+		}
 		if err := decoder.Decode(&next); err != nil {
+			return fmt.Errorf("%w: %w", errEnded, err)
+		}
+		if next.Type == "ERROR" {
+			return fmt.Errorf("%w: %s", errEnded, next.Object)
+		}
+		seen := event{Type: next.Type}
+		if err := json.Unmarshal(next.Object, &seen.Object); err != nil {
 			return err
 		}
-		if done, err := see(next); done || err != nil {
+		if done, err := see(seen); done || err != nil {
 			return err
 		}
 	}

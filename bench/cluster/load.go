@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -107,27 +108,44 @@ func (c *Cluster) unloadPods(ctx context.Context, deployments int) error {
 func (c *Cluster) untilRunning(ctx context.Context, want int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
-	running, other := map[string]bool{}, map[string]bool{}
-	// The watch begins with the pods that exist, and says with a bookmark that it has sent them all.
-	const begin = "?sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
-	complete := false
-	return watch(ctx, c.client, path("v1/pods")+begin, func(e event) (bool, error) {
-		name := e.Object.Metadata.Name
-		complete = complete || e.Type == "BOOKMARK"
-		switch {
-		case e.Type == "BOOKMARK":
-		case e.Type == "ERROR":
-			return false, fmt.Errorf("the watch of pods has ended at %d running pods", len(running))
-		case e.Type == "DELETED":
-			delete(running, name)
-			delete(other, name)
-		case e.Object.runs():
-			running[name] = true
-			delete(other, name)
-		default:
-			other[name] = true
-			delete(running, name)
+	for {
+		counted := podCount{want: want, running: map[string]bool{}}
+		err := watch(ctx, c.client, path("v1/pods")+fromBeginning, counted.see)
+		// A server ends the watch of a client that cannot keep up.
+		if !errors.Is(err, errEnded) {
+			return err
 		}
-		return complete && len(running) == want && len(other) == 0, nil
-	})
+	}
+}
+
+// fromBeginning makes a watch begin with the objects that exist. A bookmark says that all of them were sent.
+const fromBeginning = "?sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+
+// podCount counts pods by the events of a watch.
+type podCount struct {
+	want     int
+	complete bool
+	// running has an entry for each pod, which says whether the pod runs.
+	running map[string]bool
+}
+
+// see reports whether the wanted number of pods exists and all of them run.
+func (p *podCount) see(e event) (bool, error) {
+	switch e.Type {
+	case "BOOKMARK":
+		p.complete = true
+	case "DELETED":
+		delete(p.running, e.Object.Metadata.Name)
+	default:
+		p.running[e.Object.Metadata.Name] = e.Object.runs()
+	}
+	if !p.complete || len(p.running) != p.want {
+		return false, nil
+	}
+	for _, runs := range p.running {
+		if !runs {
+			return false, nil
+		}
+	}
+	return true, nil
 }

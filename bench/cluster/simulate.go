@@ -147,8 +147,6 @@ func (n *simulatedNode) handle(ctx context.Context, e event) error {
 	switch {
 	case e.Type == "DELETED" || e.Type == "BOOKMARK":
 		return nil
-	case e.Type == "ERROR":
-		return errors.New("the watch has ended")
 	case pod.Metadata.DeletionTimestamp != "":
 		_, err = n.client.Do(ctx, request)
 	case pod.Status.Phase == "" || pod.Status.Phase == "Pending":
