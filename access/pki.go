@@ -18,8 +18,8 @@ const (
 	AdminUser  = "holdfast-admin"
 	AdminGroup = "system:masters"
 
-	// KubeletClient is the user that the server is for kubelets. Kubernetes installers use the
-	// same name.
+	// KubeletClient is the user name in the certificate that the server presents to kubelets.
+	// Kubernetes installers use the same name.
 	KubeletClient = "kube-apiserver-kubelet-client"
 	// kubeletClient is the name of its files.
 	kubeletClient = "kubelet-client"

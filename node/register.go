@@ -166,7 +166,8 @@ func (a *Agent) newNode() *corev1.Node {
 
 // isAgentNode reports whether an agent may write a Node. The version in its status is that of
 // the process that wrote the status last; a kubelet sets it when it creates the Node. A Node
-// without a version was created by an administrator, who may set labels that a node may not.
+// without a version was created by an administrator, for example to set labels that a node may
+// not set.
 func isAgentNode(node *corev1.Node) bool {
 	version := node.Status.NodeInfo.KubeletVersion
 	return version == "" || strings.HasPrefix(version, versionPrefix)

@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A command that changed many fields is stored with the value around them. It is the source of
+// A command that changed many fields is stored with the path of their parent. It is the source of
 // a field if the managed fields have its manager for it.
 func TestManyFields(t *testing.T) {
 	live, updated := parse(t, "{metadata: {labels: {a: b}}, data: {}}"), parse(t, "{metadata: {labels: {a: c}}, data: {}}")

@@ -8,7 +8,9 @@
 //	index := &node.Index{} // the watcher of pods calls Set, Remove and Replace
 //	relations, err := node.NewRelations(informers)
 //	authorizer := node.NewAuthorizer(index, relations)
-//	plugin := node.NewAdmission(node.AdmissionConfig{Pods: pods, Client: client.CoreV1(), Relations: relations})
+//	plugin := node.NewAdmission(node.AdmissionConfig{
+//		Pods: pods, Client: client.CoreV1(), APIAudiences: audiences, Relations: relations,
+//	})
 //
 // A node is a user named system:node:NAME in the group system:nodes. A node uses an
 // object if a pod that is bound to the node refers to the object. The authorizer

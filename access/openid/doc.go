@@ -1,6 +1,6 @@
 // Package openid authenticates users with the tokens of OpenID Connect providers.
 //
-//	tokens, err := openid.New(ctx, config, openid.Server{Audiences: audiences, Issuer: url})
+//	tokens, err := openid.New(ctx, config, openid.Server{Audiences: audiences, Issuers: urls})
 //
 // One provider can be configured with the flags of kube-apiserver, or any number of
 // providers with its AuthenticationConfiguration file. The discovery documents and

@@ -68,8 +68,8 @@ func (d *documents) update(group string, established, all []*definition.CustomRe
 }
 
 // MergeOpenAPI merges v2 documents of other servers into the v2 document, in place of those of the
-// last call. Documents of this server win, and models with the same name and another content get
-// another name.
+// last call. For a path in both, the document of this server wins. A model of another server gets a
+// new name if this server has another model with its name.
 func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 	d := s.openapi
 	d.mu.Lock()

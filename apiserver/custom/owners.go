@@ -113,8 +113,8 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	return value, err
 }
 
-// TypedToObject implements managedfields.TypeConverter. The merged object shares values with
-// the stored object, and the field manager and admission change it, so it is copied.
+// TypedToObject implements managedfields.TypeConverter. It copies the merged object, which shares
+// values with the stored object: the field manager and admission change it afterwards.
 func (t applyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
 	obj, err := t.TypeConverter.TypedToObject(value)
 	if err != nil {

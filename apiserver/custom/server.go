@@ -173,7 +173,8 @@ func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource
 		return r, nil
 	}
 	obj, err := s.config.Definitions.Get(genericapirequest.WithNamespace(ctx, metav1.NamespaceNone), name.String(), &metav1.GetOptions{})
-	// A definition cannot have every name that a path can have, such as one with a percent sign.
+	// Get answers 400 for a name that a path can have and a definition cannot, such as one with
+	// a percent sign.
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, nil
 	}

@@ -245,7 +245,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%s: got %s", path, got)
 		}
 	}
-	// The body of a proxied request is not the server's to judge.
+	// The server does not check the body of a proxied request.
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	sent, err := c.client.CoreV1().RESTClient().Post().AbsPath("/api/v1/namespaces/default/services/web:http/proxy/deep").
 		SetHeader("Content-Type", "application/json").Body([]byte(deep)).DoRaw(t.Context())

@@ -1,6 +1,7 @@
 // Package serviceip allocates cluster IPs and node ports to Services.
 //
-//	allocator := serviceip.New(serviceip.Config{Services: services, Addresses: addresses, PortClaims: ports})
+//	ranges, err := serviceip.Ranges{}.WithDefaults()
+//	allocator := serviceip.New(serviceip.Config{Ranges: ranges, Services: services, Addresses: addresses, PortClaims: ports})
 //	go allocator.Run(ctx)
 //
 // Its words: a claim is an object in etcd that records which Service holds a value,

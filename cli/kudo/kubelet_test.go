@@ -23,8 +23,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
-// kubelet stands for the nodes of a cluster. It runs commands in a folder, and speaks the
-// protocols of pods/exec. It runs no containers: it reports pods to be ready.
+// kubelet simulates the kubelets of a cluster. It runs commands in a folder, with the protocols
+// of pods/exec. It runs no containers, but reports that pods are ready.
 type kubelet struct {
 	// root is the root folder of all containers.
 	root string

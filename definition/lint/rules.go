@@ -38,7 +38,7 @@ var warningRules = map[definition.Topic]struct {
 	definition.UnknownFormat: {"unknown-format", finding.Warning},
 }
 
-// Rules are all rules, for users who want to ignore one and for formats that list them.
+// Rules are all rules. Users name them to ignore one, and some formats list them.
 var Rules = []finding.Rule{
 	{ID: syntaxRule, Summary: "The file is not YAML or JSON."},
 	{ID: duplicateKeyRule, Summary: "An object has a duplicate key; only the last value counts."},

@@ -12,13 +12,12 @@ import (
 	"holdfast.dev/holdfast/operator/authorship"
 )
 
-// Discloses reports whether a user may get an Instance. A refusal shows what the stored
-// Instance contains only then. It is called only for a refused update.
+// Discloses reports whether a user may get an Instance. Only then may a refusal name the
+// Instance or show what it contains. It is called only for refused writes.
 type Discloses func(ctx context.Context, user authorship.User, instance types.NamespacedName) bool
 
-// ReviewedReaders returns Discloses for the webhook, which asks the API server with a
-// SubjectAccessReview. If the API server does not answer, the user counts as one who may not
-// get the Instance.
+// ReviewedReaders returns Discloses that asks the API server with a SubjectAccessReview. If the
+// API server does not answer, the result is false.
 func ReviewedReaders(reviews authorizationclient.SubjectAccessReviewInterface) Discloses {
 	return func(ctx context.Context, user authorship.User, instance types.NamespacedName) bool {
 		allowed, err := mayGet(ctx, reviews, user, authorizationv1.ResourceAttributes{

@@ -20,7 +20,7 @@
 //   - An Instance is stored as package operator/admission decides. A refusal lists all
 //     reasons (422); if the only reason is a running plan, it is a conflict (409).
 //   - A refusal shows what the stored Instance contains, such as the old value of a
-//     parameter, only to a user who may get the Instance. Others read the parameter and
+//     parameter, only to a user that may get the Instance. Others read the parameter and
 //     the rule.
 //   - The user that deletes an Instance is recorded (package operator/deletion), because its
 //     cleanup has the rights of this user.

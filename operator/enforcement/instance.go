@@ -193,7 +193,7 @@ func copyDecided(obj *unstructured.Unstructured, decided *api.Instance) error {
 }
 
 // refusal returns the API error of a refused write, with every reason and its field. The
-// reasons show what the stored Instance contains only to a user who may get it.
+// reasons show what the stored Instance contains only to a user that may get it.
 func (j judge) refusal(ctx context.Context, w write, decision parameters.Decision) error {
 	name := w.newObj.GetName()
 	disclosed := w.oldObj == nil || j.Discloses(ctx, w.requester, types.NamespacedName{Namespace: w.namespace, Name: name})

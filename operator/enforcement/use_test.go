@@ -176,8 +176,8 @@ func testNamespaceDeleted(t *testing.T, u usage) {
 	}
 }
 
-// testForeignNamespaceDeleted checks that an Instance in another namespace keeps its
-// OperatorVersion, but not the namespace of it.
+// testForeignNamespaceDeleted checks that an OperatorVersion cannot be deleted while an Instance
+// in another namespace uses it, but that the namespace of the OperatorVersion can.
 func testForeignNamespaceDeleted(t *testing.T, u usage) {
 	u.create(t, "operatorversions", version)
 	other := u.enter(t, "foreign-user")

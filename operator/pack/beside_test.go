@@ -78,7 +78,7 @@ func checkPackages(t *testing.T, files pack.Files) {
 	}
 }
 
-// TestHostileBeside checks that packages beside a package end the reading, whatever they
+// TestHostileBeside checks that the reading of a package ends, whatever the packages beside it
 // refer to.
 func TestHostileBeside(t *testing.T) {
 	root := folder(t, map[string]string{"a/operator.yaml": needs("a", "../b"), "b/operator.yaml": needs("b", "../a")})

@@ -18,8 +18,9 @@
 //	eventually PATTERN COMMAND ARGS  run the command until its output, or the error of a failure, matches
 //	table FILE                       compare the last output with a table, except for ages and the width of columns
 //	includes FILE                    every line of FILE is in the last output, except for the width of columns
+//	kubelet NAME                     create a Node and serve the API of its kubelet: logs, exec, attach and port-forward
 //	server DIR [--operators=false] [FEATURE=BOOL...]
 //	                                 start another server with these feature gates, and use it from now on
-//	typed-put NAME                   read a CustomResourceDefinition with upstream's Go client and write it back
+//	typed-put NAME                   read a CustomResourceDefinition with the Go client of Kubernetes and write it back
 //	webhook                          start a webhook, with its address in WEBHOOK_URL and its CA in WEBHOOK_CA
 package kubectl

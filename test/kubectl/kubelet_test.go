@@ -27,7 +27,7 @@ import (
 const (
 	// streamIdle and streamCreation are the timeouts of a kubelet.
 	streamIdle, streamCreation = time.Hour, 30 * time.Second
-	// kubeletClient is the user that the server is for kubelets.
+	// kubeletClient is the user name in the certificate that the server presents to kubelets.
 	kubeletClient = "kube-apiserver-kubelet-client"
 )
 
