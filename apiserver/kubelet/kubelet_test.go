@@ -261,19 +261,12 @@ func TestRights(t *testing.T) {
 	c := newCluster(t)
 	c.addNode(t, "gone", "127.0.0.1", 1)
 	for name, verbs := range map[string][]string{"reader": {"get"}, "operator": {"get", "create"}} {
-		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/attach", "pods/portforward"}, Verbs: verbs,
-		}}}
-		if _, err := c.client.RbacV1().Roles("default").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		binding := &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: name},
-			Subjects: []rbacv1.Subject{{Kind: "User", Name: name}},
-		}
-		if _, err := c.client.RbacV1().RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		servertest.Grant(t, c.client, rbacv1.Role{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/attach", "pods/portforward"}, Verbs: verbs,
+			}},
+		})
 	}
 	for _, subresource := range []string{"exec?command=true", "attach", "portforward"} {
 		path := "/api/v1/namespaces/default/pods/gone/" + subresource

@@ -50,20 +50,10 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	roles := s.client.RbacV1()
-	if _, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "deleter"},
+	servertest.Grant(t, s.client, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "dan"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}, Verbs: []string{"delete"}}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := roles.RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "deleter"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "deleter"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "dan"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	dan := s.cluster
 	dan.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "dan"))
 	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -181,22 +179,7 @@ func startWithoutControllers(t *testing.T) cluster {
 	t.Helper()
 	dir := t.TempDir()
 	c, stop := startAt(t, apiserver.Config{DataDir: dir})
-	holder, seconds, now := "another-server", int32(3600), metav1.NewMicroTime(time.Now())
-	spec := coordinationv1.LeaseSpec{
-		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
-	}
-	leases := c.typed.CoordinationV1().Leases(metav1.NamespaceSystem)
-	servertest.Eventually(t, "the Lease taken over", func() bool {
-		lease, err := leases.Get(t.Context(), "holdfast-controllers", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false
-		}
-		if err == nil {
-			lease.Spec = spec
-			_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
-		}
-		return err == nil
-	})
+	servertest.SetLeader(t, c.typed, "another-server", time.Hour)
 	stop()
 	c, _ = startAt(t, apiserver.Config{DataDir: dir})
 	return c

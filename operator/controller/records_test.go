@@ -237,21 +237,12 @@ func TestCleanupRights(t *testing.T) {
 	for _, name := range []string{"by-eve", "by-admin", "dry", "collected", "in-collection"} {
 		c.precious(t, name)
 	}
-	if _, err := c.typed.RbacV1().Roles(c.namespace).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "deleter"},
+	servertest.Grant(t, c.typed, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "eve"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}, Verbs: []string{"get", "delete", "deletecollection"}},
 		},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.typed.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "eve"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "deleter"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	eve := c.as("eve")
 	servertest.Eventually(t, "eve may delete instances", func() bool {
 		return eve.kudo("instances").Delete(t.Context(), "dry", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}) == nil

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/operator/controller"
 )
 
@@ -17,8 +18,8 @@ func TestReviewAccess(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := authorsCluster(t)
 	// kim may write and escalate roles, and bind the role view.
-	if _, err := admin.typed.RbacV1().Roles(admin.namespace).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "kim"},
+	servertest.Grant(t, admin.typed, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: admin.namespace, Name: "kim"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create", "patch", "escalate"}},
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings"}, Verbs: []string{"create", "patch"}},
@@ -28,16 +29,7 @@ func TestReviewAccess(t *testing.T) {
 			},
 			{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.typed.RbacV1().RoleBindings(admin.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "kim"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "kim"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "kim"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	const (
 		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}`
 		role    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, namespace: NAMESPACE}}`

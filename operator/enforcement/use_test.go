@@ -135,20 +135,10 @@ func testDeletionRefused(t *testing.T, u usage) {
 func testDeletionUndisclosed(t *testing.T, u usage) {
 	u.create(t, "operatorversions", version)
 	u.create(t, "instances", tok)
-	roles := u.typed.RbacV1()
-	if _, err := roles.Roles(u.namespace).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "publisher"},
+	servertest.Grant(t, u.typed, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.namespace, Name: "pat"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"kudo.dev"}, Resources: []string{"operatorversions"}, Verbs: []string{"*"}}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := roles.RoleBindings(u.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "publisher"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "publisher"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "pat"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	pat := u
 	pat.dynamic = dynamic.NewForConfigOrDie(u.server.As(t, "pat"))
 	servertest.Eventually(t, "pat gets a conflict", func() bool {

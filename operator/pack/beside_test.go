@@ -2,13 +2,9 @@ package pack_test
 
 import (
 	"bytes"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -30,51 +26,21 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"inner/operator.yaml", "operator.yaml", "shared/disk/operator.yaml", "shared/disk/templates/README.yaml",
-		"store/operator.yaml", "store/params.yaml", "store/templates/deep/a.yaml",
-	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	checkPackages(t, files)
-	archived := &bytes.Buffer{}
-	if err := files.Archive(archived); err != nil {
-		t.Fatal(err)
-	}
-	again, err := pack.ReadArchive(archived)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkPackages(t, again)
-
-	// An archive that was unpacked is a package too.
+	wantFiles(t, files, "inner/operator.yaml", "operator.yaml", "shared/disk/operator.yaml", "shared/disk/templates/README.yaml",
+		"store/operator.yaml", "store/params.yaml", "store/templates/deep/a.yaml")
 	unpacked := map[string]string{}
 	for name, text := range files {
 		unpacked[name] = string(text)
 	}
-	if again, err = pack.LoadFiles(folder(t, unpacked)); err != nil {
-		t.Fatal(err)
-	}
-	checkPackages(t, again)
-}
-
-// checkPackages checks which packages TestBeside finds among the files.
-func checkPackages(t *testing.T, files pack.Files) {
-	t.Helper()
-	p, err := files.Parse()
+	again, err := pack.LoadFiles(folder(t, unpacked))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
-	for folder, each := range p.All() {
-		found = append(found, folder+" "+each.VersionName())
-	}
-	if diff := cmp.Diff([]string{". app-0.1.0", "store store-0.1.0", "shared/disk disk-0.1.0", "inner inner-0.1.0"}, found); diff != "" {
-		t.Errorf("packages (-want +got):\n%s", diff)
-	}
-	if err := p.Verify().Err(); err != nil {
-		t.Error(err)
+	for from, files := range map[string]pack.Files{"folders": files, "an archive": archived(t, files), "an unpacked archive": again} {
+		p := wantPackages(t, files, ". app-0.1.0", "store store-0.1.0", "shared/disk disk-0.1.0", "inner inner-0.1.0")
+		if err := p.Verify().Err(); err != nil {
+			t.Errorf("from %s: %v", from, err)
+		}
 	}
 }
 

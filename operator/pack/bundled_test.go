@@ -29,6 +29,46 @@ func needs(name string, packages ...string) string {
 	return text + strings.Join(names, ", ") + "]}]}]}}\ntasks: [" + strings.Join(tasks, ", ") + "]\n"
 }
 
+// wantFiles checks the names of files.
+func wantFiles(t *testing.T, files pack.Files, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// wantPackages checks which packages are found among files, each with its folder. It returns the
+// package at the top.
+func wantPackages(t *testing.T, files pack.Files, want ...string) *pack.Package {
+	t.Helper()
+	p, err := files.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for folder, each := range p.All() {
+		found = append(found, folder+" "+each.VersionName())
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+	return p
+}
+
+// archived returns the files as an archive of them contains them.
+func archived(t *testing.T, files pack.Files) pack.Files {
+	t.Helper()
+	written := &bytes.Buffer{}
+	if err := files.Archive(written); err != nil {
+		t.Fatal(err)
+	}
+	again, err := pack.ReadArchive(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
 func TestBundled(t *testing.T) {
 	root := folder(t, map[string]string{
 		"operator.yaml":              needs("top", "./zookeeper", "elsewhere", "https://example.com/a.tgz", "./deep/er"),
@@ -43,51 +83,21 @@ func TestBundled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"deep/er/operator.yaml", "operator.yaml", "zookeeper/inner/operator.yaml",
-		"zookeeper/operator.yaml", "zookeeper/params.yaml", "zookeeper/templates/a.yaml",
-	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	archived := &bytes.Buffer{}
-	if err := files.Archive(archived); err != nil {
-		t.Fatal(err)
-	}
-	again, err := pack.ReadArchive(archived)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(files, again); diff != "" {
+	wantFiles(t, files, "deep/er/operator.yaml", "operator.yaml", "zookeeper/inner/operator.yaml",
+		"zookeeper/operator.yaml", "zookeeper/params.yaml", "zookeeper/templates/a.yaml")
+	if diff := cmp.Diff(files, archived(t, files)); diff != "" {
 		t.Errorf("files (-folder +archive):\n%s", diff)
 	}
 	// An archive may contain other files too, as tar creates it. They are skipped.
 	all := archive(t, entry("operator.yaml", needs("top", "./zookeeper")), entry("zookeeper/operator.yaml", needs("zk")),
 		entry("zookeeper/templates/a.yaml", "a"), entry("docs/operator.yaml", "words"), entry("templates/x/operator.yaml", "a: template"))
-	if again, err = pack.ReadArchive(bytes.NewReader(all)); err != nil {
-		t.Fatal(err)
-	}
-	want = []string{"operator.yaml", "templates/x/operator.yaml", "zookeeper/operator.yaml", "zookeeper/templates/a.yaml"}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(again))); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-
-	p, err := files.Parse()
+	some, err := pack.ReadArchive(bytes.NewReader(all))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
-	for folder, each := range p.All() {
-		found = append(found, folder+" "+each.VersionName())
-	}
-	if diff := cmp.Diff([]string{
-		". top-0.1.0",
-		"deep/er deep-0.1.0",
-		"zookeeper zk-0.1.0",
-		"zookeeper/inner inner-0.1.0",
-	}, found); diff != "" {
-		t.Errorf("packages (-want +got):\n%s", diff)
-	}
+	wantFiles(t, some, "operator.yaml", "templates/x/operator.yaml", "zookeeper/operator.yaml", "zookeeper/templates/a.yaml")
+
+	p := wantPackages(t, files, ". top-0.1.0", "deep/er deep-0.1.0", "zookeeper zk-0.1.0", "zookeeper/inner inner-0.1.0")
 	// In the OperatorVersion, tasks refer to bundled packages by name and version.
 	_, version := p.Resources("default")
 	var tasks []string
