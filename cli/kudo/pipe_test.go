@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -80,6 +81,11 @@ func testPipe(t *testing.T, s *stock) {
 	s.kubelet.webSockets.Store(true)
 	s.cluster.must(t, "upgrade", newer, "--instance", "pipe-instance", "--wait")
 	s.cluster.must(t, "rollback", "--instance", "pipe-instance", "--wait")
+	s.cluster.must(t, "uninstall", "--instance", "pipe-instance", "--wait")
+	servertest.Eventually(t, "the artifacts are gone", func() bool {
+		_, err := s.client.CoreV1().Secrets(s.namespace).Get(t.Context(), certificate.Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // testPipeRefused checks that a Pipe task reads only regular files of a limited size, and only
@@ -115,23 +121,13 @@ func testPipeRefused(t *testing.T, s *stock) {
 		s.cluster.fails(t, test.want, "install", location, "--instance", name, "--wait")
 	}
 
-	roles := s.client.RbacV1()
-	if _, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "no-exec"},
+	servertest.Grant(t, s.client, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "trudy"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"kudo.dev"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 			{APIGroups: []string{""}, Resources: []string{"pods", "configmaps", "secrets"}, Verbs: []string{"*"}},
 		},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := roles.RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "no-exec"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "no-exec"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "trudy"}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	config := s.server.As(t, "trudy")
 	servertest.Eventually(t, "the server knows the role of trudy", func() bool {
 		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
