@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiserver/pkg/admission"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
@@ -39,6 +40,7 @@ func applyDisclosure(config *genericapiserver.Config) {
 func applyPlugins(b base, identity identityStage) error {
 	config, clients := b.generic, identity.clients
 	chain := options.NewAdmissionOptions()
+	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
 	registered := chain.RecommendedPluginOrder
 	for name, create := range newPlugins(b, identity) {
 		chain.Plugins.Register(name, create)

@@ -12,6 +12,9 @@ import (
 // flushSize is the size at which the encoder of a list writes its buffer.
 const flushSize = 64 << 10
 
+// maxBuffer is the size of the largest buffer that is used again.
+const maxBuffer = 4 * flushSize
+
 // answerEncoder encodes objects and lists of objects that already have the version of the
 // answer. All other answers, such as tables, go to the converting encoder. For a list,
 // that encoder would first copy every item.
@@ -68,7 +71,7 @@ func (a answerEncoder) write(w io.Writer, encode func(*answer) error) error {
 	if err == nil {
 		err = out.flush()
 	}
-	if cap(out.data) <= 4*flushSize {
+	if cap(out.data) <= maxBuffer {
 		*buffer = out.data
 		a.buffers.Put(buffer)
 	}

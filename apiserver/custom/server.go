@@ -76,7 +76,7 @@ type Server struct {
 	controller *controller
 	// format decodes and encodes all custom resources.
 	format format
-	// buffers holds buffers for answers, and texts the texts of stored objects.
+	// buffers holds buffers for encoding, and texts the texts of stored objects.
 	buffers sync.Pool
 	texts   texts
 	// trees holds decoded objects.
