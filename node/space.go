@@ -32,11 +32,11 @@ type space struct {
 // namespaceSpace is the space that one namespace uses.
 type namespaceSpace struct {
 	used int64
-	// parts holds the sizes that used is the sum of.
+	// parts holds the size of each part, by owner and volume. used is their sum.
 	parts map[types.UID]map[string]int64
 }
 
-// spacePart is a volume of a pod, or a saved object, which has no volume.
+// spacePart is a volume of a pod, or a saved object. The volume of a saved object is empty.
 type spacePart struct {
 	namespace string
 	owner     types.UID
@@ -97,7 +97,7 @@ func (n *namespaceSpace) set(part spacePart, size int64) {
 	n.parts[part.owner][part.volume] = size
 }
 
-// spaceError is returned for files that a namespace has no space for.
+// spaceError is the error of files that do not fit into the space of their namespace.
 type spaceError struct {
 	namespace           string
 	needed, used, limit int64

@@ -27,8 +27,9 @@ func isApply(req *http.Request) bool {
 
 // pruneApplied prunes the configuration in the body of a server-side apply, before it
 // is merged. Without this a manager would own fields that the schema does not have.
-// Defaults are not added: a manager does not own the fields that it leaves out. The result is
-// the configuration if the new body is only its outline, see readsWhole, and nil otherwise.
+// Defaults are not added: a manager does not own the fields that it leaves out. Unless
+// readsWhole, pruneApplied replaces the body by its outline and returns the configuration.
+// Otherwise it leaves the whole configuration in the body and returns nil.
 func (v *version) pruneApplied(req *http.Request) (map[string]any, error) {
 	body, err := requestbody.Read(req, v.resource.server.config.MaxBody)
 	if err != nil {
@@ -82,7 +83,7 @@ func readsWhole(req *http.Request) bool {
 		audited.Enabled() && !audited.GetEventLevel().Less(auditinternal.LevelRequest)
 }
 
-// outline returns a configuration without all fields but the kind and the metadata.
+// outline returns a copy of a configuration that has only the kind and the metadata.
 func outline(applied map[string]any) map[string]any {
 	if applied == nil {
 		return nil

@@ -96,8 +96,8 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 		return t.TypeConverter.ObjectToTyped(obj, options...)
 	}
 	if _, isOwn := obj.(*object); !isOwn && t.applied != nil {
-		// The handler decoded the outline. The library creates no other object of this type: it
-		// does for the manager kubectl, but then the handler has the whole configuration.
+		// An Unstructured is the outline that the handler decoded from the body. The library
+		// creates one more for the manager kubectl, but then applied is nil, see readsWhole.
 		u = &unstructured.Unstructured{Object: t.applied}
 	}
 	if nesting.ContentLevels(u.Object) > nesting.Limit {
