@@ -1,14 +1,11 @@
 package node_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/node"
@@ -119,147 +116,15 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHookTimeout checks that a hook that exceeds its timeout is killed with all processes that
-// it started, and that files that were not checked do not replace the old ones.
-func TestHookTimeout(t *testing.T) {
+// TestHooksOff checks that the annotations have no effect if the agent has no hooks directory.
+func TestHooksOff(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "started")
-	dir := hooksDir(t, map[string]string{"slow": "sleep 100000 & echo $! >>" + out + "; wait"})
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: 300 * time.Millisecond})
-	c.apply(t, podWithHooks("checked", "app", "{holdfast.dev/check: slow}"))
-	c.waitForCondition(t, "checked", "False", `volume conf: hook "slow" of holdfast.dev/check: not done in 300ms`)
-	if _, err := os.Lstat(a.path(c, t, "checked", "conf/app.conf")); !os.IsNotExist(err) {
-		t.Errorf("a file that was not checked: %v", err)
-	}
-	c.apply(t, podWithHooks("changed", "app", "{holdfast.dev/on-change: slow}"))
-	c.waitForCondition(t, "changed", "False", `volume conf: hook "slow" of holdfast.dev/on-change: not done in 300ms`)
-	a.waitForFile(c, t, "changed", "conf/app.conf", "one")
-	a.stop(t)
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		pid := number(t, strings.TrimSpace(line))
-		servertest.Eventually(t, "the processes of the hook have ended", func() bool {
-			return !isRunning(pid)
-		})
-	}
-	byDefault, err := node.New(node.Config{Client: c.admin, Name: "n1", Root: t.TempDir(), HooksDir: dir, HooksUser: "root"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := byDefault.HookTimeout(); got != 30*time.Second {
-		t.Errorf("the default timeout of hooks is %s", got)
-	}
-}
-
-// TestHangingHooks checks that hooks that hang delay neither the files of other pods nor
-// other hooks, and that the condition of their pods says what they wait for.
-func TestHangingHooks(t *testing.T) {
-	t.Parallel()
-	dir := hooksDir(t, map[string]string{"hangs": "exec sleep 100000", "quick": "echo quick"})
-	c := startCluster(t)
-	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour, HookConcurrency: 4})
-	for i := range 3 {
-		c.apply(t, podWithHooks(fmt.Sprintf("checked-%d", i), "app", "{holdfast.dev/check: hangs}"))
-		c.apply(t, podWithHooks(fmt.Sprintf("changed-%d", i), "app", "{holdfast.dev/on-change: hangs}"))
-	}
-	for i := range 3 {
-		a.waitForFile(c, t, fmt.Sprintf("changed-%d", i), "conf/app.conf", "one")
-		c.waitForCondition(t, fmt.Sprintf("changed-%d", i), "False", `volume conf: hook "hangs" of holdfast.dev/on-change has not ended yet`)
-		c.waitForCondition(t, fmt.Sprintf("checked-%d", i), "False", `volume conf: hook "hangs" of holdfast.dev/check has not ended yet`)
-	}
-	c.apply(t, podWithHooks("plain", "app", "{}"))
-	c.apply(t, podWithHooks("other", "app", "{holdfast.dev/check: quick, holdfast.dev/on-change: quick}"))
-	for _, pod := range []string{"plain", "other"} {
-		a.waitForFile(c, t, pod, "conf/app.conf", "one")
-		c.waitForCondition(t, pod, "True", "")
-	}
-
-	// The agent ends the hooks of a deleted pod, and the pod itself.
-	dirs := a.path(c, t, "checked-0", "..")
-	c.deletePod(t, "checked-0")
-	c.waitForDeletion(t, "checked-0")
-	if _, err := os.Lstat(dirs); !os.IsNotExist(err) {
-		t.Errorf("the files of a deleted pod: %v", err)
-	}
-}
-
-// TestCheckIsReplaced checks that a check of outdated files ends when there are new files.
-func TestCheckIsReplaced(t *testing.T) {
-	t.Parallel()
-	dir := hooksDir(t, map[string]string{"check": `! grep -q bad "$HOLDFAST_VOLUME_PATH/app.conf" || exec sleep 100000`})
-	c := startCluster(t)
-	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: bad}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour})
-	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
-	c.waitForCondition(t, "web", "False", `hook "check" of holdfast.dev/check has not ended yet`)
-	c.setData(t, "app", "good")
-	a.waitForFile(c, t, "web", "conf/app.conf", "good")
+	a := c.startAgent(t, node.Config{Name: "n1"})
+	c.apply(t, podWithHooks("web", "app", `{holdfast.dev/on-change: reload, holdfast.dev/check: check}`))
+	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	c.waitForCondition(t, "web", "True", "")
-	servertest.Eventually(t, "the staged files are removed", func() bool {
-		left, err := filepath.Glob(filepath.Join(a.root, "pods", "*", "staging", "*"))
-		return err == nil && len(left) == 0
-	})
-}
-
-// TestSlowCheck checks that files are replaced although the content changes faster than the check
-// ends. The content is a number, and the check ends when the number has become three higher.
-func TestSlowCheck(t *testing.T) {
-	t.Parallel()
-	current := filepath.Join(t.TempDir(), "current")
-	dir := hooksDir(t, map[string]string{
-		"check": `while test "$(cat ` + current + `)" -lt $(($(cat "$HOLDFAST_VOLUME_PATH/app.conf") + 3)); do sleep 0.05; done`,
-	})
-	c := startCluster(t)
-	setCurrent := func(value int) {
-		t.Helper()
-		if err := os.WriteFile(current+".next", []byte(strconv.Itoa(value)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(current+".next", current); err != nil {
-			t.Fatal(err)
-		}
-	}
-	setCurrent(0)
-	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: "0"}}`)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root", HookTimeout: time.Hour})
-	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
-	path := a.path(c, t, "web", "conf/app.conf")
-	seen, value := map[string]bool{}, 0
-	servertest.Eventually(t, "the files were replaced twice", func() bool {
-		value++
-		c.setData(t, "app", strconv.Itoa(value))
-		setCurrent(value)
-		if data, err := os.ReadFile(path); err == nil {
-			seen[string(data)] = true
-		}
-		return len(seen) > 2
-	})
-	// When the changes end, the files get the last content.
-	setCurrent(value + 3)
-	a.waitForFile(c, t, "web", "conf/app.conf", strconv.Itoa(value))
-	c.waitForCondition(t, "web", "True", "")
-}
-
-// TestCheckOfToken checks that a volume with a token passes its check hook. The agent has no file to
-// take the token from while the check runs, so it requests another token afterwards.
-func TestCheckOfToken(t *testing.T) {
-	t.Parallel()
-	dir := hooksDir(t, map[string]string{"check": `test -s "$HOLDFAST_VOLUME_PATH/token"`})
-	c := startCluster(t)
-	a := c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root"})
-	c.apply(t, `{kind: Pod, metadata: {name: web, annotations: {holdfast.dev/check: check}}, `+
-		`spec: {nodeName: n1, automountServiceAccountToken: false, `+
-		`volumes: [{name: access, projected: {sources: [{serviceAccountToken: {path: token}}]}}]}}`)
-	c.waitForCondition(t, "web", "True", "")
-	if info, err := os.Stat(a.path(c, t, "web", "access/token")); err != nil || info.Size() == 0 {
-		t.Errorf("token: %v, %v", info, err)
-	}
 }
 
 // TestHookOutput checks that the Event of a failed hook has the last lines of its output,
@@ -293,101 +158,5 @@ func TestHookOutput(t *testing.T) {
 		if a.gauge(t, want[0], want[1:]...) == 0 {
 			t.Errorf("%s is 0", want)
 		}
-	}
-}
-
-// isRunning reports whether a process exists and is not a zombie.
-func isRunning(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
-}
-
-// TestHooksOff checks that the annotations have no effect if the agent has no hooks directory.
-func TestHooksOff(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-	a := c.startAgent(t, node.Config{Name: "n1"})
-	c.apply(t, podWithHooks("web", "app", `{holdfast.dev/on-change: reload, holdfast.dev/check: check}`))
-	a.waitForFile(c, t, "web", "conf/app.conf", "one")
-	c.waitForCondition(t, "web", "True", "")
-}
-
-// TestUnsafeHooks checks that the agent accepts only hooks and directories that no user but root
-// can change.
-func TestUnsafeHooks(t *testing.T) {
-	t.Parallel()
-	good := hooksDir(t, map[string]string{"reload": "true"})
-	writable := hooksDir(t, nil)
-	if err := os.Chmod(writable, os.ModeSticky|0o777); err != nil {
-		t.Fatal(err)
-	}
-	foreign := hooksDir(t, nil)
-	if err := os.Chown(foreign, 65534, 0); err != nil {
-		t.Fatal(err)
-	}
-	below := filepath.Join(foreign, "below")
-	if err := os.Mkdir(below, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	sticky := hooksDir(t, nil)
-	if err := errors.Join(os.Chmod(sticky, os.ModeSticky|0o777), os.Chown(sticky, 65534, 0)); err != nil {
-		t.Fatal(err)
-	}
-	replaceable := filepath.Join(sticky, "replaceable")
-	if err := os.Mkdir(replaceable, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]struct{ dir, user, want string }{
-		"no user":           {good, "", "--hooks-dir: needs --hooks-user, the user that hooks run as"},
-		"no directory":      {"", "nobody", "--hooks-user: there are no hooks without --hooks-dir"},
-		"no such user":      {good, "nobody-at-all", "--hooks-user nobody-at-all: no such user"},
-		"no such directory": {good + "/x", "nobody", "--hooks-dir: lstat " + good + "/x: no such file or directory"},
-		"a file":            {good + "/reload", "nobody", "--hooks-dir: " + good + "/reload: not a directory"},
-		"writable by others": {
-			writable, "nobody",
-			"--hooks-dir: " + writable + ": must not be writable by others than root, and has mode dtrwxrwxrwx",
-		},
-		"of another user":             {foreign, "nobody", "--hooks-dir: " + foreign + ": must belong to root"},
-		"below one of another user":   {below, "nobody", "--hooks-dir: " + foreign + ": must belong to root"},
-		"below one with a sticky bit": {replaceable, "nobody", "--hooks-dir: " + sticky + ": must belong to root"},
-	}
-	c := startCluster(t)
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, err := node.New(node.Config{Client: c.admin, Name: "n1", Root: t.TempDir(), HooksDir: test.dir, HooksUser: test.user})
-			if err == nil || err.Error() != test.want {
-				t.Errorf("%v\nwant %s", err, test.want)
-			}
-		})
-	}
-	// The file of a hook is checked each time before it runs.
-	for name, test := range map[string]struct {
-		change func(dir string) error
-		hook   string
-		want   string
-	}{
-		"writable by others": {
-			func(dir string) error { return os.Chmod(dir+"/reload", 0o777) }, "reload", "must not be writable by others than root",
-		},
-		"of another user": {func(dir string) error { return os.Chown(dir+"/reload", 65534, 0) }, "reload", "must belong to root"},
-		"link":            {func(dir string) error { return os.Symlink("/bin/true", dir+"/link") }, "link", "not a regular file"},
-		"not executable":  {func(dir string) error { return os.Chmod(dir+"/reload", 0o644) }, "reload", "not executable"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := hooksDir(t, map[string]string{"reload": "true"})
-			if err := test.change(dir); err != nil {
-				t.Fatal(err)
-			}
-			c := startCluster(t)
-			c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
-			c.startAgent(t, node.Config{Name: "n1", HooksDir: dir, HooksUser: "root"})
-			c.apply(t, podWithHooks("web", "app", "{holdfast.dev/on-change: "+test.hook+"}"))
-			c.waitForCondition(t, "web", "False", test.want)
-		})
 	}
 }

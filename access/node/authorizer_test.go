@@ -2,158 +2,13 @@ package node_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/access/node"
 )
-
-const pods = `
-- metadata: {name: web, namespace: a, uid: web-uid}
-  spec:
-    nodeName: n1
-    serviceAccountName: robot
-    imagePullSecrets: [{name: pull}]
-    resourceClaims: [{name: gpu, resourceClaimName: gpu}, {name: other, resourceClaimTemplateName: t}]
-    volumes:
-    - {name: data, persistentVolumeClaim: {claimName: data}}
-    - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
-    - {name: v1, configMap: {name: cm-volume}}
-    - {name: v2, secret: {secretName: s-volume}}
-    - name: v3
-      projected:
-        sources:
-        - {configMap: {name: cm-projected}}
-        - {secret: {name: s-projected}}
-        - {serviceAccountToken: {path: t, audience: vault}}
-    - {name: v4, azureFile: {secretName: s-azure, shareName: x}}
-    - {name: v5, csi: {driver: d, nodePublishSecretRef: {name: s-csi}}}
-    - {name: v6, cephfs: {monitors: [m], secretRef: {name: s-ceph}}}
-    - {name: v7, cinder: {volumeID: v, secretRef: {name: s-cinder}}}
-    - {name: v8, flexVolume: {driver: d, secretRef: {name: s-flex}}}
-    - {name: v9, iscsi: {targetPortal: t, iqn: i, lun: 0, secretRef: {name: s-iscsi}}}
-    - {name: v10, rbd: {monitors: [m], image: i, secretRef: {name: s-rbd}}}
-    - {name: v11, scaleIO: {gateway: g, system: s, secretRef: {name: s-scaleio}}}
-    - {name: v12, storageos: {secretRef: {name: s-storageos}}}
-    - {name: v13, emptyDir: {}}
-    initContainers:
-    - {name: i, env: [{name: A, valueFrom: {configMapKeyRef: {name: cm-init, key: k}}}]}
-    containers:
-    - name: c
-      env:
-      - {name: A, value: x}
-      - {name: B, valueFrom: {secretKeyRef: {name: s-env, key: k}}}
-      - {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
-      envFrom: [{configMapRef: {name: cm-from}}, {secretRef: {name: s-from}}]
-    ephemeralContainers:
-    - {name: e, envFrom: [{secretRef: {name: s-ephemeral}}]}
-  status: {resourceClaimStatuses: [{name: other, resourceClaimName: web-generated}]}
-- metadata: {name: other, namespace: a}
-  spec:
-    nodeName: n2
-    serviceAccountName: theirs
-    volumes: [{name: v, secret: {secretName: s-theirs}}, {name: w, secret: {secretName: s-shared}}]
-- metadata: {name: shares, namespace: a}
-  spec: {nodeName: n1, volumes: [{name: w, secret: {secretName: s-shared}}]}
-- metadata: {name: waiting, namespace: a}
-  spec: {volumes: [{name: v, secret: {secretName: s-waiting}}]}
-`
-
-func decode(t testing.TB, document string, into any) {
-	t.Helper()
-	if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func newIndex(t testing.TB) (*node.Index, []*corev1.Pod) {
-	t.Helper()
-	var items []*corev1.Pod
-	decode(t, pods, &items)
-	index := &node.Index{}
-	for _, pod := range items {
-		index.Set(pod)
-	}
-	return index, items
-}
-
-// newRelations returns the relations of some volumes, attachments, slices and drivers.
-func newRelations(t testing.TB) *node.Relations {
-	t.Helper()
-	slice := func(name, nodeName string) *resourcev1.ResourceSlice {
-		return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{NodeName: &nodeName}}
-	}
-	attachment := func(name, nodeName string) *storagev1.VolumeAttachment {
-		out := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		out.Spec.NodeName = nodeName
-		return out
-	}
-	bound := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "bound"}}
-	bound.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "a", Name: "data"}
-	bound.Spec.CSI = &corev1.CSIPersistentVolumeSource{
-		Driver:                     "csi.example.com",
-		NodeStageSecretRef:         &corev1.SecretReference{Namespace: "vault", Name: "stage"},
-		ControllerPublishSecretRef: &corev1.SecretReference{Namespace: "vault", Name: "controller"},
-	}
-	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}}
-	driver.Spec.TokenRequests = []storagev1.TokenRequest{{Audience: "storage"}}
-	factory := informers.NewSharedInformerFactory(fake.NewClientset(
-		bound, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "free"}}, driver,
-		attachment("attached", "n1"), attachment("theirs", "n2"), slice("own", "n1"), slice("theirs", "n2"),
-	), 0)
-	relations, err := node.NewRelations(factory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	factory.Start(t.Context().Done())
-	factory.WaitForCacheSync(t.Context().Done())
-	return relations
-}
-
-func userOf(name string) user.Info {
-	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{user.NodesGroup, user.AllAuthenticated}}
-}
-
-// parse returns the attributes of a request that is written as
-// "verb group:resource/subresource namespace/name fieldSelector". The word - stands
-// for an empty part.
-func parse(t testing.TB, u user.Info, request string) authorizer.Attributes {
-	t.Helper()
-	words := append(strings.Fields(request), "-", "-")
-	for i := range words {
-		if words[i] == "-" {
-			words[i] = ""
-		}
-	}
-	record := authorizer.AttributesRecord{User: u, Verb: words[0], ResourceRequest: true}
-	group, resource, found := strings.Cut(words[1], ":")
-	if !found {
-		group, resource = "", words[1]
-	}
-	record.APIGroup = group
-	record.Resource, record.Subresource, _ = strings.Cut(resource, "/")
-	record.Namespace, record.Name, _ = strings.Cut(words[2], "/")
-	if words[3] != "" {
-		selector, err := fields.ParseSelector(words[3])
-		if err != nil {
-			t.Fatal(err)
-		}
-		record.FieldSelectorRequirements = selector.Requirements()
-	}
-	return record
-}
 
 func TestAuthorize(t *testing.T) {
 	index, _ := newIndex(t)
@@ -284,49 +139,6 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
-// TestIndex changes pods step by step and checks after each step which secrets n1
-// uses.
-func TestIndex(t *testing.T) {
-	index := &node.Index{}
-	pod := func(name, nodeName string, secrets ...string) *corev1.Pod {
-		p := &corev1.Pod{}
-		p.Namespace, p.Name, p.Spec.NodeName = "a", name, nodeName
-		for _, secret := range secrets {
-			p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
-		}
-		return p
-	}
-	steps := []struct {
-		name string
-		do   func()
-		want string
-	}{
-		{"add a pod that is not bound", func() { index.Set(pod("x", "", "s1")) }, ""},
-		{"bind it to n1", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
-		{"set it again unchanged", func() { index.Set(pod("x", "n1", "s1")) }, "s1"},
-		{"add a second pod to n1", func() { index.Set(pod("y", "n1", "s1", "s2", "s2")) }, "s1 s2"},
-		{"add a pod to n2", func() { index.Set(pod("z", "n2", "s3")) }, "s1 s2"},
-		{"remove the first pod", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
-		{"remove it again", func() { index.Remove(pod("x", "n1")) }, "s1 s2"},
-		{"drop a secret from the second pod", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
-		{"recreate the second pod on n2", func() { index.Set(pod("y", "n2", "s2")) }, ""},
-		{"recreate it on n1", func() { index.Set(pod("y", "n1", "s2")) }, "s2"},
-		{"remove the last pod of n1", func() { index.Remove(pod("y", "n1")) }, ""},
-	}
-	for _, step := range steps {
-		step.do()
-		var used []string
-		for _, name := range []string{"s1", "s2", "s3"} {
-			if index.Uses("n1", node.Object{Resource: "secrets", Namespace: "a", Name: name}) {
-				used = append(used, name)
-			}
-		}
-		if diff := cmp.Diff(step.want, strings.Join(used, " ")); diff != "" {
-			t.Errorf("%s: n1 uses (-want +got):\n%s", step.name, diff)
-		}
-	}
-}
-
 func BenchmarkAuthorize(b *testing.B) {
 	for _, count := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("pods=%d", count), func(b *testing.B) {
@@ -344,20 +156,4 @@ func BenchmarkAuthorize(b *testing.B) {
 			}
 		})
 	}
-}
-
-func BenchmarkSet(b *testing.B) {
-	index, items := newIndex(b)
-	for b.Loop() {
-		index.Set(items[0])
-	}
-}
-
-func encode(t testing.TB, obj any) string {
-	t.Helper()
-	data, err := yaml.Marshal(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
