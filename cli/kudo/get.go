@@ -26,7 +26,12 @@ func newGetCommand() *cobra.Command {
 		Long: `List the instances of a namespace, with the state of the plan that ran last; or its
 operators, or their versions; or all of them as a tree.`,
 		ValidArgs: []string{instances, operators, operatorVersions, all},
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(cmd.ValidArgs, args[0]) {
+				return fmt.Errorf("get %s: give one of %s", strings.Join(args, " "), strings.Join(cmd.ValidArgs, ", "))
+			}
+			return nil
+		},
 		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 			what := instances
 			if len(args) == 1 {

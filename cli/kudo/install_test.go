@@ -70,7 +70,7 @@ func testGetAndUninstall(t *testing.T, c cluster) {
 			t.Errorf("%s:\n%s", what, out)
 		}
 	}
-	c.fails(t, "invalid argument", "get", "pods")
+	c.fails(t, "get pods: give one of instances, operators, operatorversions, all", "get", "pods")
 	if out := c.must(t, "uninstall", "tok", "--wait", "--timeout", "0"); out != "instance tok is gone\n" {
 		t.Errorf("got %q", out)
 	}

@@ -34,6 +34,11 @@ func testKudoLines(t *testing.T, c cluster) {
 		"plan", "trigger", "--instance", "tok-instance", "--name", "backup", "--wait")
 	contains(`"backup": {`, "plan", "status", "--instance=tok-instance", "-o", "json")
 	contains("backup   COMPLETE", "plan", "history", "--instance=tok-instance")
+	contains("backup   COMPLETE", "plan", "history", "tok-1.0-0.1.0", "--instance=tok-instance")
+	contains("backup [COMPLETE]\n", "plan", "wait", "--instance=tok-instance", "--wait-time", "60")
+	c.must(t, "plan", "trigger", "--instance", "tok-instance", "--name", "break")
+	c.fails(t, "plan 'break' ended with FATAL_ERROR: save.copy: task fail: the task is meant to fail for good",
+		"plan", "wait", "--instance=tok-instance")
 	contains("tok\n  tok-1.0-0.1.0\n    tok-instance\n", "get", "all")
 	contains("kind: List\n", "get", "instances", "-o", "yaml")
 	contains(`"kind": "OperatorVersion"`, "get", "all", "-o", "json")
@@ -56,9 +61,9 @@ func testKudoLines(t *testing.T, c cluster) {
 	made.fails(t, "already exists", "install", location, "--create-namespace", "-p", "REALM=r")
 }
 
-// TestKudoLinesOffline runs command lines of KUDO 0.19 that need no server.
+// TestKudoLinesOffline runs command lines of KUDO 0.19 that need no server. It changes the current
+// folder, so it does not run in parallel.
 func TestKudoLinesOffline(t *testing.T) {
-	t.Parallel()
 	location := folder(t, map[string]string{
 		"operator.yaml": "name: lists\noperatorVersion: 0.1.0\ntasks: [{name: a, kind: Apply, spec: {resources: [a.yaml]}}]\n" +
 			"plans: {deploy: {phases: [{name: main, steps: [{name: s, tasks: [a]}]}]}}\n",
@@ -78,9 +83,16 @@ func TestKudoLinesOffline(t *testing.T) {
 		args []string
 		want string
 	}{
-		"names":        {[]string{"package", "list", "parameters", location, "--names"}, "Name\nA\nB\nC"},
-		"required":     {[]string{"package", "list", "parameters", location, "-r"}, "Name   Default   Required   Immutable\nB      -         true       false"},
-		"descriptions": {[]string{"package", "list", "parameters", location, "-r", "-d"}, "Name   Default   Required   Immutable   Description\nB      -         true       false       "},
+		"names": {[]string{"package", "list", "parameters", location, "--names"}, "Name\nA\nB\nC"},
+		"required": {
+			[]string{"package", "list", "parameters", location, "-r"},
+			"Name   Default   Required   Immutable\nB      -         true       false",
+		},
+		"descriptions": {
+			[]string{"package", "list", "parameters", location, "-r", "-d"},
+			"Name   Default   Required   Immutable   Description\nB      -         true       false       ",
+		},
+		"none required": {[]string{"package", "list", "parameters", filepath.Join(one, "fresh"), "--required"}, "no parameter needs a value"},
 		"plans": {
 			[]string{"package", "list", "plans", location, "--with-tasks-resources"},
 			"Plan              Phase           Step   Tasks\ndeploy (serial)   main (serial)   s      a (Apply a.yaml)",
@@ -92,6 +104,10 @@ func TestKudoLinesOffline(t *testing.T) {
 		if out := offline(t, test.args...); out != strings.TrimSpace(test.want) {
 			t.Errorf("%s: got:\n%s", name, out)
 		}
+	}
+	t.Chdir(location)
+	if out := offline(t, "package", "list", "tasks"); out != "Name   Kind    Uses\na      Apply   a.yaml" {
+		t.Errorf("tasks of the current folder:\n%s", out)
 	}
 	if out := offline(t, "repo", "list", "--repositories", repositories); strings.Index(out, "one ") > strings.Index(out, "two ") {
 		t.Errorf("repositories:\n%s", out)

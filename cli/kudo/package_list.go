@@ -40,16 +40,26 @@ func newListCommand() *cobra.Command {
 // command returns a command that prints a table of one part of a package.
 func (l *listing) command(what, short string, rows func(*pack.Package) [][]string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     what + " PACKAGE",
+		Use:     what + " [PACKAGE]",
 		Short:   short,
+		Long:    short + ". Without an argument, the package is the current folder.",
 		Example: fmt.Sprintf("  holdfast kudo package list %s ./kafka", what),
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := l.load(cmd.Context(), args[0])
+			location := "."
+			if len(args) == 1 {
+				location = args[0]
+			}
+			p, err := l.load(cmd.Context(), location)
 			if err != nil {
 				return err
 			}
-			return table(cmd.OutOrStdout(), rows(p))
+			found := rows(p)
+			if l.required && len(found) == 1 {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "no parameter needs a value")
+				return err
+			}
+			return table(cmd.OutOrStdout(), found)
 		},
 	}
 	l.addFlags(cmd.Flags())

@@ -3,6 +3,7 @@ package kudo
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 func newPlanCommand() *cobra.Command {
 	return group("plan", "Look at the plans of an instance, and run one",
-		newStatusCommand(), newTriggerCommand(), newCancelCommand(), newHistoryCommand())
+		newStatusCommand(), newWaitCommand(), newTriggerCommand(), newCancelCommand(), newHistoryCommand())
 }
 
 func newStatusCommand() *cobra.Command {
@@ -136,39 +137,50 @@ instance can be updated again. What the plan has done so far stays.`,
 func newHistoryCommand() *cobra.Command {
 	var conn connection
 	var who named
+	show := conn.withInstance(&who, func(cmd *cobra.Command, _ *server, instance *api.Instance) error {
+		return printHistory(cmd.OutOrStdout(), instance)
+	})
 	cmd := &cobra.Command{
 		Use:   "history INSTANCE",
 		Short: "List the last run of each plan, and the versions an instance had",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
-			records, err := api.Records(instance)
-			if err != nil {
-				return fmt.Errorf("instance %s: %w", instance.Name, err)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if who.instance != "" {
+				args = nil // with --instance, KUDO accepts an operator version and does not use it
 			}
-			rows := [][]string{{"PLAN", "STATUS", "LAST UPDATED", "MESSAGE"}}
-			for _, status := range recent(instance) {
-				when := "-"
-				if status.LastUpdatedTimestamp != nil {
-					when = status.LastUpdatedTimestamp.UTC().Format(time.RFC3339)
-				}
-				rows = append(rows, []string{status.Name, string(status.Status), when, cell(status.Message)})
-			}
-			if err := table(cmd.OutOrStdout(), rows); err != nil {
-				return err
-			}
-			versions := [][]string{{"OPERATOR VERSION", "PARAMETERS"}, {instance.VersionKey(), "now"}}
-			for _, record := range slices.Backward(records) {
-				versions = append(versions, []string{record.OperatorVersion, fmt.Sprintf("%d recorded", len(record.Parameters))})
-			}
-			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			return table(cmd.OutOrStdout(), versions)
-		}),
+			return show(cmd, args)
+		},
 	}
 	conn.addFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	return cmd
+}
+
+// printHistory prints the last run of each plan of an Instance, and the versions that it had.
+func printHistory(out io.Writer, instance *api.Instance) error {
+	records, err := api.Records(instance)
+	if err != nil {
+		return fmt.Errorf("instance %s: %w", instance.Name, err)
+	}
+	rows := [][]string{{"PLAN", "STATUS", "LAST UPDATED", "MESSAGE"}}
+	for _, status := range recent(instance) {
+		when := "-"
+		if status.LastUpdatedTimestamp != nil {
+			when = status.LastUpdatedTimestamp.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, []string{status.Name, string(status.Status), when, cell(status.Message)})
+	}
+	if err := table(out, rows); err != nil {
+		return err
+	}
+	versions := [][]string{{"OPERATOR VERSION", "PARAMETERS"}, {instance.VersionKey(), "now"}}
+	for _, record := range slices.Backward(records) {
+		versions = append(versions, []string{record.OperatorVersion, fmt.Sprintf("%d recorded", len(record.Parameters))})
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return table(out, versions)
 }
 
 // recent returns the status of the plans of an Instance that have run, the latest first.

@@ -28,6 +28,11 @@ type waiting struct {
 
 func (w *waiting) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&w.wait, "wait", false, "wait until it is done, and show how far it is")
+	w.addTimeoutFlags(flags)
+}
+
+// addTimeoutFlags adds the flags of a command that always waits.
+func (w *waiting) addTimeoutFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
 	flags.Var((*seconds)(&w.timeout), "wait-time", "how long to wait, in seconds; the same as --timeout")
 }
@@ -91,7 +96,8 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 			return false, nil
 		}
 		if status.Status == api.FatalError {
-			return false, fmt.Errorf("plan '%s' ended with %s: %s", run.PlanName, status.Status, reason(status))
+			status.Name = run.PlanName
+			return false, failure(status)
 		}
 		return status.Status == api.Complete, nil
 	})
@@ -100,6 +106,11 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 			w.endReason(ctx), run.PlanName, written.Name)
 	}
 	return err
+}
+
+// failure returns the error about a run that failed.
+func failure(status api.PlanStatus) error {
+	return fmt.Errorf("plan '%s' ended with %s: %s", status.Name, status.Status, reason(status))
 }
 
 // reason returns the message of a failed run, which may be that of a step.
