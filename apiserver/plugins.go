@@ -82,7 +82,7 @@ var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevo
 // constructors are functions that create plugins, by the name of the plugin.
 type constructors map[string]func() admission.Interface
 
-// newPlugins returns the plugins that upstream's library does not have, by name. A plugin
+// newPlugins returns the plugins that k8s.io/apiserver does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
 func newPlugins(b base, identity identityStage) map[string]admission.Factory {
 	core, client := identity.clients.informers.Core().V1(), identity.clients.kube
