@@ -259,39 +259,3 @@ func TestNodeRefuses(t *testing.T) {
 		}
 	}
 }
-
-// TestUnits checks the form of the units for systemd, and that they use flags that exist.
-func TestUnits(t *testing.T) {
-	units, err := filepath.Glob("../dist/systemd/*")
-	if err != nil || len(units) != 3 {
-		t.Fatalf("%v, %v", units, err)
-	}
-	setting := regexp.MustCompile(`^[A-Z][A-Za-z]+=.+$`)
-	for _, unit := range units {
-		data, err := os.ReadFile(unit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(data)) {
-			line = strings.TrimSpace(line)
-			isSection := strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]")
-			if line != "" && !strings.HasPrefix(line, "#") && !isSection && !setting.MatchString(line) {
-				t.Errorf("%s: %s", unit, line)
-			}
-			command, isCommand := strings.CutPrefix(line, "ExecStart=/usr/local/bin/holdfast ")
-			if !isCommand {
-				continue
-			}
-			words := strings.Fields(command)
-			help, err := run(t.Context(), words[0], "--help")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, word := range words[1:] {
-				if strings.HasPrefix(word, "--") && !strings.Contains(help, word+" ") {
-					t.Errorf("%s: no flag %s", unit, word)
-				}
-			}
-		}
-	}
-}

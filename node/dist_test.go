@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
@@ -37,8 +39,11 @@ func metricNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// checkExpression fails if a PromQL expression has unbalanced brackets or names a metric that the
-// agent does not have.
+// The functions, operators and keywords of PromQL that the rules and the dashboard use.
+const promQL = "by histogram_quantile increase max min rate sum time"
+
+// checkExpression fails if a PromQL expression has unbalanced brackets, uses a function that is not in
+// promQL, or names a metric that the agent does not have.
 func checkExpression(t *testing.T, expression string, known map[string]bool) {
 	t.Helper()
 	var open []rune
@@ -55,6 +60,11 @@ func checkExpression(t *testing.T, expression string, known map[string]bool) {
 	}
 	if len(open) > 0 {
 		t.Errorf("unbalanced: %s", expression)
+	}
+	for _, call := range regexp.MustCompile(`\b([a-z_]+) ?\(`).FindAllStringSubmatch(expression, -1) {
+		if !slices.Contains(strings.Fields(promQL), call[1]) {
+			t.Errorf("no function %s: %s", call[1], expression)
+		}
 	}
 	names := regexp.MustCompile(`holdfast_\w+`).FindAllString(expression, -1)
 	if len(names) == 0 {
@@ -90,19 +100,34 @@ func TestAlertRules(t *testing.T) {
 		if rule.Alert == "" || rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
 			t.Errorf("incomplete: %+v", rule)
 		}
+		if !regexp.MustCompile(`^(\d+[smhd])?$`).MatchString(rule.For) {
+			t.Errorf("%s: for: %s", rule.Alert, rule.For)
+		}
+		for _, text := range rule.Annotations {
+			if _, err := template.New(rule.Alert).Parse("{{$labels := .Labels}}{{$value := .Value}}" + text); err != nil {
+				t.Errorf("%s: %v", rule.Alert, err)
+			}
+		}
 	}
 	var dashboard struct {
 		Title  string
 		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
+			ID         int
+			Title      string
+			Datasource struct{ UID string }
+			Targets    []struct{ Expr string }
 		}
 	}
 	read(t, "../dist/grafana/holdfast-node.json", func(data []byte) error { return json.Unmarshal(data, &dashboard) })
 	if dashboard.Title == "" || len(dashboard.Panels) == 0 {
 		t.Fatalf("%+v", dashboard)
 	}
+	ids := map[int]bool{}
 	for _, panel := range dashboard.Panels {
+		if ids[panel.ID] || panel.Title == "" || len(panel.Targets) == 0 || panel.Datasource.UID != "${datasource}" {
+			t.Errorf("panel %d has no title, no target, no data source, or the number of another: %+v", panel.ID, panel)
+		}
+		ids[panel.ID] = true
 		for _, target := range panel.Targets {
 			checkExpression(t, target.Expr, known)
 		}
