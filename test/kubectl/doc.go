@@ -1,4 +1,5 @@
-// Package kubectl runs scripts of stock kubectl commands against a server.
+// Package kubectl runs scripts of stock kubectl commands against a server, and the commands of
+// the documents.
 //
 // Each testdata/*.txtar is a script for one area, with commands and their
 // expected output. The scripts in testdata/guarded use our own commands against

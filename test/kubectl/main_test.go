@@ -17,8 +17,10 @@ import (
 
 func TestMain(m *testing.M) {
 	holdfast := func() { os.Exit(cli.Main()) }
-	// With the other two names it is a kubectl plugin.
-	commands := map[string]func(){"holdfast": holdfast, "kubectl-holdfast": holdfast, "kubectl-kudo": holdfast}
+	// With the next two names it is a kubectl plugin, and with the others what envtest starts.
+	commands := map[string]func(){
+		"holdfast": holdfast, "kubectl-holdfast": holdfast, "kubectl-kudo": holdfast, "etcd": holdfast, "kube-apiserver": holdfast,
+	}
 	// Without a kubectl on PATH, testscript puts this binary there under that name.
 	if _, err := exec.LookPath("kubectl"); err != nil || filepath.Base(os.Args[0]) == "kubectl" {
 		commands["kubectl"] = kubectlMain
