@@ -126,7 +126,7 @@ func (c Config) withDefaults() (Config, error) {
 		ip := net.ParseIP(c.AdvertiseAddress)
 		// A loopback address is accepted, as in Kubernetes, and published nowhere.
 		if ip == nil || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast() {
-			return c, fmt.Errorf("advertise address %q: not an IP address that others could reach", c.AdvertiseAddress)
+			return c, fmt.Errorf("advertise address %q: not an IP address that other hosts could reach", c.AdvertiseAddress)
 		}
 	}
 	if err := c.checkProxyClient(); err != nil {

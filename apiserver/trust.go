@@ -25,7 +25,7 @@ func (c *Config) checkProxyClient() error {
 		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
 	}
 	if c.ProxyClient.CertFile != "" && c.RequestHeader.ClientCAFile == "" {
-		return errors.New("proxy-client-cert-file was given, but no requestheader-client-ca-file, by which aggregated API servers trust it")
+		return errors.New("proxy-client-cert-file needs requestheader-client-ca-file, with which aggregated API servers verify the certificate")
 	}
 	return nil
 }

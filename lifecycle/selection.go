@@ -37,7 +37,7 @@ type Selection []string
 func (s Selection) Check() error {
 	for _, entry := range s {
 		if name := strings.TrimPrefix(entry, "-"); name != "*" && !slices.Contains(names(), name) {
-			return fmt.Errorf("--controllers: no controller %q here: there are %s", name, strings.Join(names(), ", "))
+			return fmt.Errorf("--controllers: unknown controller %q: the controllers here are %s", name, strings.Join(names(), ", "))
 		}
 	}
 	if s.Has(Quotas) && !s.Has(Garbage) {

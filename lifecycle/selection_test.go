@@ -21,7 +21,7 @@ func TestSelection(t *testing.T) {
 		"all again":   {selection: lifecycle.Selection{"-*", "*"}, on: []string{lifecycle.Garbage}},
 		"one":         {selection: lifecycle.Selection{lifecycle.Accounts}, on: []string{lifecycle.Accounts}, off: []string{lifecycle.Garbage}},
 		"all but one": {selection: lifecycle.Selection{"*", "-" + lifecycle.Accounts}, on: []string{lifecycle.Garbage}, off: []string{lifecycle.Accounts}},
-		"unknown":     {selection: lifecycle.Selection{"*", "-deployment"}, want: `no controller "deployment" here: there are certificatesigningrequest`},
+		"unknown":     {selection: lifecycle.Selection{"*", "-deployment"}, want: `unknown controller "deployment": the controllers here are certificatesigningrequest`},
 		"no watches":  {selection: lifecycle.Selection{"*", "-" + lifecycle.Garbage}, want: "turn both off, or none"},
 	} {
 		err := test.selection.Check()
