@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,8 +28,8 @@ func checkAccount(ctx context.Context, client kubernetes.Interface, account stri
 	case err != nil:
 		return fmt.Errorf("ask the server for the user name of the manager: %w", err)
 	}
-	namespace, name, err := serviceaccount.SplitUsername(review.Status.UserInfo.Username)
-	if err != nil || namespace != Namespace || name == account {
+	name, isAccount := strings.CutPrefix(review.Status.UserInfo.Username, serviceaccount.MakeUsername(Namespace, ""))
+	if !isAccount || name == account {
 		return nil
 	}
 	return fmt.Errorf("the manager runs under the service account %s, but is configured for %s: use --service-account=%s",

@@ -124,9 +124,7 @@ func TestInitRefused(t *testing.T) {
 
 	c := newCluster(t, server)
 	c.wantNotInitialized(t)
-	if out, err := run(t.Context(), "init", "--kubeconfig", kubeconfig); err != nil {
-		t.Errorf("init: %v\n%s", err, out)
-	}
+	c.testInitFlags(t)
 
 	// KUDO on the same cluster would run each plan too.
 	labels := map[string]string{"app": "kudo"}
@@ -145,5 +143,39 @@ func TestInitRefused(t *testing.T) {
 	_, err := run(t.Context(), "init", "--kubeconfig", kubeconfig)
 	if err == nil || !strings.HasPrefix(err.Error(), "KUDO runs on this cluster") {
 		t.Errorf("init: %v", err)
+	}
+}
+
+// testInitFlags checks the flags of KUDO's init on a server that it was not run for.
+func (c cluster) testInitFlags(t *testing.T) {
+	t.Helper()
+	initialize := func(want string, args ...string) string {
+		t.Helper()
+		out, err := run(t.Context(), append([]string{"init", "--kubeconfig", c.kubeconfig}, args...)...)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("init %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	out := initialize("objects that are missing or differ: 17; run init to install them", "--verify")
+	if strings.Count(out, " missing\n") != 17 {
+		t.Errorf("init --verify:\n%s", out)
+	}
+	c.wantNotInitialized(t)
+	const kinds = "customresourcedefinition/operators.kudo.dev created\n" +
+		"customresourcedefinition/operatorversions.kudo.dev created\ncustomresourcedefinition/instances.kudo.dev created\n"
+	if out := initialize("", "--crd-only"); out != kinds {
+		t.Errorf("init --crd-only:\n%s", out)
+	}
+	c.wantNotInitialized(t)
+	initialize("", "--upgrade", "--kudo-image", "holdfast:test")
+	deployed, err := c.client.AppsV1().Deployments("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
+	if err != nil || deployed.Spec.Template.Spec.Containers[0].Image != "holdfast:test" {
+		t.Errorf("image %v, %v", deployed.Spec.Template.Spec.Containers, err)
+	}
+	initialize("", "--verify", "-i", "holdfast:test")
+	out = initialize("objects that are missing or differ: 1; run init to install them", "--verify", "-i", "holdfast:other")
+	if !strings.Contains(out, "deployment/kudo-manager differs\n") {
+		t.Errorf("init --verify:\n%s", out)
 	}
 }

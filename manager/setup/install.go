@@ -32,7 +32,8 @@ type Installer struct {
 // Outcome tells what Install did with an object.
 type Outcome struct {
 	Object *unstructured.Unstructured
-	// What is "created", "configured", "unchanged" or "deleted".
+	// What is "created", "configured", "unchanged" or "deleted", and "missing", "differs" or
+	// "unchanged" with Verify.
 	What string
 }
 
@@ -130,10 +131,14 @@ func (i *Installer) removeWorkload(ctx context.Context, config Config, report fu
 func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured) (string, error) {
 	resource := i.resource(object)
 	before, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-	}
 	existed := err == nil
+	switch {
+	case err != nil && !apierrors.IsNotFound(err):
+		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+	case !existed && i.Verify:
+		// A dry run would fail if the namespace of the object is missing, too.
+		return "missing", nil
+	}
 	// With force, changes by other managers, such as another number of replicas, are
 	// overwritten.
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
@@ -150,6 +155,8 @@ func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured
 		return "unchanged", nil
 	case i.Verify && sameExceptManagers(before, applied):
 		return "unchanged", nil
+	case i.Verify:
+		return "differs", nil
 	}
 	return "configured", nil
 }
