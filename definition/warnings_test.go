@@ -87,12 +87,12 @@ properties: {status: {type: object, properties: {a: {type: string, x-kubernetes-
 		}},
 		"a field of the status": {new: withStatus, want: []string{
 			"status.a: immutable, but status is optional: it can be removed and then set again with another value; " +
-				"x-kubernetes-immutable on status closes this, and so does making it required",
+				`the rule "!has(oldSelf.status) || has(self.status)" at the root closes this`,
 			"status.a: immutable under status: it can only be set by the write that sets the status for the first time",
 		}},
 		"a field of the status, without the subresource": {new: widgets(trapping), want: []string{
 			"status.a: immutable, but status is optional: it can be removed and then set again with another value; " +
-				"x-kubernetes-immutable on status closes this, and so does making it required",
+				`the rule "!has(oldSelf.status) || has(self.status)" at the root closes this`,
 		}},
 		"a format that the server does not validate": {
 			new: widgets(`{type: object, properties: {a: {type: string, format: smell}, b: {type: string, format: smell}, ` +

@@ -45,6 +45,9 @@ type Escape struct {
 
 // String returns the text of the warning.
 func (e Escape) String() string {
+	if e.ofStatus() {
+		return fmt.Sprintf("%s: %s; the rule %s at the root closes this", Field(e.Field), e.Problem(), keepStatus)
+	}
 	advice := ""
 	if e.canRequire() {
 		advice = ", and so does making it required"
@@ -65,10 +68,22 @@ func (e Escape) Problem() string {
 // Remedy says how to close the escape.
 func (e Escape) Remedy() string {
 	parent := Field(e.Parent)
+	if e.ofStatus() {
+		return fmt.Sprintf("add the rule %s to the root", keepStatus)
+	}
 	if e.canRequire() {
 		return fmt.Sprintf("add %s: true to %s, or make it required", e.Close.Keyword(), parent)
 	}
 	return fmt.Sprintf("add %s: true to %s", e.Close.Keyword(), parent)
+}
+
+// keepStatus is a CEL rule that forbids removing the status.
+const keepStatus = `"!has(oldSelf.status) || has(self.status)"`
+
+// ofStatus reports whether the parent is the status. No object has it when it is created, so an
+// immutable status could never be set, and with a required one no object could be created.
+func (e Escape) ofStatus() bool {
+	return e.canRequire() && Field(e.Parent) == "status"
 }
 
 // canRequire reports whether a required parent closes the escape too.

@@ -156,7 +156,15 @@ func TestCheck(t *testing.T) {
 					"immutable under status: it can only be set by the write that sets the status for the first time",
 				"9:50 warning escape properties[status].properties[a]: " +
 					"immutable, but status is optional: it can be removed and then set again with another value",
-				"add x-kubernetes-immutable: true to status, or make it required",
+				`add the rule "!has(oldSelf.status) || has(self.status)" to the root`,
+			},
+		},
+		"a status that stays": {
+			file: definitionOf(`x-kubernetes-validations: [{rule: "!has(oldSelf.status) || has(self.status)"}], ` +
+				`properties: {status: {type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}}`),
+			want: []string{
+				"9:130 warning status-trap properties[status].properties[a]: " +
+					"immutable under status: it can only be set by the write that sets the status for the first time",
 			},
 		},
 		"a format": {
