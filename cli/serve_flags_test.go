@@ -45,7 +45,8 @@ func TestForeignFlags(t *testing.T) {
 		"only nodes":      {[]string{"--authorization-mode=Node"}, "RBAC is always on and must be among them"},
 		"an API off":      {[]string{"--runtime-config=apps/v1=false"}, "--runtime-config apps/v1=false: no API can be turned off here"},
 		"half of a proxy": {[]string{"--proxy-client-cert-file=x"}, "proxy-client-cert-file and proxy-client-key-file belong together"},
-		"proxy unknown":   {[]string{"--proxy-client-cert-file=x", "--proxy-client-key-file=y"}, "but no requestheader-client-ca-file"},
+		"proxy unknown":   {[]string{"--proxy-client-cert-file=x", "--proxy-client-key-file=y"}, "needs requestheader-client-ca-file"},
+		"tolerations":     {[]string{"--default-not-ready-toleration-seconds=9"}, "pods tolerate a failed node for 300 seconds"},
 		"two ranges":      {[]string{"--service-cluster-ip-range=10.0.0.0/16,fd00::/108"}, "must be one range of IPv4 addresses"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,7 @@ const (
 	noLeadership = "the server has no coordinated leader election"
 	noPeers      = "the server has no proxy to servers of another version"
 	allMetrics   = "the server publishes all its metrics"
+	defaultStay  = "pods tolerate a failed node for 300 seconds, unless they have a toleration of their own"
 	textLog      = "the server logs text; -v sets how much"
 )
 
@@ -35,6 +36,10 @@ func foreignFlags() map[string]foreign {
 		"allow-privileged": {
 			boolean: true, only: []string{"true"}, why: "the label pod-security.kubernetes.io/enforce of a namespace forbids privileged pods",
 		},
+		"admission-control":                            {only: []string{""}, why: "use --enable-admission-plugins and --disable-admission-plugins"},
+		"admission-control-config-file":                {only: []string{""}, why: "the plugins have Kubernetes' default configuration"},
+		"default-not-ready-toleration-seconds":         {only: []string{"300"}, why: defaultStay},
+		"default-unreachable-toleration-seconds":       {only: []string{"300"}, why: defaultStay},
 		"authorization-config":                         {only: []string{""}, why: "Node and RBAC are the authorizers"},
 		"authorization-policy-file":                    {only: []string{""}, why: "Node and RBAC are the authorizers"},
 		"authorization-webhook-config-file":            {only: []string{""}, why: "Node and RBAC are the authorizers"},
