@@ -24,6 +24,7 @@ func runKudo(ctx context.Context, args []string) error {
 	chosen.register(flags)
 	packages := flags.String("packages", "../examples/operators/zookeeper", "directory with versions 0.1.0 and 0.2.0 of the package")
 	address := flags.String("webhook-address", "127.0.0.1:9443", "address of the manager")
+	account := flags.String("service-account", "kudo-manager", "service account of the manager")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -49,9 +50,9 @@ func runKudo(ctx context.Context, args []string) error {
 		return err
 	}
 	defer client.Close()
-	l := &life{binary: chosen.holdfast, kubeconfig: admin, client: client}
-	webhook := "https://" + *address
-	if err := l.kudo(ctx, "init", "--webhook-url", webhook); err != nil {
+	l := &life{binary: chosen.holdfast, kubeconfig: admin, account: *account, client: client}
+	initialize := []string{"init", "--webhook-url", "https://" + *address, "--service-account", *account}
+	if err := l.kudo(ctx, initialize...); err != nil {
 		return err
 	}
 	stop, err := l.manage(ctx, server, filepath.Join(dir, "manager.kubeconfig"), *address)
@@ -59,7 +60,7 @@ func runKudo(ctx context.Context, args []string) error {
 		return err
 	}
 	defer stop()
-	if err := l.kudo(ctx, "init", "--webhook-url", webhook, "--wait"); err != nil {
+	if err := l.kudo(ctx, append(initialize, "--wait")...); err != nil {
 		return err
 	}
 	return l.run(ctx, *packages)
@@ -67,8 +68,8 @@ func runKudo(ctx context.Context, args []string) error {
 
 // life takes a package through its life on one server.
 type life struct {
-	binary, kubeconfig string
-	client             *side.Client
+	binary, kubeconfig, account string
+	client                      *side.Client
 }
 
 // kudo runs a command of holdfast kudo and prints it.
@@ -86,7 +87,7 @@ func (l *life) kudo(ctx context.Context, args ...string) error {
 // ends it.
 func (l *life) manage(ctx context.Context, server *side.Server, kubeconfig, address string) (stop func(), err error) {
 	answer, err := l.client.Do(ctx, side.Request{
-		Method: http.MethodPost, Path: "/api/v1/namespaces/kudo-system/serviceaccounts/kudo-manager/token", Body: []byte(`{"spec":{}}`),
+		Method: http.MethodPost, Path: "/api/v1/namespaces/kudo-system/serviceaccounts/" + l.account + "/token", Body: []byte(`{"spec":{}}`),
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (l *life) manage(ctx context.Context, server *side.Server, kubeconfig, addr
 		return nil, err
 	}
 	manager := exec.Command(l.binary, "kudo", "manager", "--kubeconfig", kubeconfig, "--webhook-address", address,
-		"--health-address", "", "--unattended")
+		"--health-address", "", "--service-account", l.account, "--unattended")
 	manager.Stdout, manager.Stderr = os.Stdout, os.Stdout
 	if err := manager.Start(); err != nil {
 		return nil, err
