@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/apiserver/requestbody"
+	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
 // patchTypes are the patch types for custom resources. A strategic merge patch needs a
@@ -129,9 +130,11 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 	case "create":
 		return handlers.CreateResource(v.store, scope, admit)
 	case "update":
-		return handlers.UpdateResource(v.store, scope, admit)
+		storage, scope := v.withDifferingTypes(v.store, scope)
+		return handlers.UpdateResource(storage, scope, admit)
 	case "patch":
-		return handlers.PatchResource(v.store, scope, admit, patchTypes)
+		storage, scope := v.withDifferingTypes(v.store, scope)
+		return handlers.PatchResource(storage, scope, admit, patchTypes)
 	case "delete":
 		return handlers.DeleteResource(v.store, true, scope, admit)
 	case "deletecollection":
@@ -142,6 +145,9 @@ func (v *version) resourceHandler(verb string) http.HandlerFunc {
 
 func (v *version) subresourceHandler(verb string, storage rest.Patcher, scope *handlers.RequestScope) http.HandlerFunc {
 	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
+	if status, ok := storage.(*subresource.Status); ok && verb != "get" {
+		storage, scope = v.withDifferingTypes(status, scope)
+	}
 	switch verb {
 	case "get":
 		return handlers.GetResource(storage, scope)

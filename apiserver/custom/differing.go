@@ -1,0 +1,146 @@
+package custom
+
+import (
+	"context"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"holdfast.dev/holdfast/nesting"
+	"holdfast.dev/holdfast/value"
+)
+
+// differingTypes are the updateTypes of one update or patch. The field manager compares the
+// new object with the stored object, and needs only the parts that differ. So differingTypes
+// convert only these. If one of the parts does not fit the schema, they convert both objects.
+type differingTypes struct {
+	updateTypes
+	// stored is the stored object of the write, set before the field manager runs.
+	stored *object
+	// storedPart is the part of stored that differs from the new object. It is nil if the
+	// field manager got the whole new object.
+	storedPart *typed.TypedValue
+}
+
+// withDifferingTypes returns the storage and the scope for one update or patch of objects or
+// their status. With several versions, the field manager may convert the objects to another
+// version, and needs the whole objects.
+func (v *version) withDifferingTypes(storage statusOrObjects, scope *handlers.RequestScope) (rest.Patcher, *handlers.RequestScope) {
+	if len(v.resource.versions) > 1 {
+		return storage, scope
+	}
+	types := &differingTypes{updateTypes: updateTypes{v.resource.merger.types, v.resource}}
+	own, err := merger{types}.scope(*scope, storage.GetResetFields())
+	if err != nil {
+		return storage, scope
+	}
+	return differingStorage{storage, types}, own
+}
+
+// statusOrObjects is the storage of objects or of their status.
+type statusOrObjects interface {
+	rest.Patcher
+	rest.ResetFieldsStrategy
+}
+
+// ObjectToTyped implements managedfields.TypeConverter. The field manager converts the new
+// object before the stored object.
+func (t *differingTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	u, isOwn := obj.(*object)
+	if !isOwn || t.stored == nil {
+		return t.updateTypes.ObjectToTyped(obj, options...)
+	}
+	if isSameMap(u.Object, t.stored.Object) {
+		if t.storedPart != nil {
+			return t.storedPart, nil
+		}
+		return t.updateTypes.ObjectToTyped(obj, options...)
+	}
+	t.storedPart = nil
+	newPart, storedPart, ok := t.parts(u.Object, options)
+	if !ok {
+		return t.updateTypes.ObjectToTyped(obj, options...)
+	}
+	t.storedPart = storedPart
+	return newPart, nil
+}
+
+// parts converts the parts of the new and of the stored object that differ. It returns false if
+// a part does not fit the schema.
+func (t *differingTypes) parts(updated map[string]any, options []typed.ValidationOptions) (newPart, storedPart *typed.TypedValue, ok bool) {
+	if max(nesting.ContentLevels(updated), nesting.ContentLevels(t.stored.Object)) > nesting.Limit {
+		return nil, nil, false
+	}
+	was, is := differing(t.stored.Object, updated)
+	for _, key := range []string{"apiVersion", "kind"} {
+		was[key], is[key] = t.stored.Object[key], updated[key]
+	}
+	newPart, err := t.TypeConverter.ObjectToTyped(&unstructured.Unstructured{Object: is}, options...)
+	if err != nil {
+		return nil, nil, false
+	}
+	storedPart, err = t.TypeConverter.ObjectToTyped(&unstructured.Unstructured{Object: was}, options...)
+	return newPart, storedPart, err == nil
+}
+
+// differing returns the parts of two objects that differ. A field with equal values is in
+// neither part. A list is a part as a whole. If both values of a field are objects, and one of
+// them has all fields of the other, the part of the other is empty.
+func differing(stored, updated map[string]any) (was, is map[string]any) {
+	was, is = map[string]any{}, map[string]any{}
+	for key, old := range stored {
+		changed, ok := updated[key]
+		switch {
+		case !ok:
+			was[key] = old
+		case !value.Strict.Equal(old, changed):
+			was[key], is[key] = old, changed
+			oldObject, isObject := old.(map[string]any)
+			newObject, isNewObject := changed.(map[string]any)
+			if isObject && isNewObject {
+				was[key], is[key] = differing(oldObject, newObject)
+			}
+		}
+	}
+	for key, added := range updated {
+		if _, ok := stored[key]; !ok {
+			is[key] = added
+		}
+	}
+	return was, is
+}
+
+func isSameMap(a, b map[string]any) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+}
+
+// differingStorage tells the field manager of a write which object is stored.
+type differingStorage struct {
+	rest.Patcher
+	types *differingTypes
+}
+
+// Update implements rest.Updater.
+func (d differingStorage) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
+	forceCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	return d.Patcher.Update(ctx, name, differingObjectInfo{info, d.types}, create, update, forceCreate, options)
+}
+
+type differingObjectInfo struct {
+	rest.UpdatedObjectInfo
+	types *differingTypes
+}
+
+// UpdatedObject implements rest.UpdatedObjectInfo.
+func (o differingObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
+	o.types.stored = content(oldObj)
+	return o.UpdatedObjectInfo.UpdatedObject(ctx, oldObj)
+}
