@@ -46,9 +46,9 @@ func (c *Cluster) list(ctx context.Context, path string) ([]object, error) {
 	return read.Items, json.Unmarshal(answer, &read)
 }
 
-// pods reads the pods with a label app.
-func (c *Cluster) pods(ctx context.Context, app string) ([]object, error) {
-	return c.list(ctx, path("v1/pods")+"?labelSelector=app%3D"+app)
+// pods reads the pods of the Deployment web.
+func (c *Cluster) pods(ctx context.Context) ([]object, error) {
+	return c.list(ctx, path("v1/pods")+"?labelSelector=app%3Dweb")
 }
 
 // merge sends a JSON merge patch.

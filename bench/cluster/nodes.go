@@ -9,7 +9,7 @@ import (
 
 // loseNode kills the kubelet of a node with pods of the Deployment web, and waits until the pods run on other nodes.
 func (c *Cluster) loseNode(ctx context.Context) (string, error) {
-	pods, err := c.pods(ctx, "web")
+	pods, err := c.pods(ctx)
 	if err != nil || len(pods) == 0 {
 		return "", fmt.Errorf("no pods: %w", err)
 	}
@@ -34,7 +34,7 @@ func (c *Cluster) loseNode(ctx context.Context) (string, error) {
 	}
 	noticed := time.Since(started)
 	moved, err := c.until(ctx, func(ctx context.Context) (string, error) {
-		pods, err := c.pods(ctx, "web")
+		pods, err := c.pods(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -66,7 +66,7 @@ func (c *Cluster) collect(ctx context.Context) (string, error) {
 
 // forget deletes the pods of lost nodes.
 func (c *Cluster) forget(ctx context.Context) error {
-	pods, err := c.pods(ctx, "web")
+	pods, err := c.pods(ctx)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (c *Cluster) evict(ctx context.Context) (string, error) {
 	if _, err := c.until(ctx, c.allowed(0)); err != nil {
 		return "", err
 	}
-	pods, err := c.pods(ctx, "web")
+	pods, err := c.pods(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -38,7 +38,7 @@ func (c *Cluster) available(image string, replicas int) func(context.Context) (s
 		if err != nil {
 			return "", err
 		}
-		pods, err := c.pods(ctx, "web")
+		pods, err := c.pods(ctx)
 		if err != nil {
 			return "", err
 		}
