@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -191,14 +192,26 @@ func setDefaults(v any, s *spec.Schema) {
 	}
 }
 
-// validManifests reads the variable valid of the tests of package rules.
+// validManifests reads the manifests of the tests of package rules.
 func validManifests(t testing.TB) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../native/rules/valid_test.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob("../../native/rules/valid_*_test.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no manifests: %v", err)
 	}
 	out := map[string]string{}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addManifests(out, file)
+	}
+	return out
+}
+
+// addManifests adds the strings in the map literals of a file.
+func addManifests(out map[string]string, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		pair, ok := n.(*ast.KeyValueExpr)
 		if !ok {
@@ -215,5 +228,4 @@ func validManifests(t testing.TB) map[string]string {
 		}
 		return false
 	})
-	return out
 }
