@@ -51,7 +51,9 @@ func TestQuickRefusesWhatUpstreamRefuses(t *testing.T) {
 				additionalProperties: {type: string, maxLength: 2}}}`,
 			valid: []any{[]any{map[string]any{"x": "y"}}},
 			not: []any{
-				[]any{}, []any{map[string]any{}}, []any{map[string]any{"x": "long"}},
+				[]any{},
+				[]any{map[string]any{}},
+				[]any{map[string]any{"x": "long"}},
 				[]any{map[string]any{"x": "", "y": "", "z": ""}},
 				[]any{map[string]any{"x": ""}, map[string]any{"x": ""}, map[string]any{"x": ""}},
 			},
@@ -70,7 +72,8 @@ func TestQuickRefusesWhatUpstreamRefuses(t *testing.T) {
 			schema: `{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}`,
 			valid:  []any{map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "x"}}},
 			not: []any{
-				map[string]any{}, map[string]any{"apiVersion": "v1", "kind": ""},
+				map[string]any{},
+				map[string]any{"apiVersion": "v1", "kind": ""},
 				map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"labels": map[string]any{"-": "-"}}},
 			},
 		},
