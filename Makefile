@@ -172,6 +172,10 @@ soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
 	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m \
 		$$(grep -rlE '^func TestSoak' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
 
+.PHONY: docs
+docs: bin/gotestsum ## run the commands of all documents (make test runs those of README)
+	cd test && HOLDFAST_DOCUMENTS=all $(GOTESTSUM) -vet=off -count 1 -parallel 3 -timeout 15m -run TestDocuments ./kubectl
+
 .PHONY: figures
 figures: build ## measure the figures of the README
 	@tools/figures.sh
