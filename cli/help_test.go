@@ -33,6 +33,7 @@ func TestHelp(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"kubectl":         "Basic Commands (Beginner):",
+		"help kubectl":    "Basic Commands (Beginner):",
 		"kubectl options": "--kubeconfig=''",
 		"help kudo":       "Install, update, upgrade and roll back operator packages",
 		"help owners":     "Show the fields of an object",

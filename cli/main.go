@@ -125,8 +125,10 @@ func newCommand(streams Streams, args []string) *command {
 		c.root.PersistentPreRun = func(*cobra.Command, []string) { c.accepted = true }
 		c.root.AddCommand(c.ours...)
 		addGroups(c.root, newFactory(streams))
-	case args[0] == kubectlName:
-		c.args = args[1:]
+	case args[0] == kubectlName || args[0] == "help" && args[1] == kubectlName:
+		// "help kubectl" becomes "help", and "kubectl get" becomes "get".
+		at := slices.Index(args, kubectlName)
+		c.args = slices.Delete(slices.Clone(args), at, at+1)
 		c.root, c.accepted = newKubectl(streams, c.args), true
 	default:
 		c.root, c.accepted = newKubectl(streams, args), true

@@ -19,33 +19,33 @@ import (
 func (v *version) applyHandler(subresource string, applied map[string]any) (http.HandlerFunc, error) {
 	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
 	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied}
+	merge := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo { return applyObjectInfo{info, v} }
 	if subresource == "status" {
 		scope, err := merger{types}.scope(*v.scopes.status, v.status.GetResetFields())
-		return handlers.PatchResource(applyStorage{v.status, v}, scope, admit, patchTypes), err
+		return handlers.PatchResource(wrappedStorage{v.status, merge}, scope, admit, patchTypes), err
 	}
 	scope, err := merger{types}.scope(*v.scopes.main, v.store.GetResetFields())
-	return handlers.PatchResource(applyStorage{v.store, v}, scope, admit, patchTypes), err
+	return handlers.PatchResource(wrappedStorage{v.store, merge}, scope, admit, patchTypes), err
 }
 
-// applyStorage is the storage for server-side apply. The merge of an applied
-// configuration fails for values that do not have the type of the schema. An object that
-// was stored under an earlier schema may have such values. They are left out of the
-// merge and put back after it.
-type applyStorage struct {
+// wrappedStorage is a storage that wraps what an update does with the stored object.
+type wrappedStorage struct {
 	rest.Patcher
-	version *version
+	wrap func(rest.UpdatedObjectInfo) rest.UpdatedObjectInfo
 }
 
 // Update implements rest.Updater.
-func (a applyStorage) Update(
+func (w wrappedStorage) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
 	forceCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	return a.Patcher.Update(ctx, name, applyObjectInfo{info, a.version}, create, update, forceCreate, options)
+	return w.Patcher.Update(ctx, name, w.wrap(info), create, update, forceCreate, options)
 }
 
-// applyObjectInfo merges an applied configuration into the stored object.
+// applyObjectInfo merges an applied configuration into the stored object. The merge fails for
+// values that do not have the type of the schema. An object that was stored under an earlier
+// schema may have such values. They are left out of the merge and put back after it.
 type applyObjectInfo struct {
 	rest.UpdatedObjectInfo
 	version *version

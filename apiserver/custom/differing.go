@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -39,7 +38,8 @@ func (v *version) withDifferingTypes(storage statusOrObjects, scope *handlers.Re
 	if err != nil {
 		return storage, scope
 	}
-	return differingStorage{storage, types}, own
+	tell := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo { return differingObjectInfo{info, types} }
+	return wrappedStorage{storage, tell}, own
 }
 
 // statusOrObjects is the storage of objects or of their status.
@@ -95,16 +95,18 @@ func differing(stored, updated map[string]any) (was, is map[string]any) {
 	was, is = map[string]any{}, map[string]any{}
 	for key, old := range stored {
 		changed, ok := updated[key]
+		oldObject, isObject := old.(map[string]any)
+		newObject, isNewObject := changed.(map[string]any)
 		switch {
 		case !ok:
 			was[key] = old
+		case isObject && isNewObject:
+			oldPart, newPart := differing(oldObject, newObject)
+			if len(oldPart)+len(newPart) > 0 {
+				was[key], is[key] = oldPart, newPart
+			}
 		case !value.Strict.Equal(old, changed):
 			was[key], is[key] = old, changed
-			oldObject, isObject := old.(map[string]any)
-			newObject, isNewObject := changed.(map[string]any)
-			if isObject && isNewObject {
-				was[key], is[key] = differing(oldObject, newObject)
-			}
 		}
 	}
 	for key, added := range updated {
@@ -119,21 +121,7 @@ func isSameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
-// differingStorage tells the field manager of a write which object is stored.
-type differingStorage struct {
-	rest.Patcher
-	types *differingTypes
-}
-
-// Update implements rest.Updater.
-func (d differingStorage) Update(
-	ctx context.Context, name string, info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
-	forceCreate bool, options *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return d.Patcher.Update(ctx, name, differingObjectInfo{info, d.types}, create, update, forceCreate, options)
-}
-
+// differingObjectInfo tells the field manager of a write which object is stored.
 type differingObjectInfo struct {
 	rest.UpdatedObjectInfo
 	types *differingTypes

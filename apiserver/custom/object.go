@@ -64,12 +64,7 @@ func own(obj runtime.Object) runtime.Object {
 	case *unstructured.Unstructured:
 		return objectOf(obj.Object)
 	case *unstructured.UnstructuredList:
-		list := &objectList{Items: make([]object, len(obj.Items))}
-		list.Object = obj.Object
-		for i := range obj.Items {
-			list.Items[i].Object = obj.Items[i].Object
-		}
-		return list
+		return ownList(obj)
 	}
 	return obj
 }

@@ -32,6 +32,16 @@ func (l *objectList) plain() *unstructured.UnstructuredList {
 	return out
 }
 
+// ownList is the reverse of plain.
+func ownList(list *unstructured.UnstructuredList) *objectList {
+	out := &objectList{Items: make([]object, len(list.Items))}
+	out.Object = list.Object
+	for i := range list.Items {
+		out.Items[i].Unstructured = list.Items[i]
+	}
+	return out
+}
+
 // DeepCopyObject implements runtime.Object. The copied objects share their values with the
 // objects, see object.DeepCopyObject.
 func (l *objectList) DeepCopyObject() runtime.Object {
@@ -86,10 +96,7 @@ func (l *objectList) UnstructuredContent() map[string]any {
 func (l *objectList) SetUnstructuredContent(content map[string]any) {
 	list := &unstructured.UnstructuredList{}
 	list.SetUnstructuredContent(content)
-	l.Object, l.Items = list.Object, make([]object, len(list.Items))
-	for i := range list.Items {
-		l.Items[i].Unstructured = list.Items[i]
-	}
+	*l = *ownList(list)
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -101,9 +108,6 @@ func (l *objectList) UnmarshalJSON(data []byte) error {
 	if err := list.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	l.Object, l.Items = list.Object, make([]object, len(list.Items))
-	for i := range list.Items {
-		l.Items[i].Unstructured = list.Items[i]
-	}
+	*l = *ownList(list)
 	return nil
 }

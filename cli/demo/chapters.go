@@ -10,8 +10,6 @@ type chapter struct {
 
 // step is one command.
 type step struct {
-	// before is printed before the command.
-	before string
 	// args are the arguments of holdfast. If file is not empty, the command prints a file instead.
 	args []string
 	file string
@@ -128,10 +126,4 @@ func (st step) line() string {
 		words = append(words, "&")
 	}
 	return strings.Join(words, " ")
-}
-
-// contains reports whether an answer has a text. Terminals break lines anywhere, so white space
-// does not count.
-func contains(answer, text string) bool {
-	return strings.Contains(strings.Join(strings.Fields(answer), " "), strings.Join(strings.Fields(text), " "))
 }

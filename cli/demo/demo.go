@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func New() *cobra.Command {
 // run runs the demo with the given executable of Holdfast.
 func run(ctx context.Context, program string, screen *screen) (err error) {
 	began := time.Now()
-	s, err := newSession(ctx, program)
+	s, err := newSession(program)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -77,9 +78,6 @@ func run(ctx context.Context, program string, screen *screen) (err error) {
 
 // show prints a command, runs it, and prints its answer.
 func (s *session) show(ctx context.Context, screen *screen, step step) error {
-	if step.before != "" {
-		screen.text("%s", step.before)
-	}
 	screen.command(step.line())
 	if err := screen.wait(ctx); err != nil {
 		return err
@@ -106,7 +104,7 @@ func (st step) check(answer string, err error) error {
 		return fmt.Errorf("%s: the server accepted what it should refuse", st.line())
 	}
 	for _, want := range st.wants {
-		if !contains(answer, want) {
+		if !strings.Contains(answer, want) {
 			return fmt.Errorf("%s: the answer does not have %q: %s", st.line(), want, answer)
 		}
 	}

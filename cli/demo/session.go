@@ -37,7 +37,7 @@ type session struct {
 	processes []*exec.Cmd
 }
 
-func newSession(ctx context.Context, program string) (*session, error) {
+func newSession(program string) (*session, error) {
 	dir, err := os.MkdirTemp("", "holdfast-demo-")
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func newSession(ctx context.Context, program string) (*session, error) {
 	if err == nil {
 		err = os.CopyFS(dir, source)
 	}
-	if err != nil || ctx.Err() != nil {
-		return nil, errors.Join(err, ctx.Err(), s.close())
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }

@@ -99,10 +99,7 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 		if k == nil || k.namespaced && o.namespace == "" {
 			return ownerStates{undecided: true}, nil
 		}
-		key := objectKey{GroupKind: k.groupKind(), name: ref.Name}
-		if k.namespaced {
-			key.namespace = o.namespace
-		}
+		key := k.ownerKey(o, ref)
 		found := c.graph.ownerState(o, ref, key)
 		if found == unknown {
 			var err error
@@ -135,10 +132,7 @@ func (c *collector) goneWithKind(ctx context.Context, o *object, ref metav1.Owne
 	if k == nil || c.config.Stored == nil || k.namespaced && o.namespace == "" {
 		return false, nil
 	}
-	key := objectKey{GroupKind: k.groupKind(), name: ref.Name}
-	if k.namespaced {
-		key.namespace = o.namespace
-	}
+	key := k.ownerKey(o, ref)
 	stored, err := c.config.Stored(ctx, k.GroupResource(), key.namespace)
 	if err != nil {
 		return false, fmt.Errorf("read owner %s %s: %w", k.kind, ref.Name, err)

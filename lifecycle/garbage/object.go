@@ -43,6 +43,15 @@ type objectKey struct {
 	namespace, name string
 }
 
+// ownerKey identifies the owner of this kind to which a reference of an object refers.
+func (k *kind) ownerKey(o *object, ref metav1.OwnerReference) objectKey {
+	key := objectKey{GroupKind: k.groupKind(), name: ref.Name}
+	if k.namespaced {
+		key.namespace = o.namespace
+	}
+	return key
+}
+
 func (o *object) key() objectKey {
 	return objectKey{GroupKind: o.kind.groupKind(), namespace: o.namespace, name: o.name}
 }
