@@ -14,7 +14,7 @@ import (
 	"holdfast.dev/holdfast/node"
 )
 
-// neighbour returns the cluster with another namespace, whose pods use the same nodes.
+// neighbour returns the cluster with another namespace. Its pods use the same nodes.
 func (c *cluster) neighbour(t *testing.T) *cluster {
 	t.Helper()
 	other := *c
@@ -26,8 +26,8 @@ func (c *cluster) neighbour(t *testing.T) *cluster {
 	return &other
 }
 
-// TestSlowPodsOfOneNamespace checks that pods whose objects the agent cannot read in time delay only
-// pods of their own namespace. The requests for these objects never end.
+// TestSlowPodsOfOneNamespace checks that pods with objects that the agent cannot read in time delay
+// only pods of their own namespace. The requests for these objects never end.
 func TestSlowPodsOfOneNamespace(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

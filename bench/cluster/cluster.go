@@ -15,7 +15,7 @@ import (
 type Settings struct {
 	// Binaries is the directory with kube-controller-manager, kube-scheduler and kubemark. If it is empty, no program is started.
 	Binaries string
-	// Holdfast is the binary whose commands of kubectl and of operator packages the steps use.
+	// Holdfast is the binary. The steps use its commands of kubectl and of operator packages.
 	Holdfast string
 	// Kubelets is the number of hollow kubelets.
 	Kubelets int

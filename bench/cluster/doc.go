@@ -3,7 +3,7 @@
 // Its words:
 //
 //   - A hollow kubelet is the kubelet of Kubernetes without containers, from the program kubemark. Its pods run until they are deleted.
-//   - A simulated node is a Node whose kubelet is a goroutine of this package. It watches the pods of its node with the credential of
+//   - A simulated node is a Node with a goroutine of this package as its kubelet. It watches the pods of its node with the credential of
 //     the node, and writes their status as a kubelet does. Pods that are not restarted succeed on it at once.
 //   - A step is one thing that must work, such as the rollout of a Deployment. Each step has one line with what was seen.
 //

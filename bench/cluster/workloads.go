@@ -145,7 +145,7 @@ func (c *Cluster) daemonSet(ctx context.Context) (string, error) {
 	})
 }
 
-// jobSpec is a job whose pods end: they run on a simulated node.
+// jobSpec is a job with pods that end, because they run on a simulated node.
 const jobSpec = `
 completions: 4
 parallelism: 2

@@ -206,7 +206,7 @@ const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefin
 	spec: {group: late.example.com, scope: Namespaced, names: {kind: Gadget, plural: gadgets},
 	versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 
-// deployment is an operator whose second step comes after a Deployment.
+// deployment is an operator with a Deployment in its first step, and a second step.
 const deployment = `
 parameters: [{name: IMAGE, default: a}]
 templates:
