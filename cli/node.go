@@ -40,7 +40,7 @@ const nodeRoot = "/run/holdfast"
 func newNodeCommand() *cobra.Command {
 	config := node.Config{Version: version}
 	var kubeconfig string
-	var verbosity int
+	log := logSettings{info: true}
 	var namespaceLimit resource.QuantityValue
 	gates := native.NewFeatures()
 	cmd := &cobra.Command{
@@ -57,7 +57,11 @@ func newNodeCommand() *cobra.Command {
   # What it has, whether it runs or not
   holdfast node status`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setAgentLogging(cmd.Context(), verbosity)
+			log.out = cmd.ErrOrStderr()
+			logger, err := log.use(cmd.Context())
+			if err != nil {
+				return err
+			}
 			config.NamespaceLimit = namespaceLimit.Value()
 			config.WatchImmutable = !gates.Enabled(native.ImmutableEphemeralVolumes)
 			if config.Name == "" {
@@ -70,7 +74,7 @@ func newNodeCommand() *cobra.Command {
 			if err := node.CheckName(config.Name); err != nil {
 				return fmt.Errorf("node: --name: %w", err)
 			}
-			return runNode(cmd, config, kubeconfig)
+			return log.lifecycle(logger.With("node", config.Name), "agent", func() error { return runNode(cmd, config, kubeconfig) })
 		},
 	}
 	flags := cmd.Flags()
@@ -85,7 +89,8 @@ func newNodeCommand() *cobra.Command {
 	flags.StringVar(&config.FilesGroup, "files-group", "", "group, by name or number, of the files of pods that set neither fsGroup, "+
 		"runAsGroup nor runAsUser (default: the group of --hooks-user)")
 	flags.BoolVar(&config.SecretsOnDisk, "secrets-on-disk", false, "keep the content of Secrets and tokens although the root is not in memory")
-	flags.IntVarP(&verbosity, "v", "v", 0, "how much to log on stderr: 0 changes of volumes, warnings and errors, 1 and up more")
+	log.addFlag(flags)
+	flags.IntVarP(&log.verbosity, "v", "v", 0, "how much to log on stderr: 0 changes of volumes, warnings and errors, 1 and up more")
 	cmd.PersistentFlags().StringVar(&config.Root, "root", nodeRoot, "directory for volumes and state")
 	flags.DurationVar(&config.FinishedTTL, "finished-ttl", 10*time.Minute, "how long the files of a pod stay after it succeeded or failed")
 	flags.Var(&namespaceLimit, "namespace-limit", "how much of the root the pods of one namespace may use, such as 64Mi "+

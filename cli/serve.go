@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -53,19 +55,32 @@ func newServeCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs the server until its context ends.
+// serve reads the settings, sets up the log and runs the server.
 func (s *serveSettings) serve(cmd *cobra.Command) error {
 	if s.file != "" {
 		if err := readSettings(s.file, cmd.Flags()); err != nil {
 			return err
 		}
 	}
-	setLogging(cmd.Context(), s.verbosity)
+	s.log.out = cmd.ErrOrStderr()
+	log, err := s.log.use(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return s.log.lifecycle(log, "server", func() error { return s.run(cmd, log) })
+}
+
+// run starts the server and runs it until its context ends.
+func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
 	warnings, err := checkForeign(cmd.Flags())
 	if err != nil {
 		return err
 	}
 	for _, warning := range warnings {
+		if s.log.format != "" {
+			log.Warn(warning)
+			continue
+		}
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "holdfast: "+warning)
 	}
 	config, err := s.complete()
@@ -80,7 +95,9 @@ func (s *serveSettings) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	context.AfterFunc(cmd.Context(), func() { log.Info("server stops") })
 	return server.Run(cmd.Context(), func() {
+		log.Info("server is ready", "url", server.URL(), "kubeconfig", server.Kubeconfig())
 		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "holdfast: ready at %s, kubeconfig %s\n", server.URL(), server.Kubeconfig())
 	})
 }

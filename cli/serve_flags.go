@@ -16,7 +16,9 @@ const lifetime = 365 * 24 * time.Hour
 // addFlags adds the flags of serve.
 func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.file, "config", "", "YAML file with values of these flags, by name; flags on the command line win")
-	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
+	s.log.addFlag(flags)
+	flags.StringVar(&s.log.format, "logging-format", "", "the same as --log-format, by the name of kube-apiserver")
+	flags.IntVarP(&s.log.verbosity, "v", "v", 0, "how much to log on stderr: 0 warnings and errors, 1 and up what Kubernetes logs at that level")
 	addFeatureGates(flags, s.features)
 	s.addOwnFlags(flags)
 	s.addServingFlags(flags)

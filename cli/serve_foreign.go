@@ -27,7 +27,7 @@ const (
 	noPeers      = "the server has no proxy to servers of another version"
 	allMetrics   = "the server publishes all its metrics"
 	defaultStay  = "pods tolerate a failed node for 300 seconds, unless they have a toleration of their own"
-	textLog      = "the server logs text; -v sets how much"
+	textLog      = "the server logs at once to stderr; -v sets how much, --log-format how"
 )
 
 // foreignFlags are the flags of kube-apiserver that have no meaning here, or only one value.
@@ -114,7 +114,6 @@ func foreignFlags() map[string]foreign {
 		"log-json-split-stream":                        {boolean: true, why: textLog},
 		"log-text-info-buffer-size":                    {why: textLog},
 		"log-text-split-stream":                        {boolean: true, why: textLog},
-		"logging-format":                               {why: textLog},
 		"vmodule":                                      {why: textLog},
 	}
 }

@@ -22,7 +22,7 @@ type serveSettings struct {
 	// features is config.Features in the form that flags can change.
 	features  featuregate.MutableFeatureGate
 	audit     *options.AuditOptions
-	verbosity int
+	log       logSettings
 	operators bool
 	// certDir is the directory of the serving certificate in kube-apiserver.
 	certDir       string

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/connection"
 )
@@ -123,6 +124,8 @@ func (c *candidate) run(ctx context.Context, lead func(context.Context) error) e
 		leading, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(lease, cancel)()
+		klog.InfoS("this process is the leader", "lease", c.lock.Describe())
+		defer klog.InfoS("this process is no longer the leader", "lease", c.lock.Describe())
 		return lead(leading)
 	}
 }

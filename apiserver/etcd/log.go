@@ -2,16 +2,18 @@ package etcd
 
 import (
 	"errors"
-	"os"
+	"maps"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
 )
 
-// log receives the messages of etcd. After the start it writes errors to stderr. During the
-// start it sends a message that would end the process to the channel fatal, where open
+// log receives the messages of etcd. After the start it writes errors to the log of the process.
+// During the start it sends a message that would end the process to the channel fatal, where open
 // waits for it.
 type log struct {
 	zapcore.Core
@@ -20,12 +22,44 @@ type log struct {
 }
 
 func newLog() *log {
-	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	return &log{
-		Core:  zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), zapcore.ErrorLevel),
-		fatal: make(chan error, 1),
-	}
+	return &log{Core: errorLog{LevelEnabler: zapcore.ErrorLevel}, fatal: make(chan error, 1)}
 }
+
+// errorLog writes errors to the log of the process, in its format.
+type errorLog struct {
+	zapcore.LevelEnabler
+	fields []zapcore.Field
+}
+
+// With implements zapcore.Core.
+func (e errorLog) With(fields []zapcore.Field) zapcore.Core {
+	return errorLog{e.LevelEnabler, slices.Concat(e.fields, fields)}
+}
+
+// Check implements zapcore.Core.
+func (e errorLog) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if e.Enabled(entry.Level) {
+		return checked.AddCore(entry, e)
+	}
+	return checked
+}
+
+// Write implements zapcore.Core.
+func (e errorLog) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	encoder := zapcore.NewMapObjectEncoder()
+	for _, field := range slices.Concat(e.fields, fields) {
+		field.AddTo(encoder)
+	}
+	pairs := []any{"component", "etcd"}
+	for _, key := range slices.Sorted(maps.Keys(encoder.Fields)) {
+		pairs = append(pairs, key, encoder.Fields[key])
+	}
+	klog.ErrorS(nil, entry.Message, pairs...)
+	return nil
+}
+
+// Sync implements zapcore.Core.
+func (errorLog) Sync() error { return nil }
 
 func (l *log) logger() *zap.Logger {
 	return zap.New(l, zap.WithFatalHook(l), zap.WithPanicHook(l))
