@@ -38,7 +38,11 @@ func newBackupCommand() *cobra.Command {
   holdfast restore monday.backup --check`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, err := writeNew(args[0], func(w io.Writer) error { return b.write(cmd.Context(), w) })
+			info, err := writeNew(args[0], func(w io.Writer) error {
+				counted := &countingWriter{Writer: w}
+				defer startProgress(cmd.ErrOrStderr(), func() string { return "backup: written: " + counted.megabytes() })()
+				return b.write(cmd.Context(), counted)
+			})
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}

@@ -80,7 +80,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot\nSee 'holdfast serve --help' for usage"},
 		"command in kudo":  {[]string{"kudo", "instal"}, "\"holdfast kudo\"\nDid you mean install?\nSee 'holdfast kudo --help' for usage"},
 		"similar flag":     {[]string{"serve", "--data-dirs", "x"}, "unknown flag: --data-dirs\nDid you mean --data-dir?\nSee 'holdfast serve"},
-		"output format":    {[]string{"version", "-o", "xml"}, "version: -o xml: must be json or yaml"},
+		"output format":    {[]string{"version", "-o", "xml"}, `output "xml": must be json or yaml`},
 		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
 		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
 		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
@@ -140,6 +140,22 @@ func TestNoKubeconfig(t *testing.T) {
 	for _, args := range [][]string{{"kubeconfig", "jane"}, {"revoke", "--list"}, {"node", "--name", "n"}, {"kudo", "get"}} {
 		_, err := run(t.Context(), args...)
 		if err == nil || !strings.HasPrefix(err.Error(), "no kubeconfig in $KUBECONFIG") {
+			t.Errorf("%s: got %v", args, err)
+		}
+	}
+}
+
+// TestServerAway checks that the error about a server that does not listen says what to do.
+func TestServerAway(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const text = "clusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\nusers: [{name: a, user: {token: a}}]\n"
+	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: Config\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"kubeconfig", "jane"}, {"revoke", "--list"}, {"backup", filepath.Join(t.TempDir(), "b")}, {"kudo", "get"}} {
+		_, err := run(t.Context(), append(args, "--kubeconfig", file)...)
+		if err == nil || !strings.HasSuffix(err.Error(), "start that server, or name the kubeconfig of another one with --kubeconfig") {
 			t.Errorf("%s: got %v", args, err)
 		}
 	}

@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/ownership"
 )
+
+// StartProgress prints a line about a command every two seconds, until the returned function is
+// called.
+func StartProgress(out io.Writer, line func() string) func() { return startProgress(out, line) }
 
 // Release moves a field from the entries of server-side apply to the command.
 func Release(entries []metav1.ManagedFieldsEntry, path ownership.Path, owners ...string) ([]metav1.ManagedFieldsEntry, error) {

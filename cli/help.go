@@ -24,7 +24,7 @@ var groups = []struct {
 	{"Custom resources:", []string{"schema"}},
 	{"Field ownership:", []string{"owners", "transfer"}},
 	{"Operator packages:", []string{"kudo"}},
-	{"Other commands:", []string{kubectlName, "help"}},
+	{"Other commands:", []string{kubectlName, "completion", "help"}},
 }
 
 // isPlain reports whether the command line is for the plain root: it names a command of

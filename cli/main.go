@@ -1,11 +1,12 @@
 // Package cli holds the commands of the holdfast binary: serve, demo, node, kubeconfig, revoke,
-// backup, restore, envtest, version, kudo and schema, and all commands of kubectl. Main runs
+// backup, restore, envtest, version, completion, kudo and schema, and all commands of kubectl. Main runs
 // the command line of the process. Run does the same for given arguments and streams, and is
 // what tests use.
 package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/cli/demo"
@@ -68,6 +70,9 @@ func Main() int {
 // operator packages, so these are off by default under its name. Under kubectl, kubectl-holdfast or
 // any other name the program behaves as holdfast.
 func arguments(args []string) []string {
+	if asked, ok := completionOf(programName(args)); ok {
+		return slices.Concat(asked, args[1:])
+	}
 	switch programName(args) {
 	case "kubectl-kudo":
 		return slices.Concat([]string{"kudo"}, args[1:])
@@ -93,6 +98,11 @@ Every command of kubectl works too, such as "holdfast get pods", for this server
 any other. "holdfast kubectl" lists them.`
 )
 
+// Commands returns the commands of Holdfast without those of kubectl, for the reference.
+func Commands() *cobra.Command {
+	return newCommand(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil).root
+}
+
 // Run runs one command line. The text of an error is meant for the user.
 func Run(ctx context.Context, streams Streams, args []string) error {
 	return newCommand(streams, args).run(ctx)
@@ -116,9 +126,14 @@ type command struct {
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
 		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
-		newBackupCommand(), newRestoreCommand(), newVersionCommand(),
+		newBackupCommand(), newRestoreCommand(), newVersionCommand(), newCompletionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
+	addCompletions(c.ours...)
+	// "holdfast kubectl get" is completed like "holdfast get".
+	if len(args) > 2 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) && args[1] == kubectlName {
+		c.args = slices.Delete(slices.Clone(args), 1, 2)
+	}
 	switch {
 	case c.isPlain():
 		c.root = newPlainRoot()
@@ -131,10 +146,12 @@ func newCommand(streams Streams, args []string) *command {
 		c.args = slices.Delete(slices.Clone(args), at, at+1)
 		c.root, c.accepted = newKubectl(streams, c.args), true
 	default:
-		c.root, c.accepted = newKubectl(streams, args), true
-		// The version command of Holdfast replaces the one of kubectl.
-		if replaced, _, err := c.root.Find([]string{"version"}); err == nil {
-			c.root.RemoveCommand(replaced)
+		c.root, c.accepted = newKubectl(streams, c.args), true
+		// These commands of Holdfast replace those of kubectl.
+		for _, name := range []string{"version", "completion"} {
+			if replaced, _, err := c.root.Find([]string{name}); err == nil {
+				c.root.RemoveCommand(replaced)
+			}
 		}
 		c.root.AddCommand(c.ours...)
 	}
@@ -172,6 +189,23 @@ func (c *command) run(ctx context.Context) error {
 		return fmt.Errorf("%w%s\nSee '%s --help' for usage", err, suggestion(cmd, err), cmd.CommandPath())
 	case errors.Is(err, clientcmd.ErrEmptyConfig):
 		return noKubeconfig{err}
+	case cmd.Name() != "serve" && cmd.Flags().Lookup("kubeconfig") != nil:
+		return withNextStep(err)
+	}
+	return err
+}
+
+// withNextStep adds to an error of the connection to a server what the user can do.
+func withNextStep(err error) error {
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w: start that server, or name the kubeconfig of another one with --kubeconfig", err)
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w: the kubeconfig belongs to another server; use the one that this server printed at its start", err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%w: the credential in the kubeconfig is expired, revoked or of another server; an administrator makes a new "+
+			"one with \"holdfast kubeconfig\"", err)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"holdfast.dev/holdfast/node"
@@ -25,7 +26,8 @@ alone: it works without a server, and without the agent. It needs the rights of
 the agent's user.`
 
 func newNodeStatusCommand(root *string) *cobra.Command {
-	return &cobra.Command{
+	var output outputFormat
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the volumes that an agent keeps, from what is on disk",
 		Long:  nodeStatusHelp,
@@ -35,6 +37,9 @@ func newNodeStatusCommand(root *string) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("node status: %w", err)
 			}
+			if output != "" {
+				return output.print(cmd.OutOrStdout(), newVolumeReports(volumes))
+			}
 			if len(volumes) == 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "No volumes in %s.\n", *root)
 				return nil
@@ -42,6 +47,52 @@ func newNodeStatusCommand(root *string) *cobra.Command {
 			return printVolumes(cmd.OutOrStdout(), volumes, time.Now())
 		},
 	}
+	output.addFlag(cmd)
+	return cmd
+}
+
+// volumeReport is a volume as -o json and -o yaml print it.
+type volumeReport struct {
+	Namespace string         `json:"namespace"`
+	Pod       string         `json:"pod"`
+	UID       types.UID      `json:"uid"`
+	Volume    string         `json:"volume"`
+	Path      string         `json:"path"`
+	Digest    string         `json:"digest"`
+	Projected time.Time      `json:"projected"`
+	Sources   []sourceReport `json:"sources"`
+	// Problem says how the files differ from those that the agent wrote.
+	Problem string `json:"problem,omitempty"`
+}
+
+// sourceReport is an object of a volume. An optional object that does not exist has no UID.
+type sourceReport struct {
+	Kind            string    `json:"kind"`
+	Name            string    `json:"name"`
+	UID             types.UID `json:"uid,omitempty"`
+	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	Mode            string    `json:"mode,omitempty"`
+	Digest          string    `json:"digest,omitempty"`
+}
+
+func newVolumeReports(volumes []node.VolumeStatus) []volumeReport {
+	reports := []volumeReport{}
+	for _, v := range volumes {
+		report := volumeReport{
+			Namespace: v.Namespace, Pod: v.Pod, UID: v.UID, Volume: v.Volume, Path: v.Path, Digest: v.Digest,
+			Projected: v.Projected.UTC(), Sources: []sourceReport{},
+		}
+		if v.Problem != nil {
+			report.Problem = v.Problem.Error()
+		}
+		for _, s := range v.Sources {
+			report.Sources = append(report.Sources, sourceReport{
+				string(s.Kind), s.Name, s.UID, s.ResourceVersion, s.Mode, s.Digest,
+			})
+		}
+		reports = append(reports, report)
+	}
+	return reports
 }
 
 func printVolumes(out io.Writer, volumes []node.VolumeStatus, now time.Time) error {

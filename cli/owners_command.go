@@ -13,7 +13,7 @@ import (
 
 // ownersOptions are the flags of owners.
 type ownersOptions struct {
-	output string
+	output outputFormat
 	drift  bool
 }
 
@@ -38,7 +38,7 @@ server-side apply are never shown: a client that changes one becomes its owner.`
   # Show what other clients changed since the file was applied
   holdfast owners -f web.yaml --drift`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := options.validate(); err != nil {
+			if err := options.output.validate(); err != nil {
 				return err
 			}
 			found, err := o.find(cmd, args)
@@ -52,18 +52,12 @@ server-side apply are never shown: a client that changes one becomes its owner.`
 			return options.print(cmd.OutOrStdout(), reports)
 		},
 	}
-	cmd.Flags().StringVarP(&options.output, "output", "o", "", "json or yaml: print every field as an object")
+	options.output.addFlag(cmd)
 	cmd.Flags().BoolVar(&options.drift, "drift", false, "show only fields whose value is not the one that kubectl apply set last")
 	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
+	completeObjects(cmd, o)
+	addCompletions(cmd)
 	return cmd
-}
-
-func (o ownersOptions) validate() error {
-	switch o.output {
-	case "", outputJSON, outputYAML:
-		return nil
-	}
-	return fmt.Errorf("output %q: must be %s or %s", o.output, outputJSON, outputYAML)
 }
 
 // report returns the fields of an object that the command shows.
@@ -76,7 +70,7 @@ func (o ownersOptions) report(of owned) ownersReport {
 
 func (o ownersOptions) print(out io.Writer, reports []ownersReport) error {
 	if o.output != "" {
-		return encodeReports(out, reports, o.output)
+		return o.output.print(out, reports)
 	}
 	colour := printers.AllowsColorOutput(out)
 	for i, report := range reports {

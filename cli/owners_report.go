@@ -1,20 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"holdfast.dev/holdfast/ownership"
-)
-
-// The values of -o.
-const (
-	outputJSON = "json"
-	outputYAML = "yaml"
 )
 
 // redacted is printed instead of the values of Secrets.
@@ -85,20 +74,4 @@ func (o owned) shown(path ownership.Path, value any) any {
 		return redacted
 	}
 	return value
-}
-
-// encodeReports writes reports as JSON or YAML.
-func encodeReports(out io.Writer, reports []ownersReport, format string) error {
-	if format == outputYAML {
-		text, err := yaml.Marshal(reports)
-		if err != nil {
-			return fmt.Errorf("encode owners: %w", err)
-		}
-		_, err = out.Write(text)
-		return err
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(reports)
 }

@@ -41,6 +41,7 @@ func newRestoreCommand() *cobra.Command {
 				return fmt.Errorf("restore: %w", err)
 			}
 			defer func() { _ = file.Close() }()
+			defer startProgress(cmd.ErrOrStderr(), func() string { return "restore: " + args[0] + " is read" })()
 			if check {
 				return checkBackup(cmd.OutOrStdout(), file)
 			}

@@ -59,6 +59,7 @@ func newRevokeCommand() *cobra.Command {
 		"or 2006-01-02T15:04:05Z")
 	flags.StringVar(&r.reason, "reason", "", "text for other administrators")
 	flags.BoolVar(&r.list, "list", false, "list what is revoked")
+	r.output.addFlag(cmd)
 	flags.BoolVar(&r.remove, "remove", false, "take a revocation back")
 	return cmd
 }
@@ -69,6 +70,7 @@ type revoke struct {
 	users, nodes, serials, credentials []string
 	issuedBefore, reason               string
 	list, remove                       bool
+	output                             outputFormat
 }
 
 func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
@@ -79,6 +81,8 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 	switch {
 	case r.list && (r.remove || len(wanted) > 0):
 		return errors.New("revoke: --list stands alone")
+	case r.output != "" && !r.list:
+		return errors.New("revoke: -o is for --list")
 	case !r.list && len(wanted) == 0:
 		return errors.New("revoke: name a --user, --node, --serial or --credential, or use --list")
 	}
@@ -91,6 +95,9 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 		entries, err := list.Get(cmd.Context())
 		if err != nil {
 			return err
+		}
+		if r.output != "" {
+			return r.output.print(cmd.OutOrStdout(), append([]revocation.Entry{}, entries...))
 		}
 		return printEntries(cmd.OutOrStdout(), entries)
 	}

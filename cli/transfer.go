@@ -82,6 +82,8 @@ If there is nothing to do, the command says so and succeeds.`,
 	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
 		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+	completeObjects(cmd, o)
+	addCompletions(cmd)
 	return cmd
 }
 

@@ -1,58 +1,66 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
 )
 
-// version is the version of the binary. The linker sets it, see the Makefile.
-var version = "dev"
+// linkedVersion is the version of the binary, and linkedCommit the commit that it is built
+// from. The linker sets them, see the Makefile.
+var linkedVersion, linkedCommit string
+
+// version is the version of the binary: the one that the linker has set, or the version of the
+// module in a binary that "go install" has built.
+var version = cmp.Or(linkedVersion, moduleVersion(), "dev")
+
+// moduleVersion returns the version that Go records in a binary, if it has one.
+func moduleVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
+}
 
 // versions is what the command version prints.
 type versions struct {
 	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
 	Go         string `json:"go"`
 	Platform   string `json:"platform"`
 	Kubernetes string `json:"kubernetes"`
 }
 
 func newVersionCommand() *cobra.Command {
-	output := ""
+	var output outputFormat
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, Go's, and the level of the Kubernetes API that is served",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := versions{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, apiserver.KubernetesVersion}
-			text := fmt.Sprintf("holdfast %s\ngo %s %s\nkubernetes %s\n", v.Version, v.Go, v.Platform, v.Kubernetes)
-			switch output {
-			case "":
-			case "json":
-				data, err := json.MarshalIndent(v, "", "  ")
-				if err != nil {
-					return err
-				}
-				text = string(data) + "\n"
-			case "yaml":
-				data, err := yaml.Marshal(v)
-				if err != nil {
-					return err
-				}
-				text = string(data)
-			default:
-				return fmt.Errorf("version: -o %s: must be json or yaml", output)
+			v := versions{
+				Version: version, Commit: linkedCommit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+				Kubernetes: apiserver.KubernetesVersion,
+			}
+			text := fmt.Sprintf("holdfast %s\n", v.Version)
+			if v.Commit != "" {
+				text += fmt.Sprintf("commit %s\n", v.Commit)
+			}
+			text += fmt.Sprintf("go %s %s\nkubernetes %s\n", v.Go, v.Platform, v.Kubernetes)
+			if output != "" {
+				return output.print(cmd.OutOrStdout(), v)
 			}
 			_, err := io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml; empty prints lines")
+	output.addFlag(cmd)
 	return cmd
 }

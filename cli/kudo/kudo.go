@@ -45,6 +45,7 @@ func New(program Program) *cobra.Command {
 		newPackageCommand(), newRepoCommand(), newSearchCommand(),
 		newInitCommand(program), newManagerCommand(program), newVersionCommand(program),
 	)
+	addCompletions(cmd)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 // listing holds the flags of the commands that list a part of a package.
 type listing struct {
 	source
+	format                        output
 	descriptions, required, names bool
 	resources                     bool
 }
@@ -23,9 +24,15 @@ type listing struct {
 func newListCommand() *cobra.Command {
 	parameters, plans, tasks := &listing{}, &listing{}, &listing{}
 	commands := []*cobra.Command{
-		parameters.command("parameters", "List the parameters of a package, in its order", parameters.parameterRows),
-		plans.command("plans", "List the plans of a package with their phases, steps and tasks", plans.planRows),
-		tasks.command("tasks", "List the tasks of a package", taskRows),
+		parameters.command("parameters", "List the parameters of a package, in its order", listed{
+			parameters.parameterRows, func(p *pack.Package) any { return p.Params.Parameters },
+		}),
+		plans.command("plans", "List the plans of a package with their phases, steps and tasks", listed{
+			plans.planRows, func(p *pack.Package) any { return p.Operator.Plans },
+		}),
+		tasks.command("tasks", "List the tasks of a package", listed{
+			taskRows, func(p *pack.Package) any { return p.Operator.Tasks },
+		}),
 	}
 	flags := commands[0].Flags()
 	flags.BoolVarP(&parameters.descriptions, "descriptions", "d", false, "show the descriptions too")
@@ -37,8 +44,14 @@ func newListCommand() *cobra.Command {
 	return group("list", "List what a package defines", commands...)
 }
 
-// command returns a command that prints a table of one part of a package.
-func (l *listing) command(what, short string, rows func(*pack.Package) [][]string) *cobra.Command {
+// listed is one part of a package: as the rows of a table, and as a value for -o.
+type listed struct {
+	rows  func(*pack.Package) [][]string
+	value func(*pack.Package) any
+}
+
+// command returns a command that prints one part of a package.
+func (l *listing) command(what, short string, part listed) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     what + " [PACKAGE]",
 		Short:   short,
@@ -54,7 +67,10 @@ func (l *listing) command(what, short string, rows func(*pack.Package) [][]strin
 			if err != nil {
 				return err
 			}
-			found := rows(p)
+			if l.format != "" {
+				return l.format.print(cmd.OutOrStdout(), part.value(p))
+			}
+			found := part.rows(p)
 			if l.required && len(found) == 1 {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "no parameter needs a value")
 				return err
@@ -63,6 +79,7 @@ func (l *listing) command(what, short string, rows func(*pack.Package) [][]strin
 		},
 	}
 	l.addFlags(cmd.Flags())
+	l.format.addFlags(cmd.Flags())
 	return cmd
 }
 

@@ -137,8 +137,9 @@ instance can be updated again. What the plan has done so far stays.`,
 func newHistoryCommand() *cobra.Command {
 	var conn connection
 	var who named
+	var format output
 	show := conn.withInstance(&who, func(cmd *cobra.Command, _ *server, instance *api.Instance) error {
-		return printHistory(cmd.OutOrStdout(), instance)
+		return printHistory(cmd.OutOrStdout(), instance, format)
 	})
 	cmd := &cobra.Command{
 		Use:   "history INSTANCE",
@@ -153,14 +154,26 @@ func newHistoryCommand() *cobra.Command {
 	}
 	conn.addFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
+	format.addFlags(cmd.Flags())
 	return cmd
 }
 
+// history is what plan history prints with -o.
+type history struct {
+	OperatorVersion string           `json:"operatorVersion"`
+	Plans           []api.PlanStatus `json:"plans"`
+	// Earlier are the versions that the Instance had before, oldest first.
+	Earlier []api.Record `json:"earlier"`
+}
+
 // printHistory prints the last run of each plan of an Instance, and the versions that it had.
-func printHistory(out io.Writer, instance *api.Instance) error {
+func printHistory(out io.Writer, instance *api.Instance, format output) error {
 	records, err := api.Records(instance)
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", instance.Name, err)
+	}
+	if format != "" {
+		return format.print(out, history{instance.VersionKey(), append([]api.PlanStatus{}, recent(instance)...), append([]api.Record{}, records...)})
 	}
 	rows := [][]string{{"PLAN", "STATUS", "LAST UPDATED", "MESSAGE"}}
 	for _, status := range recent(instance) {

@@ -63,6 +63,7 @@ there another location. The first of the list is asked when none is named.`,
 
 func newRepoListCommand() *cobra.Command {
 	var from source
+	var format output
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the repositories, the one that is asked by default first",
@@ -72,6 +73,9 @@ func newRepoListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if format != "" {
+				return format.print(cmd.OutOrStdout(), list.Repositories)
+			}
 			rows := [][]string{{"NAME", "LOCATION"}}
 			for _, known := range list.Repositories {
 				rows = append(rows, []string{known.Name, known.URL})
@@ -80,6 +84,7 @@ func newRepoListCommand() *cobra.Command {
 		},
 	}
 	from.addList(cmd.Flags())
+	format.addFlags(cmd.Flags())
 	return cmd
 }
 

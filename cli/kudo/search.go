@@ -2,12 +2,16 @@ package kudo
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/operator/repo"
 )
 
 func newSearchCommand() *cobra.Command {
 	var from source
+	var format output
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "search [WORD]",
@@ -26,20 +30,25 @@ a word all are listed. Of each package the newest version is shown.`,
 			if len(args) == 1 {
 				word = args[0]
 			}
-			rows, last := [][]string{{"NAME", "OPERATOR VERSION", "APP VERSION", "DESCRIPTION"}}, ""
-			for _, entry := range index.Search(word) {
-				if all || entry.Name != last {
-					rows = append(rows, []string{entry.Name, entry.OperatorVersion, entry.AppVersion, cell(entry.Description)})
-				}
-				last = entry.Name
+			found := index.Search(word)
+			if !all {
+				found = slices.CompactFunc(found, func(a, b repo.Entry) bool { return a.Name == b.Name })
 			}
-			if len(rows) == 1 {
+			if len(found) == 0 {
 				return fmt.Errorf("there is no package with %q in its name or description", word)
+			}
+			if format != "" {
+				return format.print(cmd.OutOrStdout(), found)
+			}
+			rows := [][]string{{"NAME", "OPERATOR VERSION", "APP VERSION", "DESCRIPTION"}}
+			for _, entry := range found {
+				rows = append(rows, []string{entry.Name, entry.OperatorVersion, entry.AppVersion, cell(entry.Description)})
 			}
 			return table(cmd.OutOrStdout(), rows)
 		},
 	}
 	from.addRepository(cmd.Flags())
+	format.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&all, "all-versions", "a", false, "show every version")
 	return cmd
 }

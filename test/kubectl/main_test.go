@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	// With the next two names it is a kubectl plugin, and with the others what envtest starts.
 	commands := map[string]func(){
 		"holdfast": holdfast, "kubectl-holdfast": holdfast, "kubectl-kudo": holdfast, "etcd": holdfast, "kube-apiserver": holdfast,
+		"kubectl_complete-kudo": holdfast,
 	}
 	// Without a kubectl on PATH, testscript puts this binary there under that name.
 	if _, err := exec.LookPath("kubectl"); err != nil || filepath.Base(os.Args[0]) == "kubectl" {

@@ -33,6 +33,10 @@ func TestGuarded(t *testing.T) {
 // namespace.
 func runScripts(t *testing.T, dir string, config apiserver.Config) {
 	kubeconfig := servertest.Start(t, config).Kubeconfig()
+	dist, err := filepath.Abs(filepath.Join("..", "..", "dist"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                dir,
 		RequireUniqueNames: true,
@@ -45,6 +49,7 @@ func runScripts(t *testing.T, dir string, config apiserver.Config) {
 			env.Setenv("KUBECONFIG", own)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NAMESPACE", namespace)
+			env.Setenv("DIST", dist)
 			env.Values[ownServer{}] = &ownServer{}
 			return nil
 		},
