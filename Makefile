@@ -8,6 +8,8 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+PREFIX    ?= /usr/local
 ARGS      ?=
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -26,8 +28,8 @@ export CGO_ENABLED := 0
 # The race detector needs C and a C compiler. Without a compiler, `go env` reports CGO_ENABLED=0.
 RACE := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 
-# The modules with our Go code: the root, the end-to-end tests, and the measurements beside kube-apiserver.
-MODULES := . test bench
+# The modules with our Go code: the root, the end-to-end tests, the measurements beside kube-apiserver, and the release.
+MODULES := . test bench tools
 SUBMAKE := $(MAKE) --no-print-directory
 
 # Garbage collection is a tenth of the time of the compiler and the linters, and a fifth of the server's in tests. A higher GOGC
@@ -48,7 +50,8 @@ GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hi
 
 .PHONY: build
 build: ## build bin/holdfast
-	go build -buildvcs=false -ldflags '-s -w -X holdfast.dev/holdfast/cli.version=$(VERSION)' -o bin/holdfast ./cmd/holdfast
+	go build -buildvcs=false -ldflags '-s -w $(foreach name,linkedVersion=$(VERSION) linkedCommit=$(COMMIT),-X holdfast.dev/holdfast/cli.$(name))' \
+		-o bin/holdfast ./cmd/holdfast
 
 .PHONY: run
 run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
@@ -57,6 +60,25 @@ run: build ## build and start the server (ARGS="--secure-port 0" adds flags)
 .PHONY: demo
 demo: build ## show the five protections on a temporary server (ARGS="--step" waits for a key)
 	bin/holdfast demo $(ARGS)
+
+.PHONY: install
+install: build ## install holdfast and its names for kubectl below PREFIX (/usr/local), or below DESTDIR for a package
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 0755 bin/holdfast '$(DESTDIR)$(PREFIX)/bin/holdfast'
+	@for name in kubectl-holdfast kubectl-kudo kubectl_complete-holdfast kubectl_complete-kudo; do ln -sfn holdfast "$(DESTDIR)$(PREFIX)/bin/$$name"; done
+
+# The release is built from an export of the commit, so files that are not committed are not in it. RELEASE is the folder for it.
+RELEASE := bin/release
+.PHONY: release
+release: ## write the files of a release to bin/release: archives, image, checksums, bills of materials (VERSION=v0.1.0)
+	tools/release.sh '$(VERSION)' '$(RELEASE)'
+
+.PHONY: check-release
+check-release: ## write the release twice, from two folders, and compare every byte
+	tools/release.sh '$(VERSION)' bin/release-1
+	tools/release.sh '$(VERSION)' bin/release-2
+	diff -r bin/release-1 bin/release-2
+	@echo "make check-release: both builds of $(VERSION) are identical"
 
 # For every save: under three minutes with warm caches. The tests that start a server are left out. tools/without-server.sh finds
 # them by their dependencies. Without the race detector these tests share their build with the linters, and Go caches their
@@ -96,6 +118,7 @@ test: ## everything a change must pass
 	@tools/step.sh race       $(SUBMAKE) race PACKAGES='./broadcast ./reconcile'
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
 	@tools/step.sh bench      $(SUBMAKE) test-bench
+	@tools/step.sh release    $(SUBMAKE) test-release
 	@echo "make test: every step passed"
 
 .PHONY: test-tools
@@ -124,6 +147,10 @@ test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers,
 test-bench: bin/gotestsum ## the bench module: each measurement once, on our server alone
 	cd bench && $(GOTESTSUM) -vet=off -timeout 5m ./...
 
+.PHONY: test-release
+test-release: bin/gotestsum ## the tools module: the files of a release
+	cd tools && $(GOTESTSUM) -vet=off ./...
+
 .PHONY: compile
 compile: ## compile every package and every test, every module
 	@for module in $(MODULES); do $(COMPILER_GOGC) go -C $$module list -export -deps -test ./... >/dev/null; done
@@ -147,6 +174,10 @@ check-format: bin/golangci-lint
 .PHONY: generate
 generate: bin/openapi-gen bin/controller-gen ## write every generated file (zz_*, the definition of the controller tests)
 	tools/generate.sh .
+
+.PHONY: reference
+reference: ## write the generated pages of docs/reference
+	go run -buildvcs=false ./cmd/reference docs/reference
 
 .PHONY: verify
 verify: bin/openapi-gen bin/controller-gen ## check generated files, go.mod files, and paths of one machine
