@@ -58,8 +58,10 @@ func (e exitStatus) ExitCode() int { return e.code }
 
 // The exit codes of diff, besides 0.
 const (
+	// exitDifferent is the code if apply would change something.
 	exitDifferent = 1
-	exitFailed    = 2
+	// exitFailed is the code if the server would refuse the apply, or the command failed.
+	exitFailed = 2
 )
 
 // planning is the flags of diff --plan.

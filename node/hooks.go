@@ -18,11 +18,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The annotations of a pod that name its hooks. The check hook runs before new files
-// replace the old ones and can reject them. The on-change hook runs afterwards.
+// The annotations of a pod that name its hooks.
 const (
-	annotationPrefix   = "holdfast.dev/"
-	checkAnnotation    = annotationPrefix + "check"
+	annotationPrefix = "holdfast.dev/"
+	// checkAnnotation names the hook of a pod that runs before new files replace the old ones.
+	// The hook can reject them.
+	checkAnnotation = annotationPrefix + "check"
+	// onChangeAnnotation names the hook of a pod that runs after new files are in place.
 	onChangeAnnotation = annotationPrefix + "on-change"
 )
 

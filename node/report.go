@@ -21,9 +21,14 @@ const (
 	// to date. If it is false, its message lists the problems.
 	VolumesReady corev1.PodConditionType = "holdfast.dev/VolumesReady"
 
-	reasonReady    = "VolumesReady"
+	// reasonReady is the reason of the condition and of the Event if all volumes of a pod have
+	// their files.
+	reasonReady = "VolumesReady"
+	// reasonNotReady is the reason of the condition and of the Event if a volume lacks files.
 	reasonNotReady = "VolumesNotReady"
-	reasonRemoved  = "VolumesRemoved"
+	// reasonRemoved is the reason of the condition after the agent has removed the files of a
+	// pod that ended.
+	reasonRemoved = "VolumesRemoved"
 	// longestMessage is the length at which a message is cut. The limit for Events is
 	// 1,024 bytes.
 	longestMessage = 1000

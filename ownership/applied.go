@@ -17,7 +17,7 @@ const (
 	// configuration that it applied last.
 	LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 	// Ignore is the annotation that turns off the judgement of writes to an object,
-	// if the stored object has it with the value Ignored.
+	// if the stored object has it with the value "ignore".
 	Ignore = "holdfast.dev/ownership"
 	// Ignored is the value of the annotation Ignore.
 	Ignored = "ignore"

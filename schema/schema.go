@@ -4,23 +4,42 @@ import "encoding/json"
 
 // The extensions of Holdfast, as they are written in a definition.
 const (
-	ImmutableKeyword     = "x-kubernetes-immutable"
+	// ImmutableKeyword marks a field: its value cannot change after it is set.
+	ImmutableKeyword = "x-kubernetes-immutable"
+	// ImmutableKeysKeyword marks an object or a map: keys cannot be added or removed, and
+	// their values can change.
 	ImmutableKeysKeyword = "x-kubernetes-immutable-keys"
-	AdditionOnlyKeyword  = "x-kubernetes-addition-only"
-	DeletionOnlyKeyword  = "x-kubernetes-deletion-only"
-	NoPruneKeyword       = "x-kubernetes-no-prune"
-	NormalizeKeyword     = "x-kubernetes-normalize"
+	// AdditionOnlyKeyword marks an object, a map or a list: keys or items can be added, but not
+	// removed.
+	AdditionOnlyKeyword = "x-kubernetes-addition-only"
+	// DeletionOnlyKeyword marks an object, a map or a list: keys or items can be removed, but
+	// not added.
+	DeletionOnlyKeyword = "x-kubernetes-deletion-only"
+	// NoPruneKeyword keeps the unknown fields of an object.
+	NoPruneKeyword = "x-kubernetes-no-prune"
+	// NormalizeKeyword with the value "undefined" stores null and empty values of an object as
+	// absent.
+	NormalizeKeyword = "x-kubernetes-normalize"
 )
 
-// The extensions of upstream, as they are written in a definition.
+// The extensions of Kubernetes, as they are written in a definition.
 const (
+	// PreserveUnknownFieldsKeyword keeps unknown fields, as in Kubernetes.
 	PreserveUnknownFieldsKeyword = "x-kubernetes-preserve-unknown-fields"
-	EmbeddedResourceKeyword      = "x-kubernetes-embedded-resource"
-	IntOrStringKeyword           = "x-kubernetes-int-or-string"
-	ListTypeKeyword              = "x-kubernetes-list-type"
-	ListMapKeysKeyword           = "x-kubernetes-list-map-keys"
-	MapTypeKeyword               = "x-kubernetes-map-type"
-	ValidationsKeyword           = "x-kubernetes-validations"
+	// EmbeddedResourceKeyword marks an object with apiVersion, kind and metadata, as in
+	// Kubernetes.
+	EmbeddedResourceKeyword = "x-kubernetes-embedded-resource"
+	// IntOrStringKeyword allows a number or a string, as in Kubernetes.
+	IntOrStringKeyword = "x-kubernetes-int-or-string"
+	// ListTypeKeyword is "atomic", "set" or "map", as in Kubernetes. Markers identify the items
+	// of a list by it.
+	ListTypeKeyword = "x-kubernetes-list-type"
+	// ListMapKeysKeyword names the keys of the items of a list of type map, as in Kubernetes.
+	ListMapKeysKeyword = "x-kubernetes-list-map-keys"
+	// MapTypeKeyword is "granular" or "atomic", as in Kubernetes.
+	MapTypeKeyword = "x-kubernetes-map-type"
+	// ValidationsKeyword lists the CEL rules of a field, as in Kubernetes.
+	ValidationsKeyword = "x-kubernetes-validations"
 )
 
 // Schema is one node. The zero value is the empty schema {}, which accepts every value.

@@ -12,7 +12,7 @@ import (
 )
 
 // bySubject is the name of the index of bindings by subject.
-const bySubject = "holdfast.dev/subject"
+const bySubject = "subject"
 
 // subjectIndexers returns the index of ClusterRoleBindings by subject key, and of
 // RoleBindings by namespace and subject key.

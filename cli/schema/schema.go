@@ -42,8 +42,11 @@ func New(version string) *cobra.Command {
 
 // The exit codes besides 0.
 const (
-	exitFound       = 1
-	exitUnable      = 2
+	// exitFound is the code if the command found something.
+	exitFound = 1
+	// exitUnable is the code if the command could not read a file or its command line.
+	exitUnable = 2
+	// exitInterrupted is the code if a signal ended the command while it read a file.
 	exitInterrupted = 130
 )
 

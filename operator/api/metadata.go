@@ -13,12 +13,17 @@ import (
 const (
 	HeritageLabel = "heritage"
 	Heritage      = "kudo"
+	// OperatorLabel holds the name of the operator, on every object that a package renders.
 	OperatorLabel = "kudo.dev/operator"
+	// InstanceLabel holds the name of the Instance, on every object that a package renders.
 	InstanceLabel = "kudo.dev/instance"
 
-	PlanAnnotation  = "kudo.dev/plan"
+	// PlanAnnotation holds the name of the plan that applied the object last.
+	PlanAnnotation = "kudo.dev/plan"
+	// PhaseAnnotation holds the phase of the plan.
 	PhaseAnnotation = "kudo.dev/phase"
-	StepAnnotation  = "kudo.dev/step"
+	// StepAnnotation holds the step of the phase.
+	StepAnnotation = "kudo.dev/step"
 	// VersionAnnotation holds spec.version of the OperatorVersion.
 	VersionAnnotation = "kudo.dev/operator-version"
 	// DependenciesHashAnnotation, on a pod template, changes with the ConfigMaps and Secrets
@@ -73,31 +78,35 @@ func AdmissionAnnotations() []string {
 
 // Annotations of an Instance.
 const (
-	// ConsentAnnotation is set by clients: see Consent.
+	// ConsentAnnotation is set by clients. It names the parameters that an upgrade makes
+	// immutable, and whose values the client accepts: see Consent.
 	ConsentAnnotation = "holdfast.dev/given-parameters"
 	// RollbackAnnotation is set by clients. Its value is the name of the OperatorVersion
 	// to roll back to. Admission restores the parameters recorded for that version and
 	// removes the annotation.
 	RollbackAnnotation = "holdfast.dev/rollback-to"
-	// TakeOverAnnotation is set by clients: see RequestTakeOver. Admission removes it.
+	// TakeOverAnnotation is set by clients. It names the parameters whose values the user takes
+	// over from their authors: see RequestTakeOver. Admission removes it.
 	TakeOverAnnotation = "holdfast.dev/take-over"
 	// InheritedAuthorsAnnotation is set by the controller on an Instance that a plan of
 	// another Instance applies. It holds the authors of the values, sealed by package
 	// operator/authorship.
 	InheritedAuthorsAnnotation = "holdfast.dev/inherited-authors"
-	// RecordsAnnotation is set by admission alone: see Record.
+	// RecordsAnnotation is set by admission alone. It holds the parameters of earlier operator
+	// versions, for a rollback: see Record.
 	RecordsAnnotation = "holdfast.dev/recorded-parameters"
 	// SealedHistoryAnnotation is set by admission alone. It holds the authors of the
 	// recorded parameters: see package operator/authorship.
 	SealedHistoryAnnotation = "holdfast.dev/sealed-history"
 	// RequesterAnnotation is set by admission alone. It holds the names of the user that
 	// requested the last run and of the authors of the parameters, for people. The
-	// controller acts on SealedRecordAnnotation only.
+	// controller acts on the sealed record only.
 	RequesterAnnotation = "holdfast.dev/requested-by"
 	// SealedRecordAnnotation is set by admission alone. It holds the record of package
 	// operator/authorship.
 	SealedRecordAnnotation = "holdfast.dev/sealed-record"
-	// BindingAnnotation is set by admission alone: see Binding.
+	// BindingAnnotation is set by admission alone. It names the content of the OperatorVersion
+	// that admission has checked: see Binding.
 	BindingAnnotation = "holdfast.dev/judged-with"
 
 	// CleanupFinalizer keeps a deleted Instance until its plan named cleanup has ended.

@@ -13,12 +13,17 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 )
 
-// The reasons of Events. The first two are those of KUDO.
+// The reasons of Events about Instances. The first two are those of KUDO.
 const (
-	planStarted   = "PlanStarted"
-	planFinished  = "PlanFinished"
-	planFailed    = "PlanFailed"
-	unknownFields = "UnknownFields"
+	// reasonStarted is the reason of the Event about the start of a plan.
+	reasonStarted = "PlanStarted"
+	// reasonFinished is the reason of the Event about a plan that is complete.
+	reasonFinished = "PlanFinished"
+	// reasonFailed is the reason of the Event about a plan that failed.
+	reasonFailed = "PlanFailed"
+	// reasonUnknownFields is the reason of the Event about fields in a template that the kind
+	// does not have.
+	reasonUnknownFields = "UnknownFields"
 )
 
 // startEvents starts to record Events about Instances, with the rights of the controller. The
@@ -36,10 +41,10 @@ func (c *controller) startEvents(ctx context.Context) (stop func(), err error) {
 
 // announceStart records that the run has begun, and which fields it leaves out.
 func (e *execution) announceStart(objects []target) {
-	e.events.Eventf(e.instance, corev1.EventTypeNormal, planStarted, "Execution of plan %s started", e.status.Name)
+	e.events.Eventf(e.instance, corev1.EventTypeNormal, reasonStarted, "Execution of plan %s started", e.status.Name)
 	for _, object := range objects {
 		if len(object.dropped) > 0 {
-			e.events.Eventf(e.instance, corev1.EventTypeWarning, unknownFields, "%s: %s %s has no such fields, they are left out: %s",
+			e.events.Eventf(e.instance, corev1.EventTypeWarning, reasonUnknownFields, "%s: %s %s has no such fields, they are left out: %s",
 				title(object.Unstructured), object.GetAPIVersion(), object.GetKind(), strings.Join(object.dropped, ", "))
 		}
 	}
@@ -49,8 +54,8 @@ func (e *execution) announceStart(objects []target) {
 func (e *execution) announceEnd() {
 	message := fmt.Sprintf("Execution of plan %s finished with status %s", e.status.Name, e.status.Status)
 	if e.status.Status != api.FatalError {
-		e.events.Event(e.instance, corev1.EventTypeNormal, planFinished, message)
+		e.events.Event(e.instance, corev1.EventTypeNormal, reasonFinished, message)
 		return
 	}
-	e.events.Eventf(e.instance, corev1.EventTypeWarning, planFailed, "%s: %s", message, e.status.Message)
+	e.events.Eventf(e.instance, corev1.EventTypeWarning, reasonFailed, "%s: %s", message, e.status.Message)
 }

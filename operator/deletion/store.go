@@ -22,7 +22,7 @@ import (
 const (
 	// prefix is the start of the names of the ConfigMaps; the UID of the Instance follows.
 	prefix = "instance-deletion-"
-	// label marks the ConfigMaps.
+	// label marks the ConfigMaps in which the manager records the users that delete Instances.
 	label = "holdfast.dev/instance-deletion"
 	// sealedKey, namespaceKey and nameKey are the keys of their data.
 	sealedKey, namespaceKey, nameKey = "sealed", "namespace", "name"
