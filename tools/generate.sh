@@ -28,6 +28,13 @@ while read -r package; do
 	(cd "$module" && "$controller_gen" object paths="$OLDPWD/$package" output:object:dir="$out/$package")
 done < <(git grep --untracked -lE '^// \+kubebuilder:object:' -- '*.go' ':!*/testdata/*' | xargs -n1 dirname | sort -u)
 
+# The reference of commands and names.
+mkdir -p "$out/docs/reference"
+go run -buildvcs=false ./cmd/reference "$out/docs/reference"
+
+# The picture of a write.
+go -C tools run ./picture < docs/write.txt > "$out/docs/write.svg"
+
 # The CustomResourceDefinition that the controller tests install.
 mkdir -p "$out/test/controller/testdata"
 (cd test && "$controller_gen" crd paths=./controller/berth output:crd:dir="$out/test/controller/testdata")
