@@ -58,7 +58,7 @@ func Start(dir string) (*Member, error) {
 
 	server, err := open(cfg, log)
 	if err != nil {
-		return nil, fmt.Errorf("open etcd data in %s: %w", dir, err)
+		return nil, fmt.Errorf("open etcd data in %s: %w: %s", dir, err, startAdvice(err))
 	}
 	log.started()
 	m := &Member{etcd: server, stop: make(chan struct{})}
@@ -89,7 +89,7 @@ func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				done <- opened{err: fmt.Errorf("%v", cause)}
+				done <- opened{err: panicked(cause)}
 			}
 		}()
 		server, err := embed.StartEtcd(cfg)
@@ -106,6 +106,14 @@ func open(cfg *embed.Config, log *log) (*embed.Etcd, error) {
 	case <-time.After(startTimeout):
 		return nil, fmt.Errorf("not ready after %s", startTimeout)
 	}
+}
+
+// panicked returns the cause of a panic as an error.
+func panicked(cause any) error {
+	if err, ok := cause.(error); ok {
+		return err
+	}
+	return fmt.Errorf("%v", cause)
 }
 
 // endpoint is the name of the member in Client.Endpoints. It is not an address.

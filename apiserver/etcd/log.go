@@ -2,10 +2,14 @@ package etcd
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -79,20 +83,54 @@ func (l *log) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 
 // OnWrite implements zapcore.CheckWriteHook for messages after which etcd cannot continue.
 // During the start it sends the message to open, and ends the goroutine that logged it.
-// Later it panics.
+// Later it ends the process.
 func (l *log) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	message := entry.Message
+	cause := errors.New(entry.Message)
 	for _, field := range fields {
 		if err, ok := field.Interface.(error); ok {
-			message += ": " + err.Error()
+			cause = fmt.Errorf("%w: %w", cause, err)
 		}
 	}
 	if l.running.Load() {
-		panic(errors.New(message))
+		endProcess(cause)
 	}
 	select {
-	case l.fatal <- errors.New(message):
+	case l.fatal <- cause:
 	default:
 	}
 	runtime.Goexit()
+}
+
+// endProcess ends the process when etcd cannot continue. If the disk is the cause, one line
+// says what to do. Every acknowledged write is on disk already, so the next start continues
+// with it.
+func endProcess(cause error) {
+	if advice := diskAdvice(cause); advice != "" {
+		fmt.Fprintf(os.Stderr, "holdfast: etcd cannot write its data: %v: %s, then start the server again\n", cause, advice)
+		os.Exit(1)
+	}
+	panic(cause)
+}
+
+// diskAdvice returns what to do about an error of the disk, and nothing for another error.
+func diskAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "free space on the disk"
+	case errors.Is(err, syscall.EROFS):
+		return "mount the file system for writing"
+	case errors.Is(err, syscall.EIO):
+		return "look for a broken disk in the log of the kernel"
+	case errors.Is(err, fs.ErrPermission):
+		return "give the user of the server the rights to the directory"
+	}
+	return ""
+}
+
+// startAdvice returns what to do if the data cannot be opened.
+func startAdvice(err error) string {
+	if advice := diskAdvice(err); advice != "" {
+		return advice
+	}
+	return "if the data is damaged, restore a backup to a new directory with holdfast restore"
 }
