@@ -13,6 +13,7 @@ PREFIX    ?= /usr/local
 ARGS      ?=
 BENCH     ?= .
 BENCHTIME ?= 1s
+FAULTS    ?= .
 FUZZ      ?= .
 FUZZTIME  ?= 60s
 SOAKTIME  ?= 5m
@@ -20,6 +21,8 @@ HOLLOW    ?= 1000x10
 STEADY    ?= 3m
 OUTAGE    ?= 10s
 PACKAGES  ?= ./...
+ROUNDS    ?=
+SEED      ?=
 
 # Without C the binary is static, runs on any Linux, and is a quarter smaller: with C, a library that can load plugins keeps the
 # linker from removing unused code.
@@ -202,6 +205,12 @@ hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPO
 soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
 	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m \
 		$$(grep -rlE '^func TestSoak' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
+
+# The random choices of a run come from a seed, which each test prints: make faults SEED=... FAULTS=TestKill repeats them.
+.PHONY: faults
+faults: ## kill and pause servers, cut files, fill disks, attack, for half an hour (FAULTS=regexp chooses, SEED=, ROUNDS=)
+	cd test && HOLDFAST_FAULTS=long HOLDFAST_FAULTS_SEED=$(SEED) HOLDFAST_FAULTS_ROUNDS=$(ROUNDS) \
+		go test -vet=off -count 1 -v -parallel 1 -timeout 3h -run '$(FAULTS)' ./faults
 
 .PHONY: docs
 docs: bin/gotestsum ## run the commands of all documents (make test runs those of README)

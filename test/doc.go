@@ -1,5 +1,5 @@
 // Package test holds the end-to-end tests: kubectl, controller-runtime and Helm
-// against a real server in the process of the test.
+// against a real server in the process of the test, and faults of real processes.
 //
 // It is a module of its own, so that the product's go.mod does not have the
 // dependencies of these tests.

@@ -1,0 +1,120 @@
+package faults_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for something. Only a test that hangs reaches it, also on a
+// busy machine.
+const patience = 2 * time.Minute
+
+// process is a running program: holdfast or etcd.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+	// output has what the program wrote to stderr.
+	output *tail
+	lines  *bufio.Reader
+}
+
+// start starts a program under one of programNames. It is killed when the test ends.
+func start(t *testing.T, name string, args ...string) *process {
+	t.Helper()
+	p, err := launch(exec.Command(filepath.Join(programs, name), args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+// launch starts a program.
+func launch(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, ended: make(chan struct{}), output: &tail{}}
+	p.cmd.Stderr = p.output
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stdout, p.lines = write, bufio.NewReader(read)
+	err = p.cmd.Start()
+	_ = write.Close()
+	if err != nil {
+		_ = read.Close()
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// firstLine waits for the first line on stdout.
+func (p *process) firstLine() (string, error) {
+	line, err := p.lines.ReadString('\n')
+	if err != nil {
+		<-p.ended
+		return "", fmt.Errorf("%s ended before it was ready: %s", filepath.Base(p.cmd.Path), p.output)
+	}
+	go func() { _, _ = io.Copy(io.Discard, p.lines) }()
+	return line, nil
+}
+
+// kill ends the process with SIGKILL, as a crash would.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// pause stops the process where it is. It keeps its connections and does not answer.
+func (p *process) pause() { p.signal(syscall.SIGSTOP) }
+
+// resume lets a paused process go on.
+func (p *process) resume() { p.signal(syscall.SIGCONT) }
+
+func (p *process) signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mutex sync.Mutex
+	text  string
+}
+
+func (l *tail) Write(p []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.text += string(p)
+	if excess := len(l.text) - 4<<10; excess > 0 {
+		l.text = l.text[excess:]
+	}
+	return len(p), nil
+}
+
+func (l *tail) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return strings.TrimSpace(l.text)
+}
+
+// eventually waits until check returns nil. It fails the test with the last error after patience.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = check(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %v", patience, err)
+}

@@ -1,0 +1,46 @@
+package faults_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// server is an API server that a test starts, kills and starts again with the same data.
+type server struct {
+	dataDir string
+	flags   []string
+	// env are more environment variables.
+	env []string
+	*process
+	client atomic.Pointer[client]
+}
+
+// newServer returns a server that is not started.
+func newServer(dataDir string, flags ...string) *server {
+	return &server{dataDir: dataDir, flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0"}, flags)}
+}
+
+// start starts the server and waits until it is ready.
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programs, "holdfast"), s.flags...)
+	cmd.Env = append(os.Environ(), s.env...)
+	p, err := launch(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	s.process = p
+	if _, err := s.firstLine(); err != nil {
+		t.Fatal(err)
+	}
+	client, err := newClient(s.dataDir + "/admin.kubeconfig")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client.Store(client)
+}
