@@ -3,7 +3,6 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -73,24 +72,11 @@ func addFile(w *backup.Writer, name, path string) error {
 // Backup writes a backup of the server that has the data directory of the config. The server must not
 // be running.
 func Backup(ctx context.Context, config Config, to io.Writer) error {
-	if _, err := os.Stat(filepath.Join(config.DataDir, "pki", "ca.key")); err != nil {
-		return fmt.Errorf("%s is not the data directory of a server: %w", config.DataDir, err)
-	}
-	lock, err := lockDataDir(config.DataDir)
+	closeStopped, client, err := openStopped(ctx, config)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
-	member, client, err := openEtcd(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		client.Close()
-		if member != nil {
-			member.Close()
-		}
-	}()
+	defer closeStopped()
 	snapshot, err := client.Snapshot(ctx)
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 		return resourcesStage{}, err
 	}
 	serveBackup(b, server)
+	serveDiagnosis(b, server)
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
 	if err != nil {

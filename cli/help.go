@@ -19,7 +19,7 @@ var groups = []struct {
 	commands []string
 }{
 	{"A server:", []string{"serve", "demo", "envtest"}},
-	{"Operate it:", []string{"kubeconfig", "revoke", "backup", "restore", "version"}},
+	{"Operate it:", []string{"kubeconfig", "revoke", "backup", "restore", "doctor", "version"}},
 	{"Hosts:", []string{"node"}},
 	{"Custom resources:", []string{"schema"}},
 	{"Field ownership:", []string{"owners", "transfer"}},

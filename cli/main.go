@@ -1,5 +1,5 @@
 // Package cli holds the commands of the holdfast binary: serve, demo, node, kubeconfig, revoke,
-// backup, restore, envtest, version, completion, kudo and schema, and all commands of kubectl. Main runs
+// backup, restore, doctor, envtest, version, completion, kudo and schema, and all commands of kubectl. Main runs
 // the command line of the process. Run does the same for given arguments and streams, and is
 // what tests use.
 package cli
@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/cli/demo"
+	"holdfast.dev/holdfast/cli/doctor"
 	"holdfast.dev/holdfast/cli/kudo"
 	"holdfast.dev/holdfast/cli/schema"
 )
@@ -126,7 +127,7 @@ type command struct {
 func newCommand(streams Streams, args []string) *command {
 	c := &command{args: args, ours: []*cobra.Command{
 		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
-		newBackupCommand(), newRestoreCommand(), newVersionCommand(), newCompletionCommand(),
+		newBackupCommand(), newRestoreCommand(), doctor.New(version), newVersionCommand(), newCompletionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
 	}}
 	addCompletions(c.ours...)

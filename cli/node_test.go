@@ -76,10 +76,19 @@ func TestNode(t *testing.T) {
 		data, err := os.ReadFile(files[0])
 		return err == nil && string(data) == "one"
 	})
+	examine := func(want string) {
+		t.Helper()
+		if out, _ := run(t.Context(), "doctor", "--root", root); !strings.Contains(out, want) {
+			t.Errorf("the doctor does not say %q:\n%s", want, out)
+		}
+	}
+	examine("the files of 1 volumes are what the agent wrote")
+	examine("the agent runs")
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("the agent ended with %v", err)
 	}
+	examine("no agent runs")
 	if want := "holdfast: node host-1 keeps volumes in " + root + "\n"; out != want {
 		t.Errorf("it printed %q, want %q", out, want)
 	}

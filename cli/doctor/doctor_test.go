@@ -1,0 +1,185 @@
+package doctor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/cli/doctor"
+)
+
+// run runs the command and returns its output and exit code.
+func run(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	cmd := doctor.New("test")
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	var coded interface{ ExitCode() int }
+	switch {
+	case err == nil:
+		return out.String(), 0
+	case errors.As(err, &coded):
+		return out.String() + err.Error(), coded.ExitCode()
+	}
+	t.Fatal(err)
+	return "", 0
+}
+
+// want fails the test if a text is missing in the output.
+func want(t *testing.T, out string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(out, text) {
+			t.Errorf("the output has no %q:\n%s", text, out)
+		}
+	}
+}
+
+// broken are objects that do not work, by the path of their collection.
+var broken = []struct{ path, object string }{
+	{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "bells.doctor.example.com"},
+		"spec": {"group": "doctor.example.com", "scope": "Namespaced", "names": {"plural": "bells", "kind": "Bell"},
+			"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/c"}}},
+			"versions": [
+				{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}},
+				{"name": "v2", "served": true, "storage": false, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}`},
+	{"/apis/doctor.example.com/v1/namespaces/default/bells", `{
+		"apiVersion": "doctor.example.com/v1", "kind": "Bell", "metadata": {"name": "big"}}`},
+	{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "gongs.doctor.example.com"},
+		"spec": {"group": "doctor.example.com", "scope": "Namespaced", "names": {"plural": "gongs", "kind": "Bell"},
+			"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}`},
+	{"/apis/apiregistration.k8s.io/v1/apiservices", `{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.away.example.com"},
+		"spec": {"group": "away.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+			"insecureSkipTLSVerify": true, "service": {"namespace": "default", "name": "away"}}}`},
+	{"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", `{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "silent"},
+		"webhooks": [{"name": "silent.doctor.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+			"clientConfig": {"url": "https://127.0.0.1:1/"},
+			"rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nodes"]}]}]}`},
+	{"/api/v1/nodes", `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "lost"}}`},
+}
+
+// breakServer creates the broken objects, and a Node whose agent does not report.
+func breakServer(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	rest := client.Discovery().RESTClient()
+	for _, b := range broken {
+		servertest.Eventually(t, "POST "+b.path, func() bool {
+			err := rest.Post().AbsPath(b.path).SetHeader("Content-Type", "application/json").Body([]byte(b.object)).Do(t.Context()).Error()
+			return err == nil || apierrors.IsAlreadyExists(err)
+		})
+	}
+	patch := []byte(`{"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}`)
+	err := rest.Patch("application/merge-patch+json").AbsPath("/api/v1/nodes/lost/status").Body(patch).Do(t.Context()).Error()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDoctor examines a server that works, then one with broken objects, then its data after it has
+// stopped.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	server := servertest.Start(t, apiserver.Config{DataDir: dir, Version: "test"})
+	client := server.Client(t)
+	servertest.Eventually(t, "a leader", func() bool {
+		_, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+		return err == nil
+	})
+	out, code := run(t, "--kubeconfig", server.Kubeconfig())
+	if code != 0 {
+		t.Errorf("exit code %d for a server that works", code)
+	}
+	want(t, out, "CHECK", "serves Kubernetes v1.", "same time", "the server is ready", "the client certificate ends in 36",
+		"server and this program are test", "none ends within 30 days", "in-process: version 3.", " is the leader", "objects can be read")
+
+	breakServer(t, client)
+	// The server notices after a moment that nothing serves the aggregated API.
+	servertest.Eventually(t, "the findings", func() bool {
+		out, code = run(t, "--kubeconfig", server.Kubeconfig())
+		return strings.Contains(out, "v1.away.example.com is not available") && strings.Contains(out, "gongs.doctor.example.com is not ")
+	})
+	if code != 1 {
+		t.Errorf("exit code %d for a server with findings", code)
+	}
+	want(t, out, "objects of bells.doctor.example.com cannot be read in version v2: conversion webhook",
+		"silent.doctor.example.com did not answer 1 times", "1 of 1 are not ready: lost", "What to do next:\n",
+		"definitions: if a conversion webhook is down, start it", "kubectl describe crd gongs.doctor.example.com",
+		"kubectl delete apiservice v1.away.example.com")
+
+	out, code = run(t, "--kubeconfig", server.Kubeconfig(), "-o", "json")
+	var decoded struct {
+		Checks []struct{ Check, State, Message, Next string }
+	}
+	if err := json.Unmarshal([]byte(out), &decoded); err != nil || code != 1 || len(decoded.Checks) < 12 {
+		t.Errorf("JSON with %d checks, exit code %d: %v", len(decoded.Checks), code, err)
+	}
+	for _, c := range decoded.Checks {
+		if bad := c.State == "warning" || c.State == "error"; bad != (c.Next != "") {
+			t.Errorf("check %s is %s, and next: %q", c.Check, c.State, c.Next)
+		}
+	}
+
+	out, code = run(t, "--data-dir", dir)
+	want(t, out, "in use by another holdfast server", "ask it: holdfast doctor --kubeconfig")
+	if code != 1 {
+		t.Errorf("exit code %d for data in use", code)
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code = run(t, "--data-dir", dir); code != 0 {
+		t.Errorf("exit code %d for the data of a stopped server:\n%s", code, out)
+	}
+	want(t, out, dir+" can be opened", "none ends within 30 days", "are free in the file system")
+	out, code = run(t, "--kubeconfig", server.Kubeconfig())
+	want(t, out, "connection refused", "start the server, or examine its data")
+	if code != 1 {
+		t.Errorf("exit code %d for a server that is stopped", code)
+	}
+}
+
+// TestDoctorDamaged examines data that the server cannot use.
+func TestDoctorDamaged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out, code := run(t, "--data-dir", dir)
+	want(t, out, "is not the data directory of a server")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if out, code = run(t, "--root", dir); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	want(t, out, "no agent has been here")
+	for _, args := range [][]string{
+		{"--data-dir", dir, "--root", dir}, {"--kubeconfig", filepath.Join(dir, "none")}, {"-o", "xml"}, {"--wrong"},
+	} {
+		if out, code := run(t, args...); code != 2 {
+			t.Errorf("%s: exit code %d\n%s", args, code, out)
+		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	servertest.Quiet()
+	os.Exit(m.Run())
+}

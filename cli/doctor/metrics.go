@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+const (
+	// slow is the duration above which a request is slow, a bound of a bucket of the metric.
+	slow = 1.0
+	// slowShare is the part of requests that may be slow, and fewRequests is a number that says nothing.
+	slowShare, fewRequests = 0.01, 100
+)
+
+// requests judges the metrics of the server about requests and webhooks since its start.
+func (s *server) requests(ctx context.Context) []check {
+	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").Do(ctx).Raw()
+	if err != nil {
+		return []check{unread("requests", err)}
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return []check{{"requests", failure, fmt.Sprintf("the metrics of the server: %v", err), "look at the log of the server"}}
+	}
+	return append(webhooks(families), slowRequests(families["apiserver_request_duration_seconds"])...)
+}
+
+// webhooks names the admission webhooks that did not answer.
+func webhooks(families map[string]*dto.MetricFamily) []check {
+	failed := map[string]float64{}
+	for _, metric := range families["apiserver_admission_webhook_rejection_count"].GetMetric() {
+		if label(metric, "error_type") == "calling_webhook_error" {
+			failed[label(metric, "name")] += metric.GetCounter().GetValue()
+		}
+	}
+	for _, metric := range families["apiserver_admission_webhook_fail_open_count"].GetMetric() {
+		failed[label(metric, "name")] += metric.GetCounter().GetValue()
+	}
+	var found []check
+	for name, count := range failed {
+		if count > 0 {
+			found = append(found, check{
+				"webhooks", warning, fmt.Sprintf("%s did not answer %.0f times since the server started", name, count),
+				"start the server of the webhook, or delete its configuration",
+			})
+		}
+	}
+	slices.SortFunc(found, func(a, b check) int { return bytes.Compare([]byte(a.Message), []byte(b.Message)) })
+	return orGood("webhooks", "all calls since the server started were answered", found)
+}
+
+// slowRequests names the requests of which too many were slow.
+func slowRequests(family *dto.MetricFamily) []check {
+	type counts struct{ all, slow uint64 }
+	byRequest := map[string]counts{}
+	for _, metric := range family.GetMetric() {
+		verb := label(metric, "verb")
+		// These last as long as the client wants.
+		if verb == "WATCH" || verb == "CONNECT" || verb == "PROXY" {
+			continue
+		}
+		histogram := metric.GetHistogram()
+		fast := uint64(0)
+		for _, bucket := range histogram.GetBucket() {
+			if bucket.GetUpperBound() <= slow {
+				fast = max(fast, bucket.GetCumulativeCount())
+			}
+		}
+		key := verb + " " + label(metric, "resource")
+		c := byRequest[key]
+		c.all += histogram.GetSampleCount()
+		c.slow += histogram.GetSampleCount() - fast
+		byRequest[key] = c
+	}
+	var found []check
+	all := uint64(0)
+	for request, c := range byRequest {
+		all += c.all
+		if c.all >= fewRequests && float64(c.slow) > slowShare*float64(c.all) {
+			found = append(found, check{
+				"requests", warning, fmt.Sprintf("%d of %d requests %s took longer than a second", c.slow, c.all, request),
+				"look for a slow disk, slow webhooks, or clients that list too often: docs/reliability.md",
+			})
+		}
+	}
+	slices.SortFunc(found, func(a, b check) int { return bytes.Compare([]byte(a.Message), []byte(b.Message)) })
+	return orGood("requests", fmt.Sprintf("%d since the server started; of no kind, more than 1%% took longer than a second", all), found)
+}
+
+func label(metric *dto.Metric, name string) string {
+	for _, pair := range metric.GetLabel() {
+		if pair.GetName() == name {
+			return pair.GetValue()
+		}
+	}
+	return ""
+}

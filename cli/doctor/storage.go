@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/apiserver/etcd"
+)
+
+const (
+	// expiresSoon is when a certificate expires soon. The server replaces its own ones earlier.
+	expiresSoon = 30 * 24 * time.Hour
+	// The free space is low below both lowShare of the file system and lowSpace bytes, and gone below
+	// noShare and noSpace.
+	lowShare, lowSpace = 0.1, 10 << 30
+	noShare, noSpace   = 0.02, 1 << 30
+	// fullDatabase is the part of its quota above which a database is nearly full.
+	fullDatabase = 0.8
+)
+
+// examineStopped examines the data of a server that is stopped.
+func examineStopped(ctx context.Context, config apiserver.Config) report {
+	diagnosis, err := apiserver.Diagnose(ctx, config)
+	if err != nil {
+		next := "if a server uses the directory, ask it: holdfast doctor --kubeconfig " + config.DataDir + "/admin.kubeconfig"
+		if !strings.Contains(err.Error(), "in use by another") {
+			next = "mend what the message names; if the data is damaged, restore a backup: holdfast restore FILE --data-dir NEW"
+		}
+		return report{{"data", failure, err.Error(), next}}
+	}
+	r := report{{Name: "data", State: good, Message: config.DataDir + " can be opened"}}
+	return append(r, examineDiagnosis(diagnosis, time.Now())...)
+}
+
+// examineDiagnosis examines what the server tells about its data.
+func examineDiagnosis(d apiserver.Diagnosis, now time.Time) []check {
+	var all []check
+	for _, part := range [][]check{certificates(d.Certificates, now), disk(d.Disk), database(d.Etcd)} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func certificates(files []apiserver.Certificate, now time.Time) []check {
+	var found []check
+	for _, file := range files {
+		if file.Error != "" {
+			found = append(found, check{"certificates", failure, file.Error, "restore the file from a backup"})
+			continue
+		}
+		if c, bad := certificate("certificates", "pki/"+file.File, file.NotAfter.Sub(now)); bad {
+			c.Next = "restart the server, which issues new certificates; if " + file.File + " is an authority, see docs/access.md"
+			found = append(found, c)
+		}
+	}
+	return orGood("certificates", fmt.Sprintf("%d files in pki, none ends within 30 days", len(files)), found)
+}
+
+// certificate judges how long a certificate is still valid.
+func certificate(name, what string, left time.Duration) (check, bool) {
+	switch {
+	case left <= 0:
+		return check{Name: name, State: failure, Message: fmt.Sprintf("%s has expired %d days ago", what, int(-left.Hours()/24))}, true
+	case left < expiresSoon:
+		return check{Name: name, State: warning, Message: fmt.Sprintf("%s ends in %d days", what, int(left.Hours()/24))}, true
+	}
+	return check{}, false
+}
+
+func disk(d apiserver.Disk) []check {
+	free := fmt.Sprintf("%s of %s are free in the file system of %s", size(int64(d.FreeBytes)), size(int64(d.TotalBytes)), d.Path)
+	share := float64(d.FreeBytes) / float64(max(d.TotalBytes, 1))
+	switch {
+	case d.Error != "":
+		return []check{{
+			"disk", failure, fmt.Sprintf("%s cannot be written: %s", d.Path, d.Error),
+			"free space, or mount the file system for writing; the server then goes on, restart it if it does not",
+		}}
+	case d.FreeBytes < noSpace && share < noShare:
+		return []check{{"disk", failure, free, "free space: nothing can be stored when the disk is full"}}
+	case d.FreeBytes < lowSpace && share < lowShare:
+		return []check{{"disk", warning, free, "free space before the disk is full"}}
+	}
+	return []check{{Name: "disk", State: good, Message: free}}
+}
+
+func database(members []etcd.MemberStatus) []check {
+	var found []check
+	var texts []string
+	for _, m := range members {
+		add := func(s state, message, next string) {
+			found = append(found, check{"etcd", s, fmt.Sprintf("member %s: %s", m.Endpoint, message), next})
+		}
+		full := fmt.Sprintf("%s of %s", size(m.SizeBytes), size(m.QuotaBytes))
+		switch {
+		case m.Error != "":
+			add(failure, m.Error, "start the member, and look at its log")
+			continue
+		case !m.HasLeader:
+			add(failure, "knows no leader", "start the other members: a cluster needs more than half of them")
+		case m.QuotaBytes > 0 && float64(m.SizeBytes) > fullDatabase*float64(m.QuotaBytes):
+			add(warning, "the database has "+full, "delete objects that are not needed, then defragment etcd")
+		}
+		for _, alarm := range m.Alarms {
+			add(failure, "alarm "+alarm, "see the documentation of etcd about this alarm; after NOSPACE: delete objects, defragment, disarm")
+		}
+		texts = append(texts, fmt.Sprintf("%s: version %s, %s", m.Endpoint, m.Version, full))
+	}
+	return orGood("etcd", strings.Join(texts, "; "), found)
+}
+
+func size(n int64) string { return resource.NewQuantity(n>>20<<20, resource.BinarySI).String() }
