@@ -118,7 +118,9 @@ func (f flags) examine(ctx context.Context) (report, error) {
 
 // The exit codes besides 0.
 const (
-	exitFound  = 1
+	// exitFound is the code if something is wrong.
+	exitFound = 1
+	// exitUnable is the code if nothing could be examined.
 	exitUnable = 2
 )
 
