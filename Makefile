@@ -162,9 +162,18 @@ compile: ## compile every package and every test, every module
 vet: ## go vet, every module
 	@for module in $(MODULES); do go -C $$module vet ./...; done
 
+# One run for the modules that share dependencies: golangci-lint then analyses these once.
 .PHONY: lint
-lint: bin/golangci-lint ## golangci-lint, every module
-	@for module in $(MODULES); do (cd $$module && $(COMPILER_GOGC) $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+lint: bin/golangci-lint bin/go.work ## golangci-lint, every module
+	@GOWORK=$(CURDIR)/bin/go.work $(COMPILER_GOGC) bin/golangci-lint run --config .golangci.yml $(SHARING:%=./%/...)
+	@cd tools && $(COMPILER_GOGC) ../bin/golangci-lint run --config ../.golangci.yml ./...
+
+# The modules with the same versions of their dependencies, and their workspace.
+SHARING := $(filter-out tools,$(MODULES))
+bin/go.work: $(SHARING:%=%/go.mod)
+	@mkdir -p bin
+	@rm -f $@
+	@cd bin && GOWORK=off go work init $(SHARING:%=../%)
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## format all Go files
