@@ -108,12 +108,15 @@ check: ## for every save: format, lint, the tests that start no server
 # - Each benchmark runs once, right after the tests of its package. The soak tests are among the tests, in a form that takes
 #   seconds; `make soak` runs them longer.
 # - go vet is one of the linters, so `go test` does not run it again.
-# - The first step builds the tools and compiles all modules at the same time. The numbers after -p and -parallel are for a
-#   machine with two cores: more tests run at a time than it has cores. Otherwise downloads, long chains of imports and tests
-#   that wait leave the cores idle for a fifth of the time.
+# - While Go downloads modules, it compiles the standard library, which needs none. Two Go commands that run at the same time
+#   compile the packages that they share twice, so the commands that run together share few packages.
+# - The numbers after -p and -parallel are for a machine with two cores: more tests run at a time than it has cores. Otherwise
+#   long chains of imports and tests that wait leave the cores idle.
 .PHONY: test
 test: ## everything a change must pass
-	@tools/step.sh compile    $(SUBMAKE) -j2 test-tools compile
+	@tools/step.sh download   $(SUBMAKE) -j2 download compile-standard-library
+	@tools/step.sh compile    $(SUBMAKE) -j2 compile download-rest MODULES=.
+	@tools/step.sh tools      $(SUBMAKE) -j2 compile test-tools MODULES='test bench tools'
 	@tools/step.sh format     $(SUBMAKE) check-format
 	@tools/step.sh verify     $(SUBMAKE) verify
 	@tools/step.sh lint       $(SUBMAKE) lint
@@ -153,6 +156,22 @@ test-bench: bin/gotestsum ## the bench module: each measurement once, on our ser
 .PHONY: test-release
 test-release: bin/gotestsum ## the tools module: the files of a release
 	cd tools && $(GOTESTSUM) -vet=off ./...
+
+# The modules that `make compile` needs for the root module.
+.PHONY: download
+download:
+	@go list -deps -test ./... >/dev/null
+
+# The modules that the other modules need, and those that only the tests of dependencies import, which go mod tidy in
+# `make verify` needs. If a go.mod is not tidy, that target reports it.
+.PHONY: download-rest
+download-rest:
+	@for gomod in go.mod */go.mod; do go -C $$(dirname $$gomod) mod tidy -diff >/dev/null 2>&1 || true; done
+
+# The parts of the standard library that our modules and the tools import.
+.PHONY: compile-standard-library
+compile-standard-library:
+	@$(COMPILER_GOGC) go list -export -deps net/http/... go/... encoding/... testing/... >/dev/null
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
