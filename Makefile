@@ -132,7 +132,7 @@ test-tools: bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
 
 .PHONY: test-unit
 test-unit: bin/gotestsum ## the root module's tests, and each benchmark once
-	GOGC=200 $(GOTESTSUM) -exec $(CURDIR)/tools/test-and-bench.sh -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
+	$(COMPILER_GOGC) $(GOTESTSUM) -exec $(CURDIR)/tools/test-and-bench.sh -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
 
 # The race detector waits a second at the end of each process, which no test needs.
 .PHONY: race
