@@ -145,9 +145,10 @@ race: bin/gotestsum ## the root module's tests with the race detector (PACKAGES=
 test-without-server: bin/gotestsum ## the root module's tests that start no server
 	$(GOTESTSUM) -vet=off $$(tools/without-server.sh)
 
+# The scripts of kubectl take longest, so they start first.
 .PHONY: test-end-to-end
 test-end-to-end: bin/gotestsum ## the test module: kubectl scripts, controllers, Helm
-	cd test && GOGC=200 $(GOTESTSUM) -vet=off -parallel 4 -timeout 15m ./...
+	cd test && GOGC=200 $(GOTESTSUM) -vet=off -p 3 -parallel 4 -timeout 15m ./kubectl ./...
 
 .PHONY: test-bench
 test-bench: bin/gotestsum ## the bench module: each measurement once, on our server alone

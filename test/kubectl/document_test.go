@@ -19,6 +19,7 @@ import (
 // run. Without the variable allDocuments, only the commands of README are run, and the others are
 // parsed: all of them take minutes.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
