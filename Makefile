@@ -110,6 +110,7 @@ check: ## for every save: format, lint, the tests that start no server
 # - go vet is one of the linters, so `go test` does not run it again.
 # - While Go downloads modules, it compiles the standard library, which needs none. Two Go commands that run at the same time
 #   compile the packages that they share twice, so the commands that run together share few packages.
+# - The race step compiles, and the measurements of bench/ wait, so they run together.
 # - The numbers after -p and -parallel are for a machine with two cores: more tests run at a time than it has cores. Otherwise
 #   long chains of imports and tests that wait leave the cores idle.
 .PHONY: test
@@ -117,13 +118,11 @@ test: ## everything a change must pass
 	@tools/step.sh download   $(SUBMAKE) -j2 download compile-standard-library
 	@tools/step.sh compile    $(SUBMAKE) -j2 compile download-rest MODULES=.
 	@tools/step.sh tools      $(SUBMAKE) -j2 compile test-tools MODULES='test bench tools'
-	@tools/step.sh format     $(SUBMAKE) check-format
-	@tools/step.sh verify     $(SUBMAKE) verify
+	@tools/step.sh verify     $(SUBMAKE) -j2 check-format verify
 	@tools/step.sh lint       $(SUBMAKE) lint
 	@tools/step.sh unit       $(SUBMAKE) test-unit
-	@tools/step.sh race       $(SUBMAKE) race PACKAGES='./broadcast ./reconcile'
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
-	@tools/step.sh bench      $(SUBMAKE) test-bench
+	@tools/step.sh race+bench $(SUBMAKE) -j2 race test-bench PACKAGES='./broadcast ./reconcile'
 	@tools/step.sh release    $(SUBMAKE) test-release
 	@echo "make test: every step passed"
 
@@ -169,10 +168,11 @@ download:
 download-rest:
 	@for gomod in go.mod */go.mod; do go -C $$(dirname $$gomod) mod tidy -diff >/dev/null 2>&1 || true; done
 
-# The parts of the standard library that our modules and the tools import.
+# The parts of the standard library that our modules, the tools and the race step import.
 .PHONY: compile-standard-library
 compile-standard-library:
 	@$(COMPILER_GOGC) go list -export -deps net/http/... go/... encoding/... testing/... >/dev/null
+	@$(if $(RACE),CGO_ENABLED=1 $(COMPILER_GOGC) go list -race -export -deps -test ./broadcast net/http log/slog >/dev/null)
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
