@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 
@@ -17,6 +18,8 @@ type resourcesStage struct {
 	hooks     *hooks
 	readiness *storage.Readiness
 	readable  storage.Readable
+	// storageVersion returns the storage version of a custom resource if it is served.
+	storageVersion func(schema.GroupResource) string
 }
 
 // serveResources is the stage that opens the registries and installs them. On an
@@ -89,5 +92,8 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.v3, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
-	return resourcesStage{server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable}, nil
+	return resourcesStage{
+		server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable,
+		storageVersion: customResources.StorageVersion,
+	}, nil
 }

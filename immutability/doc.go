@@ -11,6 +11,10 @@
 //	policy, err := immutability.Compile(s) // nil for a schema without markers
 //	violations := policy.Check(oldObj, newObj)
 //
+// Other versions of a kind may have markers on fields that the version of a write does not have.
+// [FindUnseen] finds the values of these fields in the stored object, and [Unseen.Restore] adds
+// them to the written one.
+//
 // The built-in kinds have no schema with markers. [Declare] makes a policy from a
 // table of paths instead. Its rules may have exceptions and canonical forms of
 // values, and absent and empty are one value.

@@ -33,6 +33,8 @@ type content struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	// stored reads the objects of kinds that the API cannot list. It may be nil.
 	stored garbage.Stored
+	// storageVersion may be nil.
+	storageVersion garbage.StorageVersion
 }
 
 // kind is a namespaced kind.
@@ -90,7 +92,7 @@ func (c content) kinds(ctx context.Context, r *report) []kind {
 		}
 		for _, resource := range list.APIResources {
 			kinds = append(kinds, kind{
-				GroupVersionResource: gv.WithResource(resource.Name),
+				GroupVersionResource: c.storageVersion.Of(gv.WithResource(resource.Name)),
 				deleteCollection:     slices.Contains(resource.Verbs, "deletecollection"),
 			})
 		}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/connection"
-	"holdfast.dev/holdfast/lifecycle/garbage"
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -25,10 +24,12 @@ type namespaces struct {
 	content content
 }
 
-func newNamespaces(c *connection.Connection, stored garbage.Stored) *namespaces {
+func newNamespaces(c *connection.Connection, config Config) *namespaces {
 	return &namespaces{
-		client:  c.Typed.CoreV1().Namespaces(),
-		content: content{metadata: c.Metadata, discovery: c.Discovery, stored: stored},
+		client: c.Typed.CoreV1().Namespaces(),
+		content: content{
+			metadata: c.Metadata, discovery: c.Discovery, stored: config.Stored, storageVersion: config.StorageVersion,
+		},
 	}
 }
 

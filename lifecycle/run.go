@@ -38,6 +38,9 @@ type Config struct {
 	// Stored reads the objects of kinds that the API cannot list, for the garbage collector
 	// and for the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
+	// StorageVersion returns the storage versions of custom resources. The garbage collector
+	// and the deletion of namespaces write in these versions. It may be nil.
+	StorageVersion garbage.StorageVersion
 	// Controllers says which controllers run.
 	Controllers Selection
 	// RunWhileLeading are functions that run while this process is the leader, in
@@ -74,7 +77,8 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 	if config.Controllers.Has(Garbage) {
 		running.Go(func() {
 			garbage.Run(ctx, garbage.Config{
-				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored, Counter: ledger,
+				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored,
+				StorageVersion: config.StorageVersion, Counter: ledger,
 			})
 		})
 	}
@@ -88,7 +92,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger) []controller {
 	var selected []controller
 	for name, create := range map[string]func() controller{
-		Namespaces:      func() controller { return newNamespaces(server, c.Stored) },
+		Namespaces:      func() controller { return newNamespaces(server, c) },
 		PodsOfLostNodes: func() controller { return newPods(server) },
 		Accounts:        func() controller { return newAccounts(server) },
 		Quotas:          func() controller { return newQuotas(server, ledger) },

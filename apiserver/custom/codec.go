@@ -29,14 +29,15 @@ func newCodec(v *version) codec {
 // Identifier implements runtime.Encoder.
 func (c codec) Identifier() runtime.Identifier { return c.id }
 
-// Encode implements runtime.Encoder.
+// Encode implements runtime.Encoder. It stores the object with the values that its version
+// does not have.
 func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 	u, ok := obj.(*object)
 	if !ok {
 		return fmt.Errorf("unexpected object %T", obj)
 	}
 	if u.GetAPIVersion() != c.stored.String() {
-		converted, err := c.version.resource.convertor.ConvertToVersion(u, c.stored)
+		converted, err := c.version.resource.convertor.ConvertToVersion(u.whole(), c.stored)
 		if err != nil {
 			return err
 		}
@@ -87,6 +88,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	if !ok {
 		obj = &object{}
 	}
+	obj.unseen = nil
 	gvk, server := c.version.groupVersionKind(), c.version.resource.server
 	if obj.Object = server.trees.get(c.version, data); obj.Object != nil {
 		return obj, &gvk, nil
@@ -104,6 +106,10 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {
 		from.complete(obj.Object)
 	}
+	stored, err := c.version.storedContent(obj)
+	if err != nil {
+		return nil, &gvk, err
+	}
 	converted, err := c.version.resource.convertor.unsafe.ConvertToVersion(plain(obj), gvk.GroupVersion())
 	if err != nil {
 		return nil, &gvk, err
@@ -113,7 +119,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 		return nil, &gvk, fmt.Errorf("unexpected object %T", converted)
 	}
 	c.version.complete(u.Object)
-	obj.Object = u.Object
+	obj.Object, obj.unseen = u.Object, c.version.unseenOf(stored, u.Object)
 	return obj, &gvk, nil
 }
 

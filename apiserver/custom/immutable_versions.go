@@ -45,13 +45,13 @@ func (v *version) impliesMarkersOf(other *version) bool {
 // the new object to each of them. If a conversion fails, it returns the error together
 // with the violations that it found before.
 func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]violation, error) {
-	stored, err := v.storedObject(ctx, oldObj)
+	oldObj, newObj, err := v.storedUpdate(ctx, oldObj, newObj)
 	if err != nil {
 		return nil, err
 	}
 	var found []violation
 	for _, other := range v.alsoMarked {
-		was, is, err := v.resource.convertor.convertUpdate(stored, newObj, other)
+		was, is, err := v.resource.convertor.convertUpdate(oldObj, newObj, other)
 		if err != nil {
 			return found, err
 		}
@@ -60,13 +60,26 @@ func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object
 	return found, nil
 }
 
-// storedObject returns the old object of an update in the storage version. The storage
-// version may have fields that the version of the request does not have.
-func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, error) {
+// storedUpdate returns both objects of an update with everything that the markers of other
+// versions may protect. The storage version may have fields that v does not have. With
+// conversion None, both objects are as the server stores them. With a webhook, the old object
+// is in the storage version, and the new one in v: the webhook converts it directly to the
+// version with the marker.
+func (v *version) storedUpdate(ctx context.Context, oldObj, newObj *object) (was, is *object, err error) {
 	storageVersion := v.resource.storage()
 	if storageVersion == v {
-		return oldObj, nil
+		return oldObj, newObj, nil
 	}
+	if isNone(v.resource.crd.Spec.Conversion) {
+		return v.resource.convertor.convertUpdate(oldObj.whole(), newObj.whole(), storageVersion)
+	}
+	stored, err := v.storedObject(ctx, oldObj)
+	return stored, newObj, err
+}
+
+// storedObject reads the old object of an update in the storage version.
+func (v *version) storedObject(ctx context.Context, oldObj *object) (*object, error) {
+	storageVersion := v.resource.storage()
 	if err := storageVersion.open(); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

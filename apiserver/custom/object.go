@@ -3,6 +3,8 @@ package custom
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/immutability"
 )
 
 // object is the representation of a custom resource in memory. The other files of the
@@ -11,7 +13,12 @@ import (
 // It is an Unstructured, except for the methods that are expensive there. A copy of an
 // object shares the values of the object, see DeepCopyObject. The managed fields are
 // converted without reflection, see GetManagedFields.
-type object struct{ unstructured.Unstructured }
+type object struct {
+	unstructured.Unstructured
+	// unseen are the marked values of the stored object that the version of this object does
+	// not have, see version.unseenOf. They are not part of the content.
+	unseen *immutability.Unseen
+}
 
 var _ runtime.Unstructured = &object{}
 
@@ -24,12 +31,24 @@ func newObject(gvk runtimeKind) *object {
 
 // objectOf returns an object with a content. The object does not copy the content.
 func objectOf(content map[string]any) *object {
-	return &object{unstructured.Unstructured{Object: content}}
+	return &object{Unstructured: unstructured.Unstructured{Object: content}}
 }
 
 // DeepCopyObject implements runtime.Object. The copy has its own maps for the object and for
 // its metadata, and shares all other values. No code may change these in place, see trees.
-func (o *object) DeepCopyObject() runtime.Object { return objectOf(share(o.Object)) }
+func (o *object) DeepCopyObject() runtime.Object {
+	out := objectOf(share(o.Object))
+	out.unseen = o.unseen
+	return out
+}
+
+// whole returns the object with the values that its version does not have.
+func (o *object) whole() *object {
+	if o.unseen == nil {
+		return o
+	}
+	return objectOf(o.unseen.Restore(o.Object))
+}
 
 // NewEmptyInstance implements runtime.Unstructured.
 func (o *object) NewEmptyInstance() runtime.Unstructured { return newObject(o.GroupVersionKind()) }

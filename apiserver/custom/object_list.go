@@ -48,7 +48,7 @@ func (l *objectList) DeepCopyObject() runtime.Object {
 	out := &objectList{Items: make([]object, len(l.Items))}
 	out.Object = share(l.Object)
 	for i := range l.Items {
-		out.Items[i].Object = share(l.Items[i].Object)
+		out.Items[i].Object, out.Items[i].unseen = share(l.Items[i].Object), l.Items[i].unseen
 	}
 	return out
 }
@@ -71,7 +71,8 @@ func (l *objectList) EachListItem(visit func(runtime.Object) error) error {
 // EachListItemWithAlloc implements runtime.Unstructured.
 func (l *objectList) EachListItemWithAlloc(visit func(runtime.Object) error) error {
 	for i := range l.Items {
-		if err := visit(objectOf(l.Items[i].Object)); err != nil {
+		item := l.Items[i]
+		if err := visit(&item); err != nil {
 			return err
 		}
 	}

@@ -110,6 +110,7 @@ func (r *resource) doCompile() error {
 	}
 	for _, v := range r.versions {
 		v.alsoMarked = versionsToCheck(v)
+		v.protecting = protectingPolicies(v)
 	}
 	if r.convertor, err = newConvertor(r); err != nil {
 		return err

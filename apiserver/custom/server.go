@@ -193,6 +193,17 @@ func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource
 	return r, nil
 }
 
+// StorageVersion returns the version that the objects of a resource are stored in. It is empty
+// if the server does not serve that version, or does not have the resource.
+func (s *Server) StorageVersion(name schema.GroupResource) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.resources[name]; r != nil && r.storage().spec.Served {
+		return r.storage().name
+	}
+	return ""
+}
+
 // unavailable returns an error with status 503 after which clients try again.
 func unavailable(message string) error {
 	err := apierrors.NewServiceUnavailable(message)

@@ -3,7 +3,6 @@ package custom
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -100,12 +99,6 @@ func (v *version) keepStatus(updated, old *object) {
 	} else {
 		delete(updated.Object, "status")
 	}
-}
-
-func withoutMetadata(obj map[string]any) map[string]any {
-	out := maps.Clone(obj)
-	delete(out, "metadata")
-	return out
 }
 
 // Validate implements rest.RESTCreateStrategy.

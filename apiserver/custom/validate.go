@@ -45,11 +45,13 @@ func (v *version) compareStatusUpdate(
 
 func doNothing(context.Context, bool) {}
 
-// compare rejects an update that has the UID of another object, and an update that changes
-// immutable fields. The kind and the apiVersion are immutable too. If the schema has
+// compare gives the new object the marked values of the old one that its version does not have.
+// It rejects an update that has the UID of another object, and an update that changes immutable
+// fields. The kind and the apiVersion are immutable too. If the schema has
 // markers, its policy compares them together with the marked fields. Without markers there
 // is no policy, so validateKind compares them.
 func (v *version) compare(ctx context.Context, updated, old *object) error {
+	updated.unseen = old.unseen
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
 		// The store compares the UID only for a PUT, but a patch may contain a UID too.
 		return apierrors.NewConflict(v.resource.groupResource(), old.GetName(),

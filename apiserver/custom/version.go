@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/subresource"
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -43,6 +44,8 @@ type version struct {
 	// alsoMarked holds the other versions with markers that an update through this
 	// version must obey too, see versionsToCheck.
 	alsoMarked []*version
+	// protecting are their markers that protect values which this version does not have.
+	protecting []*immutability.Policy
 
 	mu      sync.Mutex
 	opened  bool

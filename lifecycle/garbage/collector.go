@@ -39,6 +39,8 @@ type Config struct {
 	// wait for these kinds, and an object stays if its owner has a kind that was removed before
 	// a watch reported the deletion of the owner.
 	Stored Stored
+	// StorageVersion returns the storage versions of custom resources. It may be nil.
+	StorageVersion StorageVersion
 	// Counter counts the objects in namespaces. It may be nil.
 	Counter Counter
 }

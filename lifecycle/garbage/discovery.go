@@ -45,7 +45,7 @@ func (c *collector) watchKinds(ctx context.Context) {
 // refresh reads discovery. It starts monitors for new kinds and stops those of kinds that
 // were removed.
 func (c *collector) refresh(ctx context.Context) error {
-	found, err := discover(ctx, c.config.Discovery, c.known)
+	found, err := c.config.discover(ctx, c.known)
 	if err != nil {
 		return err
 	}

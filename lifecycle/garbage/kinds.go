@@ -12,7 +12,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// kind is a kind of the server, in the preferred version.
+// kind is a kind of the server, in the version that the collector reads and writes: the
+// storage version if the server serves it and the collector knows it, else the preferred one.
 type kind struct {
 	schema.GroupVersionResource
 	kind       string
@@ -95,8 +96,8 @@ func (k *kinds) removed(gk schema.GroupKind) *kind {
 
 // discover reads the kinds from discovery. If the discovery of a group fails, its known
 // kinds are kept.
-func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContext, known []*kind) ([]*kind, error) {
-	lists, err := client.ServerPreferredResourcesWithContext(ctx)
+func (c Config) discover(ctx context.Context, known []*kind) ([]*kind, error) {
+	lists, err := c.Discovery.ServerPreferredResourcesWithContext(ctx)
 	failed, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !partial {
 		return nil, err
@@ -108,6 +109,7 @@ func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContex
 			return nil, err
 		}
 		for _, resource := range list.APIResources {
+			gv := c.StorageVersion.Of(gv.WithResource(resource.Name)).GroupVersion()
 			found = append(found, reuse(known, newKind(gv, resource)))
 		}
 	}

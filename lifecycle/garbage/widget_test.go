@@ -25,6 +25,12 @@ type widgets struct {
 // serves it.
 func (c cluster) defineWidgets(t testing.TB, group string) widgets {
 	t.Helper()
+	return c.defineVersions(t, group, `[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]`)
+}
+
+// defineVersions is defineWidgets with other versions. One of them is v1.
+func (c cluster) defineVersions(t testing.TB, group, versions string) widgets {
+	t.Helper()
 	var object map[string]any
 	if err := yaml.Unmarshal(fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
@@ -34,8 +40,7 @@ spec:
   group: %s
   scope: Namespaced
   names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`, group, group), &object); err != nil {
+  versions: %s`, group, group, versions), &object); err != nil {
 		t.Fatal(err)
 	}
 	w := c.widgets(group)
