@@ -9,6 +9,9 @@ func (sk *Skeleton) Normalize(obj map[string]any) {
 	normalizeObject(sk.root, obj)
 }
 
+// Normalizes reports whether the schema has properties that Normalize may remove.
+func (sk *Skeleton) Normalizes() bool { return sk.root.within&hasNormalized != 0 }
+
 func normalizeObject(n *node, x map[string]any) {
 	if n.within&hasNormalized == 0 {
 		return

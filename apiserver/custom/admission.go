@@ -43,6 +43,7 @@ func (o objectAdmission) Admit(ctx context.Context, a admission.Attributes, inte
 			return err
 		}
 		o.version.complete(obj.Object)
+		o.version.normalizeOwners(obj.Object)
 	}
 	mutation, can := o.delegate.(admission.MutationInterface)
 	if !can || !mutation.Handles(a.GetOperation()) {

@@ -18,8 +18,10 @@ import (
 // or its status.
 func (v *version) applyHandler(subresource string, applied map[string]any) (http.HandlerFunc, error) {
 	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
-	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied}
-	merge := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo { return applyObjectInfo{info, v} }
+	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied, refused: new(bool)}
+	merge := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo {
+		return applyObjectInfo{info, v, types.refused}
+	}
 	if subresource == "status" {
 		scope, err := merger{types}.scope(*v.scopes.status, v.status.GetResetFields())
 		return handlers.PatchResource(wrappedStorage{v.status, merge}, scope, admit, patchTypes), err
@@ -49,10 +51,23 @@ func (w wrappedStorage) Update(
 type applyObjectInfo struct {
 	rest.UpdatedObjectInfo
 	version *version
+	// refused is that of applyTypes.
+	refused *bool
 }
 
-// UpdatedObject implements rest.UpdatedObjectInfo.
+// UpdatedObject implements rest.UpdatedObjectInfo. If the configuration cannot be merged, for
+// example because an item lacks a key of its list, the error has the words of Kubernetes. Kubernetes
+// sends it with status 500, although the request is at fault.
 func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
+	obj, err := o.merge(ctx, oldObj)
+	if err != nil && *o.refused {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return obj, err
+}
+
+// merge merges the configuration into the stored object.
+func (o applyObjectInfo) merge(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
 	sk, old := o.version.compiled.Skeleton, content(oldObj)
 	if nesting.ContentLevels(old.Object) > nesting.Limit {
 		return nil, errTooDeep

@@ -66,6 +66,20 @@ func TestAppliedText(t *testing.T) {
 	}
 }
 
+// TestApplyWithoutKey applies an item that lacks the only key of its list.
+func TestApplyWithoutKey(t *testing.T) {
+	t.Parallel()
+	const group = "keyless.example.com"
+	define(t, group, `{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k],
+		items: {type: object, required: [k], properties: {k: {type: string}, v: {type: string}}}}}}`)
+	for _, body := range []string{`{l: [{v: a}]}`, `{l: [{k: a}, {k: a}]}`} {
+		got, err := shared.do(apply, objectPath(group)+"?fieldManager=m", object(group, "v1", body))
+		if err != nil || !strings.HasPrefix(got.text(), "400 failed to create typed patch object (/o; keyless.example.com/v1, Kind=Thing): .spec.l:") {
+			t.Errorf("%s: %s, %v", body, got.text(), err)
+		}
+	}
+}
+
 // TestApplyAfterClientSideApply checks that the last-applied annotation follows a server-side
 // apply of kubectl: it holds the whole configuration. A server-side apply of another manager does
 // not change it.

@@ -72,7 +72,7 @@ func applied(t *testing.T, v *version, part string, live, config *object, by str
 	t.Helper()
 	config = content(config.DeepCopyObject())
 	config.Object["metadata"] = map[string]any{"name": "a"}
-	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource}
+	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, refused: new(bool)}
 	out, err := v.manager(t, types, part).Apply(live, &config.Unstructured, by, true)
 	if err != nil {
 		return live // the configuration does not fit the schema

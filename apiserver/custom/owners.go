@@ -2,6 +2,7 @@ package custom
 
 import (
 	"errors"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,6 +31,42 @@ func (r *resource) pruneOwners(obj map[string]any) {
 			if v != nil && v.compiled.Pruned && v.compiled.Skeleton.PruneFields(fields) && len(fields) == 0 {
 				continue
 			}
+		}
+		kept = append(kept, item)
+	}
+	metadata["managedFields"] = kept
+}
+
+// normalizeOwners removes from the managedFields of a normalized object the fields that
+// normalization has removed from the object. Server-side apply is the reason: a manager owns
+// everything that it applies, an empty list too. Only a manager that wrote this version can own
+// such a field.
+func (v *version) normalizeOwners(obj map[string]any) {
+	if !v.compiled.Skeleton.Normalizes() {
+		return
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	if len(entries) == 0 {
+		return
+	}
+	kept := make([]any, 0, len(entries))
+	for _, item := range entries {
+		entry, _ := item.(map[string]any)
+		fields, ok := entry["fieldsV1"].(map[string]any)
+		if !ok || v.resource.versionOf(entry) != v {
+			kept = append(kept, item)
+			continue
+		}
+		// The object may share its field sets with a stored object.
+		fields = runtime.DeepCopyJSON(fields)
+		if v.compiled.Skeleton.NormalizeFields(fields, obj) {
+			if len(fields) == 0 {
+				continue
+			}
+			entry = maps.Clone(entry)
+			entry["fieldsV1"] = fields
+			item = entry
 		}
 		kept = append(kept, item)
 	}
@@ -81,12 +118,14 @@ func (t updateTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validati
 
 // applyTypes converts objects for the field manager of one server-side apply. The field
 // manager builds the merged object from the result, so applyTypes leaves no value out. Its
-// errors contain no values of the object.
+// errors contain no values of the stored object.
 type applyTypes struct {
 	managedfields.TypeConverter
 	resource *resource
 	// applied is the configuration of the request if the handler knows only its outline, or nil.
 	applied map[string]any
+	// refused is set if the applied configuration cannot be merged.
+	refused *bool
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
@@ -95,7 +134,8 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	if !ok {
 		return t.TypeConverter.ObjectToTyped(obj, options...)
 	}
-	if _, isOwn := obj.(*object); !isOwn && t.applied != nil {
+	_, isStored := obj.(*object)
+	if !isStored && t.applied != nil {
 		// An Unstructured is the outline that the handler decoded from the body. The library
 		// creates one more for the manager kubectl, but then applied is nil, see readsWhole.
 		u = &unstructured.Unstructured{Object: t.applied}
@@ -107,7 +147,9 @@ func (t applyTypes) ObjectToTyped(obj runtime.Object, options ...typed.Validatio
 	if err != nil && t.resource.versionOf(u.Object) != nil {
 		var found typed.ValidationErrors
 		if errors.As(err, &found) {
-			return nil, errWrongShape
+			if *t.refused = !isStored; isStored {
+				return nil, errWrongShape
+			}
 		}
 	}
 	return value, err
