@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/google/uuid"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
-	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -95,18 +96,18 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 
 // foreignDocuments publishes the OpenAPI documents of other servers.
 type foreignDocuments struct {
-	v3     *handler3.OpenAPIService
+	v3     *groupDocuments
 	custom *custom.Server
 }
 
 // SetV3 implements aggregation.Publisher.
 func (d foreignDocuments) SetV3(gv schema.GroupVersion, document *spec3.OpenAPI) {
-	d.v3.UpdateGroupVersion("apis/"+gv.String(), document)
+	d.v3.set(d.v3.foreign, "apis/"+gv.String(), cached.Static(document, uuid.NewString()))
 }
 
 // RemoveV3 implements aggregation.Publisher.
 func (d foreignDocuments) RemoveV3(gv schema.GroupVersion) {
-	d.v3.DeleteGroupVersion("apis/" + gv.String())
+	d.v3.set(d.v3.foreign, "apis/"+gv.String(), nil)
 }
 
 // SetV2 implements aggregation.Publisher.

@@ -56,10 +56,7 @@ func (i installer) newCustomResources(
 // built-in kind has. It closes read when the stored definitions are served.
 func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
 	i.server.RegisterDestroyFunc(resources.Destroy)
-	schemas, err := publishOpenAPI(i.server, i.generic)
-	if err != nil {
-		return published{}, err
-	}
+	schemas := publishOpenAPI(i.server, i.generic)
 	resources.Publish(schemas.v2, schemas.v3, schemas.static)
 	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
 	// Until the definitions are read, the server cannot know whether a path below /apis

@@ -13,7 +13,6 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/common/restfuladapter"
 	"k8s.io/kube-openapi/pkg/handler"
-	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -23,17 +22,17 @@ import (
 // start. Here they are built when a client first asks for one.
 type published struct {
 	v2 *handler.OpenAPIService
-	v3 *handler3.OpenAPIService
+	v3 *groupDocuments
 	// static returns the v2 document of the built-in kinds. The caller does not change it.
 	static func() (*spec.Swagger, error)
 }
 
 // publishOpenAPI serves /openapi/v2 and /openapi/v3 for the built-in kinds. All of them
 // must be installed.
-func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *genericapiserver.Config) (published, error) {
+func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *genericapiserver.Config) published {
 	services, mux := server.Handler.GoRestfulContainer.RegisteredWebServices(), server.Handler.NonGoRestfulMux
 	out := published{
-		v3: handler3.NewOpenAPIService(),
+		v3: newGroupDocuments(),
 		static: sync.OnceValues(func() (*spec.Swagger, error) {
 			document, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), generic.OpenAPIConfig)
 			if err != nil {
@@ -59,10 +58,8 @@ func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *generica
 			return documents[documentPath(service)], "built-in", err
 		})))
 	}
-	if err := out.v3.RegisterOpenAPIV3VersionedService("/openapi/v3", mux); err != nil {
-		return published{}, fmt.Errorf("serve OpenAPI v3: %w", err)
-	}
-	return out, nil
+	out.v3.register(mux)
+	return out
 }
 
 // documentPath returns the path of the v3 document of a group and version, such as

@@ -52,6 +52,7 @@ func TestAggregatedServer(t *testing.T) {
 	t.Run("discovery", c.testDiscovery)
 	t.Run("openapi", c.testOpenAPI)
 	t.Run("removed", c.testRemoved)
+	t.Run("shared version", func(t *testing.T) { c.testSharedVersion(t, fruits.ca) })
 }
 
 // A server with a client certificate that was given is trusted, and names the user.

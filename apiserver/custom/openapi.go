@@ -13,19 +13,24 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
-	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/definition"
 )
 
+// GroupDocuments holds OpenAPI v3 documents by path, such as apis/apps/v1.
+type GroupDocuments interface {
+	UpdateGroupVersionLazy(path string, document cached.Value[*spec3.OpenAPI])
+	DeleteGroupVersion(path string)
+}
+
 // documents publishes the OpenAPI documents of custom resources. A document is built
 // when a client asks for it, and again after a change.
 type documents struct {
 	mu     sync.Mutex
 	v2     *handler.OpenAPIService
-	v3     *handler3.OpenAPIService
+	v3     GroupDocuments
 	static func() (*spec.Swagger, error)
 	// published holds the group versions that v3 has documents for, each with the number
 	// of its last change.
@@ -39,7 +44,7 @@ type documents struct {
 // Publish sets the services that serve the OpenAPI documents. The v2 document is merged
 // with the result of static, the document of the built-in kinds. There is one v3 document
 // for each version of a group. Publish must be called before Start.
-func (s *Server) Publish(v2 *handler.OpenAPIService, v3 *handler3.OpenAPIService, static func() (*spec.Swagger, error)) {
+func (s *Server) Publish(v2 *handler.OpenAPIService, v3 GroupDocuments, static func() (*spec.Swagger, error)) {
 	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
 }
 
