@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -14,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
@@ -24,9 +25,8 @@ import (
 // bound on their number: at a thousand writes a second that is a gigabyte.
 const historyEvents = 5_000
 
-// withBoundedHistory returns storage behind upstream's watch cache. The clock of the cache
-// moves forward with every event, so that its window of time holds a bounded number of
-// events. The observer, if it is not nil, sees all lists and events that the cache reads.
+// withBoundedHistory returns storage behind upstream's watch cache. The history of the cache
+// is bounded, see datedStorage. The observer, if it is not nil, sees all lists and events that the cache reads.
 func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource,
@@ -41,29 +41,23 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 		if err != nil {
 			return nil, nil, err
 		}
-		var source storage.Interface = untimedStorage{raw}
+		source := raw
 		if o != nil {
 			source = newObservedStorage(source, o)
 		}
-		events := &eventClock{step: config.EventsHistoryWindow / historyEvents}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             source,
+			Storage:             datedStorage{source, config.EventsHistoryWindow / historyEvents, &atomic.Int64{}},
 			Versioner:           storage.APIObjectVersioner{},
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
 			ResourcePrefix:      resourcePrefix,
-			// The cache asks for the key of an event once, before it reads the clock.
-			KeyFunc: func(obj runtime.Object) (string, error) {
-				events.advance()
-				return keyFunc(obj)
-			},
-			NewFunc:      newFunc,
-			NewListFunc:  newListFunc,
-			GetAttrsFunc: getAttrs,
-			IndexerFuncs: triggers,
-			Indexers:     indexers,
-			Codec:        config.Codec,
-			Clock:        events,
+			KeyFunc:             keyFunc,
+			NewFunc:             newFunc,
+			NewListFunc:         newListFunc,
+			GetAttrsFunc:        getAttrs,
+			IndexerFuncs:        triggers,
+			Indexers:            indexers,
+			Codec:               config.Codec,
 		})
 		if err != nil {
 			destroyRaw()
@@ -78,31 +72,60 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 	}
 }
 
-// untimedStorage sends the events of a watch without timestamps. The cache then takes
-// the time of an event from its own clock.
-type untimedStorage struct{ storage.Interface }
+// datedStorage is the storage that a watch cache reads from. The watch cache keeps the events of a
+// window of time. datedStorage moves the time of each event forward by one more step, so that the
+// window holds a bounded number of events. A resource with few writes keeps the events of upstream's
+// window; one with many keeps its last historyEvents events.
+//
+// Only the events have these times. The clock of the cache is the real one: the cache also uses it
+// to wait for versions that it has not seen yet, and to send bookmarks before a watch ends. In
+// the metric apiserver_watch_events_dispatch_duration_seconds, the stages that begin with
+// the time of the event are zero.
+type datedStorage struct {
+	storage.Interface
+	step  time.Duration
+	ahead *atomic.Int64
+}
 
 // Watch implements storage.Interface.
-func (s untimedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
-	options.RecordTimestamps = false
-	return s.Interface.Watch(ctx, key, options)
+func (s datedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	inner, err := s.Interface.Watch(ctx, key, options)
+	if err != nil {
+		return nil, err
+	}
+	return newRelay(inner, func(event watch.Event) watch.Event {
+		if timed, ok := event.Object.(storage.WatchEventWithRecordTime); ok {
+			ahead := time.Duration(s.ahead.Add(int64(s.step)))
+			event.Object = &datedObject{timed.Unwrap(), timed.RecordTime().Add(ahead)}
+		}
+		return event
+	}), nil
 }
 
-// eventClock is the real clock plus one step for every event. A resource with few
-// writes keeps upstream's window of time; one with many keeps its last historyEvents
-// events.
-type eventClock struct {
-	clock.RealClock
-	step  time.Duration
-	ahead atomic.Int64
+// datedObject is the object of an event with the time of the event.
+type datedObject struct {
+	runtime.Object
+	date time.Time
 }
 
-func (c *eventClock) advance() { c.ahead.Add(int64(c.step)) }
+var _ storage.WatchEventWithRecordTime = &datedObject{}
 
-// Now implements clock.Clock.
-func (c *eventClock) Now() time.Time {
-	return c.RealClock.Now().Add(time.Duration(c.ahead.Load()))
+// RecordTime implements storage.WatchEventWithRecordTime.
+func (o *datedObject) RecordTime() time.Time { return o.date }
+
+// Unwrap implements storage.WatchEventWithRecordTime.
+func (o *datedObject) Unwrap() runtime.Object { return o.Object }
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor.
+func (o *datedObject) GetObjectMeta() metav1.Object {
+	accessor, err := meta.Accessor(o.Object)
+	if err != nil {
+		return nil
+	}
+	return accessor
 }
 
-// Since implements clock.Clock.
-func (c *eventClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+// DeepCopyObject implements runtime.Object.
+func (o *datedObject) DeepCopyObject() runtime.Object {
+	return &datedObject{o.Object.DeepCopyObject(), o.date}
+}

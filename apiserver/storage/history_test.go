@@ -2,9 +2,7 @@ package storage_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,24 +24,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const writers, each = 16, 450
-	var running sync.WaitGroup
-	for writer := range writers {
-		running.Go(func() {
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("w-%d", writer)}}
-			if _, err := configMaps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-				t.Error(err)
-			}
-			for i := range each {
-				object.Data = map[string]string{"i": strconv.Itoa(i)}
-				if _, err := configMaps.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	running.Wait()
+	const writes = 7200
+	writeMany(t, configMaps, writes)
 	last, err := configMaps.Get(t.Context(), "w-0", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +39,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	err = watchFrom(t, client.CoreV1().ConfigMaps("default"), first.ResourceVersion)
 	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-		t.Errorf("a watch from %d writes ago: %v, want 410", writers*each, err)
+		t.Errorf("a watch from %d writes ago: %v, want 410", writes, err)
 	}
 }
 

@@ -111,55 +111,33 @@ func (s *observedStorage) Watch(ctx context.Context, key string, options storage
 	s.observer.Begin(func(ctx context.Context) error {
 		return s.RequestWatchProgress(metadata.NewOutgoingContext(ctx, values))
 	})
-	w := &observedWatch{
-		Interface: inner, storage: s,
-		result: make(chan watch.Event), stopped: make(chan struct{}),
-		// The watch sends all existing objects first. These events are not changes.
-		listing: options.SendInitialEvents != nil && *options.SendInitialEvents,
-	}
-	w.stop = sync.OnceFunc(func() {
-		close(w.stopped)
-		inner.Stop()
-	})
-	go w.run()
-	return w, nil
+	// The watch sends all existing objects first. These events are not changes.
+	w := &observedWatch{storage: s, listing: options.SendInitialEvents != nil && *options.SendInitialEvents}
+	return newRelay(inner, w.observe), nil
 }
 
-// observedWatch passes the events of a watch to the observer, then to the cache.
+// observedWatch passes the events of a watch to the observer.
 type observedWatch struct {
-	watch.Interface
 	storage *observedStorage
-	result  chan watch.Event
-	stopped chan struct{}
-	stop    func()
 	listing bool
 	listed  []runtime.Object
 }
 
-// ResultChan implements watch.Interface.
-func (w *observedWatch) ResultChan() <-chan watch.Event { return w.result }
-
-// Stop implements watch.Interface.
-func (w *observedWatch) Stop() { w.stop() }
-
-func (w *observedWatch) run() {
-	defer close(w.result)
-	for event := range w.Interface.ResultChan() {
-		if err := w.show(event); err != nil {
-			status := apierrors.NewInternalError(err).ErrStatus
-			event = watch.Event{Type: watch.Error, Object: &status}
-		}
-		select {
-		case w.result <- event:
-		case <-w.stopped:
-			return
-		}
+// observe shows an event to the observer. It replaces an event that it cannot read by an error.
+func (w *observedWatch) observe(event watch.Event) watch.Event {
+	if err := w.show(event); err != nil {
+		status := apierrors.NewInternalError(err).ErrStatus
+		return watch.Event{Type: watch.Error, Object: &status}
 	}
+	return event
 }
 
 func (w *observedWatch) show(event watch.Event) error {
 	if event.Type == watch.Error {
 		return nil
+	}
+	if timed, ok := event.Object.(storage.WatchEventWithRecordTime); ok {
+		event.Object = timed.Unwrap()
 	}
 	version, err := w.storage.Versioner().ObjectResourceVersion(event.Object)
 	if err != nil {
