@@ -72,9 +72,10 @@ func TestApplyWithoutKey(t *testing.T) {
 	const group = "keyless.example.com"
 	define(t, group, `{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k],
 		items: {type: object, required: [k], properties: {k: {type: string}, v: {type: string}}}}}}`)
+	const want = "400 failed to create typed patch object (/o; keyless.example.com/v1, Kind=Thing): .spec.l:"
 	for _, body := range []string{`{l: [{v: a}]}`, `{l: [{k: a}, {k: a}]}`} {
 		got, err := shared.do(apply, objectPath(group)+"?fieldManager=m", object(group, "v1", body))
-		if err != nil || !strings.HasPrefix(got.text(), "400 failed to create typed patch object (/o; keyless.example.com/v1, Kind=Thing): .spec.l:") {
+		if err != nil || !strings.HasPrefix(got.text(), want) {
 			t.Errorf("%s: %s, %v", body, got.text(), err)
 		}
 	}
