@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,30 +34,9 @@ type owned struct {
 	info     *resource.Info
 }
 
-// fields returns the fields of the object. If all metadata is set by the server, metadata
-// itself would be an empty field; it is left out. The note is not empty if the ownership is
-// not fully known.
-func (o owned) fields() ([]ownership.Field, string) {
-	fields, note := ownership.Owners(o.kind, o.Object, o.GetManagedFields(), o.commands)
-	isMetadata := func(f ownership.Field) bool { return f.Path.Len() == 1 && f.Path.Last().Name == "metadata" }
-	return slices.DeleteFunc(fields, isMetadata), note
-}
-
-// ownerOf returns the owners of a field, "" if there is none. Owners are kubectl apply and
-// the managers of server-side apply, which would set the field again. An empty map counts as
-// not owned: its owner owns none of the keys that other clients add.
-func ownerOf(f ownership.Field) string {
-	if object, isObject := f.Value.(map[string]any); isObject && len(object) == 0 {
-		return ""
-	}
-	var names []string
-	if f.Applied {
-		names = append(names, "kubectl apply")
-	}
-	for _, manager := range f.Managers {
-		names = append(names, "server-side apply ("+manager+")")
-	}
-	return strings.Join(names, ", ")
+// subject returns the object for package ownership.
+func (o owned) subject() ownership.Subject {
+	return ownership.Subject{Type: o.kind, Object: o.Object, Managers: o.GetManagedFields(), Commands: o.commands}
 }
 
 // find reads the objects that the arguments name, as TYPE NAME or TYPE/NAME, or that the

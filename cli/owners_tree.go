@@ -67,7 +67,7 @@ func (r ownersReport) lines() []ownersLine {
 	var parents []string
 	for _, f := range r.Fields {
 		var labels []string
-		for _, step := range f.path.Steps() {
+		for _, step := range f.Path.Steps() {
 			labels = append(labels, strings.TrimPrefix(ownership.Path{Path: value.NewPath(step)}.String(), "."))
 		}
 		last := len(labels) - 1
@@ -79,17 +79,17 @@ func (r ownersReport) lines() []ownersLine {
 			lines = append(lines, ownersLine{text: strings.Repeat("  ", i) + labels[i]})
 		}
 		parents = labels[:last]
-		line := f.line()
+		line := fieldLine(f)
 		line.text = strings.Repeat("  ", last) + labels[last] + ": " + line.text
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// line returns the line of a field, with its value as text. It is green for an owned field,
+// fieldLine returns the line of a field, with its value as text. It is green for an owned field,
 // red for one that differs from the applied value, and yellow for a free one.
-func (f ownersField) line() ownersLine {
-	line := ownersLine{owner: f.Owner, setBy: unknown, at: unknown, text: f.show(f.Value), colour: green}
+func fieldLine(f ownership.FieldReport) ownersLine {
+	line := ownersLine{owner: f.Owner, setBy: unknown, at: unknown, text: show(f.Value), colour: green}
 	if f.Owner == "" {
 		line.owner, line.colour = "-", yellow
 	}
@@ -100,19 +100,19 @@ func (f ownersField) line() ownersLine {
 		line.at = f.At.Format(time.RFC3339)
 	}
 	if f.Applied != nil {
-		line.text += " (applied: " + f.show(*f.Applied) + ")"
+		line.text += " (applied: " + show(*f.Applied) + ")"
 		line.colour = red
 	}
 	return line
 }
 
 // show returns the text of a value.
-func (ownersField) show(v any) string {
+func show(v any) string {
 	switch v {
 	case nil:
 		v = value.Absent{}
-	case redacted:
-		return redacted
+	case ownership.Redacted:
+		return ownership.Redacted
 	}
 	return value.Printer{Limit: maxShown}.Print(v)
 }

@@ -82,7 +82,7 @@ func (t *transfer) toManager(path ownership.Path, manager string) (nothing strin
 	if owners := t.owners(path); slices.Contains(owners, manager) && !t.managers.sharesWithUpdates(path) {
 		return fmt.Sprintf("server-side apply (%s) owns it already", manager), nil
 	}
-	if fields, _ := t.fields(); !slices.ContainsFunc(fields, func(f ownership.Field) bool { return isWithin(f.Path, path) }) {
+	if fields, _ := t.subject().Fields(); !slices.ContainsFunc(fields, func(f ownership.Field) bool { return isWithin(f.Path, path) }) {
 		return "", fmt.Errorf("field %s: the object has no such field", path)
 	}
 	return "", t.managers.give(path, metav1.ManagedFieldsEntry{Manager: manager, APIVersion: t.GetAPIVersion()})
@@ -94,7 +94,7 @@ func (t *transfer) object() map[string]any { return ownership.WithLastApplied(t.
 // owners returns the managers that own a field or a part of it by server-side apply.
 func (t *transfer) owners(path ownership.Path) []string {
 	var managers []string
-	fields, _ := t.fields()
+	fields, _ := t.subject().Fields()
 	for _, f := range fields {
 		if isWithin(f.Path, path) || isWithin(path, f.Path) {
 			managers = append(managers, f.Managers...)
@@ -112,7 +112,7 @@ func (t *transfer) isApplied(path ownership.Path) bool {
 
 // differs reports whether the live value of a field is not the one applied last.
 func (t *transfer) differs(path ownership.Path) bool {
-	return slices.ContainsFunc(t.drift(), func(f ownership.Finding) bool {
+	return slices.ContainsFunc(t.subject().Drift(), func(f ownership.Finding) bool {
 		return isWithin(f.Path, path) || isWithin(path, f.Path)
 	})
 }

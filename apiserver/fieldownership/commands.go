@@ -1,12 +1,14 @@
 package fieldownership
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/apiserver/capture"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -43,23 +45,24 @@ const CommandsQuery = commandsQuery + "=" + commandsValue
 // asMetadata is the media type of an answer with the metadata of an object only.
 const asMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
+// Commands returns the commands that are remembered for an object, none if the checker is nil.
+func (c *Checker) Commands(ctx context.Context, uid types.UID) (ownership.Commands, error) {
+	if c == nil {
+		return ownership.Commands{}, nil
+	}
+	return c.memory.Read(ctx, uid)
+}
+
 // serveCommands first reads the object with the rights of the client. If this read fails,
 // the client gets the response to it.
 func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *http.Request) {
-	inner := req.Clone(req.Context())
-	query := inner.URL.Query()
-	query.Del(commandsQuery)
-	inner.URL = withQuery(inner.URL, query)
-	inner.Header.Set("Accept", asMetadata)
-	inner.Header.Del("Accept-Encoding")
-	read := &recorded{header: http.Header{}, code: http.StatusOK}
-	next.ServeHTTP(read, inner)
+	read := capture.Get(next, req, asMetadata, commandsQuery)
 	var object metav1.PartialObjectMetadata
-	if err := json.Unmarshal(read.body, &object); read.code != http.StatusOK || err != nil || object.UID == "" {
-		read.replay(w)
+	if err := json.Unmarshal(read.Body, &object); read.Code != http.StatusOK || err != nil || object.UID == "" {
+		read.Replay(w)
 		return
 	}
-	commands, err := c.memory.Read(req.Context(), object.UID)
+	commands, err := c.Commands(req.Context(), object.UID)
 	if err != nil {
 		http.Error(w, "read commands: "+err.Error(), http.StatusInternalServerError)
 		return
@@ -79,31 +82,4 @@ func (c *Checker) serveCommands(next http.Handler, w http.ResponseWriter, req *h
 	w.Header().Set("Content-Type", "application/json")
 	// An error means that the client has disconnected.
 	_, _ = w.Write(data)
-}
-
-// recorded is a ResponseWriter that keeps the response instead of sending it.
-type recorded struct {
-	header http.Header
-	code   int
-	body   []byte
-}
-
-// Header implements http.ResponseWriter.
-func (r *recorded) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorded) WriteHeader(code int) { r.code = code }
-
-// Write implements http.ResponseWriter.
-func (r *recorded) Write(data []byte) (int, error) {
-	r.body = append(r.body, data...)
-	return len(data), nil
-}
-
-func (r *recorded) replay(w http.ResponseWriter) {
-	for name, values := range r.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(r.code)
-	_, _ = w.Write(r.body)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/plan"
 )
 
 // all is the argument of get that asks for the three kinds together.
@@ -157,16 +158,16 @@ func (v inventory) rows(what string) [][]string {
 	}
 	rows := [][]string{{"NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
 	for i := range v.instances {
-		plan, state := "-", string(api.NeverRun)
-		if last := recent(&v.instances[i]); len(last) > 0 {
-			plan, state = last[0].Name, string(last[0].Status)
+		name, state := "-", string(api.NeverRun)
+		if last := plan.Recent(&v.instances[i]); len(last) > 0 {
+			name, state = last[0].Name, string(last[0].Status)
 		}
 		// A requested plan may not have a status yet.
 		requested := v.instances[i].RunningPlan()
-		if requested != "" && (requested != plan || strings.HasPrefix(state, "NEVER")) {
-			plan, state = requested, string(api.Pending)
+		if requested != "" && (requested != name || strings.HasPrefix(state, "NEVER")) {
+			name, state = requested, string(api.Pending)
 		}
-		rows = append(rows, []string{v.instances[i].Name, v.instances[i].VersionKey(), plan, state})
+		rows = append(rows, []string{v.instances[i].Name, v.instances[i].VersionKey(), name, state})
 	}
 	return rows
 }

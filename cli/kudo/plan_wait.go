@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/operator/api"
+	"holdfast.dev/holdfast/operator/plan"
 )
 
 func newWaitCommand() *cobra.Command {
@@ -23,7 +24,7 @@ command fails if the plan does. If no plan is running, the plan that ran last co
 			if instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
-			ran := recent(instance)
+			ran := plan.Recent(instance)
 			if len(ran) == 0 {
 				return fmt.Errorf("instance %s: no plan has run", instance.Name)
 			}
