@@ -245,6 +245,10 @@ faults: ## kill and pause servers, cut files, fill disks, attack, for half an ho
 docs: bin/gotestsum ## run the commands of all documents (make test runs those of README)
 	cd test && HOLDFAST_DOCUMENTS=all $(GOTESTSUM) -vet=off -count 1 -parallel 3 -timeout 15m -run TestDocuments ./kubectl
 
+.PHONY: console-test
+console-test: ## the console in a browser; needs Chromium (HOLDFAST_SCREENSHOTS=$PWD/docs/console writes the pictures of docs/console.md)
+	cd test/console && go test -vet=off -count 1 -timeout 15m ./...
+
 .PHONY: figures
 figures: build ## measure the figures of the README
 	@tools/figures.sh

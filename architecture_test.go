@@ -30,7 +30,7 @@ var order = []string{
 // imports only those above it. A package below another counts as its parent.
 var serverOrder = []string{
 	"etcd", "advertise", "requestbody", "capture", "storage", "disclosure", "fieldownership", "update", "subresource", "selection", "serviceip", "fairness", "kubelet",
-	"builtin", "definitions", "custom", "aggregation", ".", "servertest",
+	"builtin", "definitions", "custom", "aggregation", "console", ".", "servertest",
 }
 
 // engines are the packages that take values and give answers.

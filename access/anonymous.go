@@ -13,7 +13,8 @@ import (
 type Anonymous string
 
 const (
-	// AnonymousHealth accepts such requests on HealthPaths and rejects all others.
+	// AnonymousHealth accepts such requests on HealthPaths, and on the public paths of the
+	// server, and rejects all others.
 	AnonymousHealth Anonymous = "health"
 	// AnonymousNever rejects all such requests.
 	AnonymousNever Anonymous = "false"
@@ -50,7 +51,7 @@ func (a *Anonymous) Type() string { return "health|false|true" }
 
 // authenticator returns the authenticator for requests without a credential, or
 // nil if all such requests are rejected.
-func (a Anonymous) authenticator() authenticator.Request {
+func (a Anonymous) authenticator(public []string) authenticator.Request {
 	switch a {
 	case AnonymousNever:
 		return nil
@@ -58,7 +59,7 @@ func (a Anonymous) authenticator() authenticator.Request {
 		return anonymous.NewAuthenticator(nil)
 	}
 	var conditions []apiserver.AnonymousAuthCondition
-	for _, path := range HealthPaths() {
+	for _, path := range append(HealthPaths(), public...) {
 		conditions = append(conditions, apiserver.AnonymousAuthCondition{Path: path})
 	}
 	return anonymous.NewAuthenticator(conditions)

@@ -30,6 +30,8 @@ type Authentication struct {
 	// Anonymous applies to requests without any credential. A request with an
 	// invalid credential is always rejected; it never counts as anonymous.
 	Anonymous Anonymous
+	// Public are paths, beside HealthPaths, that clients without a credential may read.
+	Public []string
 }
 
 // Revocations wraps authenticators, so that they reject revoked credentials.
@@ -81,7 +83,7 @@ func (a Authentication) Request() authenticator.Request {
 		all = a.Revocations.Request(all)
 	}
 	authenticated := group.NewAuthenticatedGroupAdder(all)
-	if anonymous := a.Anonymous.authenticator(); anonymous != nil {
+	if anonymous := a.Anonymous.authenticator(a.Public); anonymous != nil {
 		return union.NewFailOnError(authenticated, anonymous)
 	}
 	return authenticated

@@ -16,17 +16,17 @@ import (
 	"holdfast.dev/holdfast/access/rbac"
 )
 
-// applyAuthorization allows a request if it comes from an administrator, asks for health,
-// comes from a node and concerns that node, or if the roles allow it. The authorizers run
+// applyAuthorization allows a request if it comes from an administrator, asks for health or for
+// one of the public paths, comes from a node and concerns that node, or if the roles allow it. The authorizers run
 // in this order.
 func applyAuthorization(
-	config *genericapiserver.Config, factory informers.SharedInformerFactory, nodes *node.Authorizer,
+	config *genericapiserver.Config, factory informers.SharedInformerFactory, nodes *node.Authorizer, public []string,
 ) (*rbac.Authorizer, error) {
 	roles, err := rbac.New(factory.Rbac().V1())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
-	health, err := path.NewAuthorizer(access.HealthPaths())
+	paths, err := path.NewAuthorizer(append(access.HealthPaths(), public...))
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
@@ -34,7 +34,7 @@ func applyAuthorization(
 	var all authorizer.Authorizer
 	all, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "administrators", Authorizer: administrators},
-		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
+		union.NamedAuthorizer{AuthorizerName: "public paths", Authorizer: paths},
 		union.NamedAuthorizer{AuthorizerName: "nodes", Authorizer: nodes},
 		union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles},
 	)

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/aggregation"
 	"holdfast.dev/holdfast/apiserver/builtin"
+	"holdfast.dev/holdfast/apiserver/console"
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/native"
@@ -27,6 +28,8 @@ type base struct {
 	generic *genericapiserver.Config
 	// router sends requests for other API servers to them.
 	router *aggregation.Router
+	// reports answers the requests of the console.
+	reports *console.Reports
 	// clientCA verifies client certificates.
 	clientCA dynamiccertificates.CAContentProvider
 	// running ends when the server has stopped serving.
@@ -54,6 +57,7 @@ func newBase(config Config, o *opened) (base, error) {
 	return base{
 		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
 		router:  &aggregation.Router{},
+		reports: &console.Reports{},
 		running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil
 }

@@ -74,6 +74,8 @@ type Config struct {
 	Limits Limits
 	// Profiling serves /debug/pprof to clients with a role for it.
 	Profiling bool
+	// Console serves the console: a page about the protection of objects.
+	Console bool
 	// ShutdownDelay is the time for which a server that is told to stop still answers, and
 	// reports that it is not ready.
 	ShutdownDelay time.Duration

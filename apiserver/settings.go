@@ -30,7 +30,7 @@ import (
 const watchDrain = time.Second
 
 // applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
-// health, and the filter of requests with CustomResourceDefinitions.
+// health, the reports of the console, and the filter of requests with CustomResourceDefinitions.
 func applySettings(b base) error {
 	if err := applyAudit(b.generic, b.config.Audit); err != nil {
 		return err
@@ -39,6 +39,7 @@ func applySettings(b base) error {
 	applyOpenAPI(b.generic)
 	applyHealth(b.generic, b.client)
 	applyAggregation(b)
+	applyConsole(b)
 	applyNestingBound(b.generic)
 	return applyDefinitionFilter(b.generic, b.codecs)
 }

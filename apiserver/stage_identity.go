@@ -38,6 +38,7 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	applySessions(b.generic, revocations)
 	in := access.Authentication{
 		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.authenticators, Revocations: revocations, Anonymous: b.config.Anonymous,
+		Public: publicPaths(b.config),
 	}
 	if err := applyAuthentication(b, in); err != nil {
 		return identityStage{}, err
@@ -49,7 +50,7 @@ func identify(b base, stored storageStage) (identityStage, error) {
 	if clients.relations, err = node.NewRelations(clients.informers); err != nil {
 		return identityStage{}, err
 	}
-	roles, err := applyAuthorization(b.generic, clients.informers, node.NewAuthorizer(stored.usage, clients.relations))
+	roles, err := applyAuthorization(b.generic, clients.informers, node.NewAuthorizer(stored.usage, clients.relations), publicPaths(b.config))
 	if err != nil {
 		return identityStage{}, err
 	}

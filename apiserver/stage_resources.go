@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 
 	"holdfast.dev/holdfast/apiserver/builtin"
+	"holdfast.dev/holdfast/apiserver/console"
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/storage"
 )
@@ -81,6 +82,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	}
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
+	i.serveConsole(console.Sources{Scheme: b.scheme, Ownership: owned.checker, Custom: customResources})
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
 	if err != nil {

@@ -46,6 +46,8 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
 	flags.StringSliceVar((*[]string)(&s.config.Controllers), "controllers", []string{"*"}, "controllers to run, by the names of "+
 		"kube-controller-manager: * is all, -NAME all but one, -* none")
+	flags.BoolVar(&s.config.Console, "console", false, "serve a page at /console/ that shows locked fields, owners, drift, plans and "+
+		"skeletons; it only reads, with the rights of its user")
 	flags.StringVar(&s.config.RootCAFile, "root-ca-file", "", "authorities by which pods verify the server (default: that of the data "+
 		"directory, and --tls-cert-file)")
 	flags.DurationVar(&s.config.MaxCertificateLife, "cluster-signing-duration", lifetime, "longest lifetime of a client certificate that "+

@@ -1,0 +1,182 @@
+// The console: signs in, finds objects, and shows what the part of the URL after # names.
+
+import { Refused, readKinds, readNames, readReport, setToken } from './api.js';
+import { element } from './dom.js';
+import { showList } from './list.js';
+import { objectParts } from './object.js';
+import { plansOf, progressOf } from './plan.js';
+import { hrefOf, keyOf, parseRoute } from './route.js';
+
+const pollRunning = 2000;
+const pollIdle = 5000;
+const by = (id) => document.getElementById(id);
+
+let kinds = [];
+// The number of the view that is shown. A view that has another number is out of date.
+let current = 0;
+let timer = 0;
+
+/** say tells a screen reader what has happened. */
+function say(text) {
+  by('status').textContent = text;
+}
+
+/** fail shows an error. A refused credential leads back to the form for the token. */
+function fail(error) {
+  by('alert').textContent = error.message;
+  if (error instanceof Refused && error.status === 401) {
+    signOut();
+    by('alert').textContent = error.message;
+  }
+}
+
+async function connect(token) {
+  setToken(token);
+  kinds = await readKinds();
+  const groups = [...new Set(kinds.map((kind) => kind.group))];
+  by('kind').replaceChildren(...groups.map((group) => element('optgroup', { label: group || 'core' },
+    ...kinds.filter((kind) => kind.group === group).map((kind) => element('option', { value: keyOf(kind) }, kind.kind)))));
+  by('session-text').textContent = token === '' ? 'Signed in with a client certificate.' : 'Signed in with a token.';
+  by('sign-out').hidden = token === '';
+  for (const [id, hidden] of [['session', false], ['find', false], ['sign-in', true]]) {
+    by(id).hidden = hidden;
+  }
+  by('alert').textContent = '';
+  const namespaces = kinds.find((kind) => keyOf(kind) === 'v1/namespaces');
+  if (namespaces) {
+    const names = await readNames(namespaces);
+    by('namespaces').replaceChildren(...names.map((name) => element('option', { value: name })));
+  }
+  await show();
+}
+
+function signOut() {
+  setToken('');
+  clearTimeout(timer);
+  current++;
+  kinds = [];
+  by('view').replaceChildren();
+  by('kind').replaceChildren();
+  by('namespaces').replaceChildren();
+  for (const [id, hidden] of [['session', true], ['find', true], ['sign-in', false]]) {
+    by(id).hidden = hidden;
+  }
+  by('alert').textContent = '';
+  document.title = 'Holdfast console';
+  by('token').focus();
+}
+
+/** show shows what the URL names. */
+async function show() {
+  clearTimeout(timer);
+  const number = ++current;
+  by('alert').textContent = '';
+  const route = parseRoute(location.hash, kinds);
+  const view = by('view');
+  if (!route) {
+    by('kind').value = kinds.some((kind) => keyOf(kind) === 'apps/v1/deployments') ? 'apps/v1/deployments' : by('kind').value;
+    view.replaceChildren(element('h2', {}, 'Find an object'),
+      element('p', {}, 'Choose a kind above. The console shows which fields of an object are locked and why, the owner of each field, and what the next apply changes back.'));
+    return;
+  }
+  by('kind').value = keyOf(route.kind);
+  by('namespace').value = route.namespace || by('namespace').value;
+  by('name').value = route.name;
+  say('Loading');
+  const fresh = element('div', {});
+  try {
+    const said = route.name === '' ? await showList(fresh, route) : await showObject(fresh, route, number);
+    if (number === current) {
+      view.replaceChildren(fresh);
+      document.title = `${fresh.querySelector('h2').textContent} – Holdfast console`;
+      fresh.querySelector('h2').focus();
+      say(said);
+    }
+  } catch (error) {
+    if (number === current) {
+      view.replaceChildren();
+      say('');
+      fail(error);
+    }
+  }
+}
+
+async function showObject(view, route, number) {
+  const report = await readReport(route.kind, route.namespace, route.name);
+  const title = `${report.object.kind} ${report.object.name}`;
+  const heading = element('h2', { tabindex: '-1' }, title);
+  const list = element('p', {}, element('a', { href: hrefOf({ ...route, name: '' }) }, `All objects of the kind ${route.kind.kind}`));
+  view.replaceChildren(heading, list, ...objectParts(report));
+  if (keyOf(route.kind) === 'kudo.dev/v1beta1/instances') {
+    view.querySelector('dl').after(plansOf(report));
+    follow(route, number, report);
+  }
+  return title;
+}
+
+/** follow reads the plans of an Instance again and again, until another view is shown. */
+function follow(route, number, last) {
+  timer = setTimeout(async () => {
+    let report = last;
+    try {
+      if (!document.hidden) {
+        report = await readReport(route.kind, route.namespace, route.name);
+      }
+    } catch (error) {
+      if (number === current) {
+        fail(error);
+      }
+      return;
+    }
+    if (number !== current) {
+      return;
+    }
+    if (report.object.resourceVersion !== last.object.resourceVersion) {
+      by('plans').replaceWith(plansOf(report));
+      if (progressOf(report) !== progressOf(last)) {
+        say(progressOf(report));
+      }
+    }
+    follow(route, number, report);
+  }, last.running ? pollRunning : pollIdle);
+}
+
+by('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  by('main').focus();
+});
+by('find-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const kind = kinds.find((known) => keyOf(known) === by('kind').value);
+  const target = hrefOf({ kind, namespace: by('namespace').value.trim() || 'default', name: by('name').value.trim() });
+  if (location.hash === target) {
+    show();
+  } else {
+    location.hash = target;
+  }
+});
+by('sign-in-form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const token = by('token').value.trim();
+  by('token').value = '';
+  try {
+    await connect(token);
+  } catch (error) {
+    setToken('');
+    fail(error);
+  }
+});
+by('sign-out').addEventListener('click', signOut);
+window.addEventListener('hashchange', () => {
+  if (kinds.length > 0) {
+    show();
+  }
+});
+
+// A browser with a client certificate needs no token.
+connect('').catch((error) => {
+  signOut();
+  if (!(error instanceof Refused)) {
+    fail(error);
+  }
+});

@@ -1,0 +1,91 @@
+// Shows the report about an object.
+
+import { code, count, element, row, section, table, time } from './dom.js';
+import { versions } from './definition.js';
+
+/** objectParts returns the elements of a report, without its plans. */
+export function objectParts(report) {
+  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), locks(report.locks), drift(report), fields(report.fields)]
+    .filter((part) => part !== null);
+}
+
+function summary(object) {
+  const facts = [
+    ['Kind', `${object.kind} (${object.apiVersion})`],
+    ['Namespace', object.namespace],
+    ['Created', time(object.created)],
+    ['Deleted', object.deleted ? [time(object.deleted), ', finalizers keep it'] : ''],
+    ['UID', code(object.uid)],
+    ['Resource version', code(object.resourceVersion)],
+  ].filter(([, value]) => value);
+  return element('dl', {}, ...facts.map(([name, value]) =>
+    element('div', {}, element('dt', {}, name), element('dd', {}, ...[value].flat()))));
+}
+
+function notes(lines) {
+  if (lines.length === 0) {
+    return null;
+  }
+  return element('div', { class: 'note' }, element('p', {}, 'Not all is known:'),
+    element('ul', {}, ...lines.map((line) => element('li', {}, line))));
+}
+
+const lockColumns = ['Field', 'Rule', 'Why', 'Exception'];
+
+function lockRow(lock) {
+  return [code(lock.field), lock.rule, lock.why, lock.exception ?? 'none'];
+}
+
+function locks(all) {
+  const present = all.filter((lock) => !lock.absent);
+  const absent = all.filter((lock) => lock.absent);
+  const parts = [];
+  if (present.length === 0) {
+    parts.push(element('p', {}, 'No field with a value is locked.'));
+  } else {
+    parts.push(table({ caption: 'Fields that cannot change, or only in part', columns: lockColumns, rows: present.map(lockRow) }));
+  }
+  if (absent.length > 0) {
+    parts.push(element('details', {},
+      element('summary', {}, `${count(absent.length, 'field')} without a value cannot be set`),
+      table({ caption: 'Fields that cannot be set', columns: lockColumns, rows: absent.map(lockRow) })));
+  }
+  return section('locks', 'Locked fields', ...parts);
+}
+
+function drift(report) {
+  const title = 'What the next kubectl apply changes back';
+  if (!report.applied) {
+    return section('drift', title, element('p', {}, 'Nothing: the object has no last-applied configuration of kubectl apply.'));
+  }
+  if (report.drift.length === 0) {
+    return section('drift', title, element('p', {}, 'Nothing: every applied field has the value that was applied.'));
+  }
+  return section('drift', title, table({
+    caption: 'Fields that differ from the last-applied configuration',
+    columns: ['Field', 'Value now', 'Value applied last', 'Changed by', 'At'],
+    rows: report.drift.map((f) => [code(f.field), code(f.value), code(f.appliedValue), f.setBy ?? 'unknown', time(f.at)]),
+  }));
+}
+
+function fields(all) {
+  const caption = 'Fields with their owners';
+  if (all.length === 0) {
+    return section('owners', 'Owners', element('p', {}, 'No field can have an owner.'));
+  }
+  const shown = table({ caption, columns: ['Field', 'Value', 'Owner', 'Set by', 'At'], rows: [] });
+  const body = shown.querySelector('tbody');
+  const matches = element('p', { role: 'status' });
+  const fill = (text) => {
+    const found = all.filter((f) => `${f.field} ${f.owner ?? 'free'} ${f.setBy ?? ''}`.toLowerCase().includes(text.toLowerCase()));
+    body.replaceChildren(...found.map((f) =>
+      row([code(f.field), code(f.value), f.owner ?? 'free', f.setBy ?? 'unknown', time(f.at)])));
+    matches.textContent = text === '' ? '' : count(found.length, 'field');
+  };
+  const filter = element('input', { id: 'field-filter', type: 'search', spellcheck: 'false', autocomplete: 'off' });
+  filter.addEventListener('input', () => fill(filter.value));
+  fill('');
+  return section('owners', 'Owners',
+    element('p', {}, 'The owner of a field sets it again with its next apply. Other clients may change a free field. The status, and the metadata that the server sets, have no owner.'),
+    element('div', { class: 'filter' }, element('label', { for: 'field-filter' }, 'Show fields that contain'), filter, matches), shown);
+}
