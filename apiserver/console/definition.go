@@ -12,6 +12,8 @@ type Version struct {
 	Name    string `json:"name"`
 	Served  bool   `json:"served"`
 	Storage bool   `json:"storage"`
+	// Pruned means that the server drops the fields that are not in the skeleton.
+	Pruned bool `json:"pruned"`
 	// Note says why there is no skeleton, empty if there is one.
 	Note     string   `json:"note,omitempty"`
 	Skeleton []Node   `json:"skeleton"`
@@ -42,7 +44,10 @@ func versionsOf(crd *definition.CustomResourceDefinition) []Version {
 	versions := []Version{}
 	for i := range crd.Spec.Versions {
 		spec := &crd.Spec.Versions[i]
-		v := Version{Name: spec.Name, Served: spec.Served, Storage: spec.Storage, Skeleton: []Node{}, Escapes: []Escape{}}
+		v := Version{
+			Name: spec.Name, Served: spec.Served, Storage: spec.Storage, Pruned: crd.Spec.Pruned(spec.Name),
+			Skeleton: []Node{}, Escapes: []Escape{},
+		}
 		s, _, err := spec.DecodeSchema()
 		switch {
 		case err != nil:

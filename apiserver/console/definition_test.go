@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,8 +74,20 @@ spec:
 	if diff := cmp.Diff(nodes, report.Versions[0].Skeleton); diff != "" {
 		t.Errorf("skeleton (-want +got):\n%s", diff)
 	}
+	if !report.Versions[0].Pruned {
+		t.Error("version v1 is not pruned")
+	}
 	if crew := report.Versions[1].Skeleton[1]; crew.Type != "integer or string" || crew.Marker != "x-kubernetes-immutable" {
 		t.Errorf("crew %+v", crew)
+	}
+
+	// v1beta1 accepts a definition without pruning and without a schema.
+	s.create(t, strings.Replace(definitions, "/v1/", "/v1beta1/", 1), "{apiVersion: apiextensions.k8s.io/v1beta1, "+
+		"kind: CustomResourceDefinition, metadata: {name: rafts.example.org}, spec: {group: example.org, version: v1, "+
+		"scope: Namespaced, names: {plural: rafts, kind: Raft}, preserveUnknownFields: true}}")
+	rafts, _ := s.report(t, definitions+"/rafts.example.org")
+	if v1 := rafts.Versions[0]; v1.Pruned || v1.Note != "this version has no schema: all fields are kept" {
+		t.Errorf("a version without a schema: %+v", v1)
 	}
 
 	const boats = "/apis/example.org/v1/namespaces/default/boats"

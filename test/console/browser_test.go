@@ -51,6 +51,8 @@ type browser struct {
 	requests []*network.Request
 	bodies   []string
 	errors   []string
+	// messages are what the browser wrote to its console and its log.
+	messages []string
 }
 
 // open opens a tab with the page of the console.
@@ -100,6 +102,7 @@ func (b *browser) record() {
 		b.requests = append(b.requests, event.Request)
 	})
 	go keep(b, chromedp.Console(b.ctx), func(message chromedp.ConsoleMessage) {
+		b.messages = append(b.messages, message.String()+" "+message.URL)
 		if message.IsException() {
 			b.errors = append(b.errors, message.String())
 		}
@@ -165,7 +168,10 @@ func (b *browser) waitFor(what, expression string) {
 			return
 		}
 	}
-	b.t.Fatalf("not within %s: %s; the page says %q", patience, what, b.text("body"))
+	says := b.text("body")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.t.Fatalf("not within %s: %s; the page says %q, the browser %q", patience, what, says, b.messages)
 }
 
 // text returns the text of the first element that a selector finds, "" if there is none.

@@ -16,7 +16,9 @@ function partsOf(version) {
   }
   parts.push(
     element('h4', {}, 'Skeleton'),
-    element('p', {}, 'The server drops every field of an object that is not in this list.'),
+    element('p', {}, version.pruned
+      ? 'The server drops every field of an object that is not in this list, except where unknown fields are kept.'
+      : 'Pruning is off: the server keeps all fields of an object, also those that are not in this list.'),
     table({
       caption: `Skeleton of version ${version.name}`, columns: ['Field', 'Type', 'Marker', 'Notes'],
       rows: version.skeleton.map((node) => [code(node.field), node.type ?? '', node.marker ? code(node.marker) : '', (node.traits ?? []).join(', ')]),

@@ -173,6 +173,8 @@ window.addEventListener('hashchange', () => {
   }
 });
 
+by('loading').remove();
+
 // A browser with a client certificate needs no token.
 connect('').catch((error) => {
   signOut();
