@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Path is the path of the page. Its files are below it.
+// Path is the path of the console, the page that --console turns on. Its files are below it.
 const Path = "/console/"
 
 // index is the file at Path itself.

@@ -60,7 +60,7 @@ var chapters = []chapter{
 	{
 		"Paths", "The server has these paths beside those of Kubernetes.",
 		[]string{"path", "meaning"},
-		func(c constant) bool { return strings.HasPrefix(c.value, "/holdfast/") },
+		func(c constant) bool { return strings.HasPrefix(c.value, "/holdfast/") || c.value == "/console/" },
 	},
 	{
 		"Conditions", "", []string{"condition", "meaning"}, isCondition,
