@@ -29,6 +29,10 @@ omitStages: [RequestReceived]
 rules:
 - level: Metadata
   resources: [{group: "", resources: [configmaps]}]
+- level: RequestResponse
+  omitManagedFields: true
+  verbs: [get, list]
+  resources: [{group: kudo.dev, resources: [operators]}]
 - level: Request
   resources: [{group: kudo.dev, resources: [operators]}]
 `)
@@ -44,6 +48,14 @@ rules:
 	if _, err := operators.Patch(t.Context(), "tok", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "m"}); err != nil {
 		t.Fatal(err)
 	}
+	got, err := operators.Get(t.Context(), "tok", metav1.GetOptions{})
+	if err != nil || len(got.GetManagedFields()) == 0 {
+		t.Errorf("a logged GET answers without managed fields: %v, %v", got, err)
+	}
+	list, err := operators.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || len(list.Items[0].GetManagedFields()) == 0 {
+		t.Errorf("a logged LIST answers without managed fields: %v, %v", list, err)
+	}
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,5 +69,8 @@ rules:
 	}
 	if !holds(`"requestObject":` + string(applied)) {
 		t.Errorf("the log does not hold the whole applied object: %s", data)
+	}
+	if !holds(`"responseObject":{"apiVersion":"kudo.dev/v1beta1","kind":"Operator"`) || holds("managedFields") {
+		t.Errorf("the log holds managed fields, or no answer: %s", data)
 	}
 }

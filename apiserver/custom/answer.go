@@ -1,10 +1,9 @@
 package custom
 
 import (
+	"bytes"
 	"io"
-	"maps"
-	"slices"
-	"sync"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -12,19 +11,21 @@ import (
 // flushSize is the size at which the encoder of a list writes its buffer.
 const flushSize = 64 << 10
 
-// maxBuffer is the size of the largest buffer that is used again.
-const maxBuffer = 4 * flushSize
-
 // answerEncoder encodes objects and lists of objects that already have the version of the
-// answer. All other answers, such as tables, go to the converting encoder. For a list,
-// that encoder would first copy every item.
+// answer. All other answers go to the converting encoder. For a list, that encoder would
+// first copy every item.
 type answerEncoder struct {
 	converting runtime.Encoder
 	version    *version
 	format     format
-	buffers    *sync.Pool
+	buffers    *buffers
 	// texts is nil if the answer may differ from the stored object.
 	texts *texts
+	// partial is the form of a LIST that holds only metadata, nil for whole objects.
+	partial *partial
+	// header is the header of an answer that this encoder may compress, else nil.
+	header  http.Header
+	packers *packers
 }
 
 // Identifier implements runtime.Encoder.
@@ -38,9 +39,13 @@ func (a answerEncoder) Encode(obj runtime.Object, w io.Writer) error {
 			return a.write(w, func(out *answer) error { return out.object(obj) })
 		}
 	case *objectList:
-		if a.allInVersion(obj) {
-			return a.write(w, func(out *answer) error { return out.list(obj) })
+		if a.partial == nil && !a.allInVersion(obj) {
+			break
 		}
+		if a.header != nil && a.isLong(obj) {
+			return a.writePacked(w, obj)
+		}
+		return a.write(w, func(out *answer) error { return out.list(obj) })
 	}
 	return a.converting.Encode(obj, w)
 }
@@ -61,85 +66,46 @@ func (a answerEncoder) allInVersion(list *objectList) bool {
 
 // write calls encode with a buffer that goes to w, and ends the answer with a newline.
 func (a answerEncoder) write(w io.Writer, encode func(*answer) error) error {
-	buffer, _ := a.buffers.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
-	}
-	out := &answer{answerEncoder: a, w: w, data: (*buffer)[:0]}
+	buffer := a.buffers.get()
+	out := &answer{answerEncoder: a, w: w, data: *buffer}
 	err := encode(out)
 	out.data = append(out.data, '\n')
 	if err == nil {
 		err = out.flush()
 	}
-	if cap(out.data) <= maxBuffer {
-		*buffer = out.data
-		a.buffers.Put(buffer)
-	}
+	a.buffers.put(buffer, out.data)
 	return err
 }
 
-// answer is the text of one answer.
+// answer is the text of one answer, without compression.
 type answer struct {
 	answerEncoder
 	w    io.Writer
 	data []byte
 }
 
-// object appends the text of an object, from the cache if possible.
-func (o *answer) object(obj *object) error {
-	key := textKey{version: o.version, uid: obj.GetUID(), resourceVersion: obj.GetResourceVersion()}
-	cached := o.texts != nil && key.uid != "" && key.resourceVersion != ""
-	if cached {
-		if text := o.texts.get(key); text != nil {
-			o.data = append(o.data, text...)
-			return nil
-		}
-	}
-	from := len(o.data)
-	var err error
-	if o.data, err = o.format.Append(o.data, obj.Object); err != nil {
+// object appends the text of an object.
+func (o *answer) object(obj *object) (err error) {
+	o.data, err = o.appendObject(o.data, obj)
+	return err
+}
+
+// list appends the text of a list. The first write has one byte: the response writer of the
+// library then collects the text until it is long enough to be compressed. It takes a longer
+// first write for the whole answer.
+func (o *answer) list(list *objectList) error {
+	around, err := o.frame(list)
+	if err != nil {
 		return err
 	}
-	if cached {
-		o.texts.add(key, append([]byte(nil), o.data[from:]...))
+	o.data = append(o.data, around.head[:1]...)
+	if err := o.flush(); err != nil {
+		return err
 	}
-	return nil
-}
-
-// list appends the text of a list. The keys are sorted, as in every other answer.
-func (o *answer) list(list *objectList) error {
-	keys := append(slices.Collect(maps.Keys(list.Object)), "items")
-	slices.Sort(keys)
-	o.data = append(o.data, '{')
-	for i, key := range slices.Compact(keys) {
-		if i > 0 {
-			o.data = append(o.data, ',')
-		}
-		var err error
-		if o.data, err = o.format.Append(o.data, key); err != nil {
-			return err
-		}
-		o.data = append(o.data, ':')
-		if key == "items" {
-			err = o.items(list.Items)
-		} else {
-			o.data, err = o.format.Append(o.data, list.Object[key])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	o.data = append(o.data, '}')
-	return nil
-}
-
-func (o *answer) items(items []object) error {
-	o.data = append(o.data, '[')
-	for i := range items {
-		if i > 0 {
-			o.data = append(o.data, ',')
-		}
-		if err := o.object(&items[i]); err != nil {
+	o.data = append(o.data, around.head[1:]...)
+	for i := range list.Items {
+		o.data = append(o.data, around.before(i)...)
+		if err := o.object(&list.Items[i]); err != nil {
 			return err
 		}
 		if len(o.data) < flushSize {
@@ -149,7 +115,7 @@ func (o *answer) items(items []object) error {
 			return err
 		}
 	}
-	o.data = append(o.data, ']')
+	o.data = append(o.data, around.end()...)
 	return nil
 }
 
@@ -157,4 +123,50 @@ func (o *answer) flush() error {
 	_, err := o.w.Write(o.data)
 	o.data = o.data[:0]
 	return err
+}
+
+// appendObject appends the text of an object to a buffer, from the cache if possible.
+func (a answerEncoder) appendObject(to []byte, obj *object) ([]byte, error) {
+	if text := a.cached(obj); text.plain != nil {
+		return append(to, text.plain...), nil
+	}
+	from := len(to)
+	to, err := a.encode(to, obj)
+	if err == nil && a.texts != nil {
+		a.cache(obj, cachedText{plain: bytes.Clone(to[from:])})
+	}
+	return to, err
+}
+
+// encode appends the text of an object, or that of its metadata, to a buffer.
+func (a answerEncoder) encode(to []byte, obj *object) ([]byte, error) {
+	if a.partial != nil {
+		return a.partial.appendMetadata(to, obj)
+	}
+	return a.format.Append(to, obj.Object)
+}
+
+// cached returns the text of an object from the cache.
+func (a answerEncoder) cached(obj *object) cachedText {
+	if a.texts == nil {
+		return cachedText{}
+	}
+	return a.texts.get(a.key(obj), obj.GetResourceVersion())
+}
+
+func (a answerEncoder) key(obj *object) textKey {
+	key := textKey{version: a.version, uid: obj.GetUID()}
+	if a.partial != nil {
+		key.partial = a.partial.version.Version
+	}
+	return key
+}
+
+// cache caches the text of an object, if the object can be identified.
+func (a answerEncoder) cache(obj *object, text cachedText) {
+	key := a.key(obj)
+	text.resourceVersion = obj.GetResourceVersion()
+	if a.texts != nil && key.uid != "" && text.resourceVersion != "" {
+		a.texts.add(key, text)
+	}
 }

@@ -62,28 +62,6 @@ func BenchmarkFleet(b *testing.B) {
 	}
 }
 
-// BenchmarkFleetList measures a LIST of 500 of these objects, 20 with -short.
-func BenchmarkFleetList(b *testing.B) {
-	const group = "list.bench.example.com"
-	path := defineFleets(b, group, false)
-	b.Cleanup(func() { shared.must(b, http.StatusOK, "DELETE", path, "") })
-	objects := 500
-	if testing.Short() {
-		objects = 20
-	}
-	created := &reply{body: asJSON(b, fleet(group, "NAME", 3))}
-	for n := range objects {
-		send(b, request{method: "POST", path: path, body: created.named(n)})
-	}
-	b.ReportAllocs()
-	n, before := 0, servertest.ProcessorTime(b)
-	for b.Loop() {
-		send(b, request{method: "GET", path: path})
-		n++
-	}
-	b.ReportMetric(float64(servertest.ProcessorTime(b)-before)/float64(n), "cpu-ns/op")
-}
-
 // BenchmarkMarkers measures how much twenty markers add to the update of an object of
 // 200 fields.
 func BenchmarkMarkers(b *testing.B) {

@@ -45,30 +45,17 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 			return fmt.Errorf("unexpected object %T", converted)
 		}
 	}
-	text, err := c.text(u)
+	server := c.version.resource.server
+	text, err := server.buffers.build(func(to []byte) ([]byte, error) {
+		to, err := server.format.Append(to, u.Object)
+		return append(to, '\n'), err
+	})
 	if err != nil {
 		return err
 	}
 	c.remember(text, u)
 	_, err = w.Write(text)
 	return err
-}
-
-// text returns the text of an object, in memory of its own and of the right size.
-func (c codec) text(obj *object) ([]byte, error) {
-	server := c.version.resource.server
-	buffer, _ := server.buffers.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
-	}
-	data, err := server.format.Append((*buffer)[:0], obj.Object)
-	data = append(data, '\n')
-	text := bytes.Clone(data)
-	if cap(data) <= maxBuffer {
-		*buffer = data
-		server.buffers.Put(buffer)
-	}
-	return text, err
 }
 
 // remember caches an object that is about to be stored. The server then does not decode the

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"fmt"
+	"net/http"
 
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,8 +55,11 @@ func (d defaulter) Default(obj runtime.Object) { d.convertor.complete(obj) }
 type requestSerializer struct {
 	version *version
 	infos   []runtime.SerializerInfo
-	// texts is the cache for the answers to GET and LIST, nil for other requests.
+	// texts is the cache for the answers to GET, LIST and WATCH, nil for other requests.
 	texts *texts
+	// partial and header are those of the answerEncoder, for a LIST.
+	partial *partial
+	header  http.Header
 }
 
 func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializer {
@@ -103,7 +107,8 @@ func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime
 		return converting
 	}
 	return answerEncoder{
-		converting: converting, version: s.version, format: server.format, buffers: &server.buffers, texts: s.texts,
+		converting: converting, version: s.version, format: server.format, buffers: &server.buffers,
+		texts: s.texts, partial: s.partial, header: s.header, packers: &server.packers,
 	}
 }
 

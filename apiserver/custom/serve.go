@@ -35,7 +35,9 @@ func (v *version) serve(w http.ResponseWriter, req *http.Request, info *generica
 		// A create request with an object name in its path is not supported. The client was
 		// authorized for that name, but the object would get the name in the body.
 	case info.Subresource == "":
-		handler = v.resourceHandler(info.Verb)
+		var read *handlers.RequestScope
+		read, req = v.readScope(w, req, info.Verb)
+		handler = v.resourceHandler(info.Verb, read)
 	case info.Subresource == "status" && v.status != nil:
 		handler = v.subresourceHandler(info.Verb, v.status, v.scopes.status)
 	case info.Subresource == "scale" && v.scale != nil:
@@ -117,16 +119,16 @@ func (v *version) refuse(err error, w http.ResponseWriter, req *http.Request) {
 
 // resourceHandler creates a handler for one request. A handler must not be used twice,
 // because each call wraps the admission chain of the handler once more.
-func (v *version) resourceHandler(verb string) http.HandlerFunc {
+func (v *version) resourceHandler(verb string, read *handlers.RequestScope) http.HandlerFunc {
 	scope, config := v.scopes.main, v.resource.server.config
 	admit := objectAdmission{version: v, delegate: config.Admission}
 	switch verb {
 	case "get":
-		return handlers.GetResource(v.store, v.scopes.read)
+		return handlers.GetResource(v.store, read)
 	case "list":
-		return handlers.ListResource(v.store, v.store, v.scopes.read, false, config.MinWatch)
+		return handlers.ListResource(v.store, v.store, read, false, config.MinWatch)
 	case "watch":
-		return handlers.ListResource(v.store, v.store, scope, true, config.MinWatch)
+		return handlers.ListResource(v.store, v.store, read, true, config.MinWatch)
 	case "create":
 		return handlers.CreateResource(v.store, scope, admit)
 	case "update":

@@ -77,8 +77,9 @@ type Server struct {
 	// format decodes and encodes all custom resources.
 	format format
 	// buffers holds buffers for encoding, and texts the texts of stored objects.
-	buffers sync.Pool
+	buffers buffers
 	texts   texts
+	packers packers
 	// trees holds decoded objects.
 	trees *trees
 

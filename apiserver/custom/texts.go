@@ -7,62 +7,79 @@ import (
 )
 
 const (
-	// maxTexts is the size of all cached texts of a server, in bytes.
+	// maxTexts is the size of all cached texts of a server, in bytes, with their compressed
+	// forms.
 	maxTexts = 64 << 20
-	// maxText is the size of the largest text that is cached.
+	// maxText is the size of the largest text that is cached, with its compressed form.
 	maxText = 1 << 20
 )
 
-// texts caches the JSON text of stored objects, so that a GET or LIST of an object that
+// texts caches the JSON text of stored objects, so that a GET, LIST or WATCH of an object that
 // was read before does not encode it again. UID and resourceVersion identify the content
 // of a stored object. They do not identify the result of a dry run, nor the object
-// of a DELETED event that a watch sends when an object no longer matches its selector.
-// Therefore only GET and LIST use the cache.
+// of a DELETED event that a watch sends when an object no longer matches its selector, nor
+// the object without managed fields that goes to the audit log. Therefore only the answers to
+// GET and LIST, and events of other types, use the cache. See readScope.
 //
 // When the cache is full, it removes entries in the random order of Go's maps. A LIST of
 // more objects than the cache holds would remove every entry before its next use if the
 // cache removed the oldest entries first.
 type texts struct {
 	mu      sync.Mutex
-	entries map[textKey][]byte
+	entries map[textKey]cachedText
 	size    int
 }
 
-// textKey identifies the text of an object. Each version of a resource has its own texts,
-// and a changed definition has new versions.
+// textKey identifies an object. Each version of a resource has its own texts, and a changed
+// definition has new versions.
 type textKey struct {
-	version         *version
-	uid             types.UID
-	resourceVersion string
+	version *version
+	uid     types.UID
+	// partial is the version of meta.k8s.io in which the text holds only the metadata. It is
+	// empty if the text holds the whole object.
+	partial string
 }
 
-// get returns the text of an object, nil if it is not cached. The caller does not change
-// the text.
-func (t *texts) get(key textKey) []byte {
+// cachedText is the text of an object. The caller of the cache changes neither slice.
+type cachedText struct {
+	resourceVersion string
+	// plain is the JSON text. It is nil if the object is not in the cache.
+	plain []byte
+	// packed is the compressed text, see pack. It is nil if no client asked for it.
+	packed []byte
+}
+
+func (t cachedText) size() int { return len(t.plain) + len(t.packed) }
+
+// get returns the text of an object at a resourceVersion.
+func (t *texts) get(key textKey, resourceVersion string) cachedText {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.entries[key]
+	if text := t.entries[key]; text.resourceVersion == resourceVersion {
+		return text
+	}
+	return cachedText{}
 }
 
-// add caches a text. The caller does not change the text afterwards.
-func (t *texts) add(key textKey, text []byte) {
-	if len(text) > maxText {
+// add caches a text, in place of the text of the object at another resourceVersion.
+func (t *texts) add(key textKey, text cachedText) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remove(key)
+	if text.size() > maxText {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.entries == nil {
-		t.entries = map[textKey][]byte{}
+		t.entries = map[textKey]cachedText{}
 	}
-	t.remove(key)
 	for other := range t.entries {
-		if t.size+len(text) <= maxTexts {
+		if t.size+text.size() <= maxTexts {
 			break
 		}
 		t.remove(other)
 	}
 	t.entries[key] = text
-	t.size += len(text)
+	t.size += text.size()
 }
 
 // drop removes the texts of a version.
@@ -77,6 +94,6 @@ func (t *texts) drop(v *version) {
 }
 
 func (t *texts) remove(key textKey) {
-	t.size -= len(t.entries[key])
+	t.size -= t.entries[key].size()
 	delete(t.entries, key)
 }

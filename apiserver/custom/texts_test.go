@@ -10,7 +10,7 @@ import (
 func TestTextsStayWithinTheirBound(t *testing.T) {
 	var cache texts
 	first, second := &version{}, &version{}
-	text := make([]byte, maxText)
+	text := cachedText{plain: make([]byte, maxText-100), packed: make([]byte, 100)}
 	for i := range 3 * maxTexts / maxText {
 		for _, v := range []*version{first, second} {
 			cache.add(textKey{version: v, uid: types.UID(fmt.Sprint(i))}, text)
@@ -20,7 +20,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 		}
 	}
 	large := textKey{version: first, uid: "large"}
-	if cache.add(large, make([]byte, maxText+1)); cache.get(large) != nil {
+	if cache.add(large, cachedText{plain: make([]byte, maxText), packed: []byte{1}}); cache.get(large, "").plain != nil {
 		t.Error("a text larger than maxText is cached")
 	}
 	cache.drop(first)
@@ -37,7 +37,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 func sizeOf(cache *texts) int {
 	sum := 0
 	for _, text := range cache.entries {
-		sum += len(text)
+		sum += len(text.plain) + len(text.packed)
 	}
 	return sum
 }

@@ -59,8 +59,8 @@ type version struct {
 	warnings []string
 }
 
-// scopes are the request scopes of the endpoints of a version. The scope read is for GET
-// and LIST, of the resource and of its status.
+// scopes are the request scopes of the endpoints of a version. The scope read is for GET,
+// LIST and WATCH of the resource, see readScope.
 type scopes struct{ main, read, status, scale *handlers.RequestScope }
 
 func (v *version) groupVersion() schema.GroupVersion {

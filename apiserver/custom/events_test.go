@@ -1,0 +1,75 @@
+package custom_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Events have the text that encoding/json gives them, in every form and for every type of event.
+func TestEvents(t *testing.T) {
+	const group = "events.example.com"
+	define(t, group, "{type: object, properties: {note: {type: string}}}")
+	path := "/apis/" + group + "/v1/namespaces/default/things"
+	created := shared.must(t, http.StatusCreated, "POST", path, noted(group, 1, `<&> "one" äöü`))
+	shared.must(t, http.StatusOK, merge, path+"/n1", "{spec: {note: two}}")
+	changed := read(t, path+"/n1", "", "identity").body
+	watch := func(query, accept string) []string {
+		t.Helper()
+		events := read(t, path+"?watch=true&timeoutSeconds=1&"+query, accept, "identity").body
+		for line := range strings.Lines(events) {
+			var event metav1.WatchEvent
+			if err := json.Unmarshal([]byte(line), &event); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			if text := eventText(t, event.Type, string(event.Object.Raw)); text != line {
+				t.Errorf("the event is %q, want %q", line, text)
+			}
+		}
+		return slices.Collect(strings.Lines(events))
+	}
+	want := eventText(t, "ADDED", changed)
+	for range 2 { // The second time, the text of the object is cached.
+		if diff := cmp.Diff(want, watch("", "")[0]); diff != "" {
+			t.Errorf("a watch that begins with all objects (-want +got):\n%s", diff)
+		}
+	}
+	initial := "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	if got := watch(initial, ""); len(got) < 2 || got[0] != want || !strings.HasPrefix(got[1], `{"type":"BOOKMARK"`) {
+		t.Errorf("events of a list: %q, want %q and a bookmark", got, want)
+	}
+	later := "resourceVersion=" + created.GetResourceVersion()
+	if got := watch(later, "")[0]; got != eventText(t, "MODIFIED", changed) {
+		t.Errorf("after the create: %q", got)
+	}
+	for _, form := range []string{"Table", "PartialObjectMetadata"} {
+		got := watch(later, "application/json;as="+form+";v=v1;g=meta.k8s.io")
+		if !strings.HasPrefix(got[0], `{"type":"MODIFIED","object":{"kind":"`+form) {
+			t.Errorf("as %s: %q", form, got)
+		}
+	}
+	shared.must(t, http.StatusOK, "DELETE", path+"/n1", "")
+	if got := watch(later, ""); len(got) != 2 || !strings.HasPrefix(got[1], `{"type":"DELETED"`) || !strings.Contains(got[1], `"note":"two"`) {
+		t.Errorf("after the delete: %q", got)
+	}
+	if got := watch("resourceVersion=1", "")[0]; !strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status"`) {
+		t.Errorf("from an old version: %q", got)
+	}
+}
+
+// eventText returns the text that the library gives an event.
+func eventText(t *testing.T, kind, object string) string {
+	t.Helper()
+	event := metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: []byte(object)}}
+	text, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
