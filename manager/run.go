@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/operator/authorship"
@@ -108,17 +109,17 @@ func Run(ctx context.Context, config Config) error {
 	}
 	reviews := &http.Server{
 		Handler:   enforcement.NewWebhook(judged),
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.certificate},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.Certificate},
 	}
 	plans := controller.Config{Client: config.Client, Keys: records, Deletions: deletions, Unattended: config.Unattended}
-	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: healthServer()})
+	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: webhook.Health()})
 }
 
 // parts are the parts of a running manager.
 type parts struct {
 	config          Config
 	client          kubernetes.Interface
-	keys            keys
+	keys            webhook.Keys
 	plans           controller.Config
 	reviews, health *http.Server
 }
@@ -134,7 +135,7 @@ func run(ctx context.Context, p parts) error {
 	var servers sync.WaitGroup
 	start := func(server *http.Server, listener net.Listener) {
 		servers.Go(func() {
-			if err := serve(serving, server, listener); err != nil {
+			if err := webhook.Serve(serving, server, listener); err != nil {
 				stop(err)
 			}
 		})
@@ -143,7 +144,7 @@ func run(ctx context.Context, p parts) error {
 	if p.config.Health != nil {
 		start(p.health, p.config.Health)
 	}
-	servers.Go(func() { p.keys.keep(serving) })
+	servers.Go(func() { p.keys.Keep(serving) })
 	if p.config.Ready != nil {
 		p.config.Ready()
 	}

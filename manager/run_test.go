@@ -23,6 +23,8 @@ import (
 	"holdfast.dev/holdfast/manager/setup"
 )
 
+const day = 24 * time.Hour
+
 // cluster starts a server that is set up for a manager on this host.
 func cluster(t *testing.T) *servertest.Server {
 	t.Helper()

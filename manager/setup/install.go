@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,14 +24,6 @@ type Installer struct {
 	Verify  bool
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
-}
-
-// Outcome tells what Install did with an object.
-type Outcome struct {
-	Object *unstructured.Unstructured
-	// What is "created", "configured", "unchanged" or "deleted", and "missing", "differs" or
-	// "unchanged" with Verify.
-	What string
 }
 
 // New returns an Installer for the cluster of a config, which needs the rights of an
@@ -67,12 +56,8 @@ func (i *Installer) Install(ctx context.Context, config Config, report func(Outc
 	if err != nil {
 		return err
 	}
-	for _, object := range objects {
-		what, err := i.apply(ctx, object)
-		if err != nil {
-			return err
-		}
-		report(Outcome{Object: object, What: what})
+	if err := i.applier().ApplyAll(ctx, objects, report); err != nil {
+		return err
 	}
 	return i.removeWorkload(ctx, config, report)
 }
@@ -115,67 +100,9 @@ func (i *Installer) removeWorkload(ctx context.Context, config Config, report fu
 	if err != nil {
 		return err
 	}
-	for _, object := range unwanted {
-		switch err := i.resource(object).Delete(ctx, object.GetName(), metav1.DeleteOptions{}); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return err
-		default:
-			report(Outcome{Object: object, What: "deleted"})
-		}
-	}
-	return nil
+	return i.applier().DeleteAll(ctx, unwanted, report)
 }
 
-// apply applies an object and returns what it did.
-func (i *Installer) apply(ctx context.Context, object *unstructured.Unstructured) (string, error) {
-	resource := i.resource(object)
-	before, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
-	existed := err == nil
-	switch {
-	case err != nil && !apierrors.IsNotFound(err):
-		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-	case !existed && i.Verify:
-		// A dry run would fail if the namespace of the object is missing, too.
-		return "missing", nil
-	}
-	// With force, changes by other managers, such as another number of replicas, are
-	// overwritten.
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	if i.Verify {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	applied, err := resource.Apply(ctx, object.GetName(), object, options)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-	case !existed:
-		return "created", nil
-	case before.GetResourceVersion() == applied.GetResourceVersion() && !i.Verify:
-		return "unchanged", nil
-	case i.Verify && sameExceptManagers(before, applied):
-		return "unchanged", nil
-	case i.Verify:
-		return "differs", nil
-	}
-	return "configured", nil
-}
-
-// sameExceptManagers compares the answer of a dry run with the stored object. A dry run may have
-// another time in the managed fields.
-func sameExceptManagers(a, b *unstructured.Unstructured) bool {
-	a, b = a.DeepCopy(), b.DeepCopy()
-	a.SetManagedFields(nil)
-	b.SetManagedFields(nil)
-	return apiequality.Semantic.DeepEqual(a.Object, b.Object)
-}
-
-// resource returns the client for the resource of an object. The plurals of all installed
-// kinds are regular, so they can be guessed.
-func (i *Installer) resource(object *unstructured.Unstructured) dynamic.ResourceInterface {
-	plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
-	if object.GetNamespace() == "" {
-		return i.dynamic.Resource(plural)
-	}
-	return i.dynamic.Resource(plural).Namespace(object.GetNamespace())
+func (i *Installer) applier() Applier {
+	return Applier{Client: i.dynamic, FieldManager: fieldManager, Verify: i.Verify}
 }

@@ -1,4 +1,4 @@
-package manager_test
+package webhook_test
 
 import (
 	"bytes"
@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"holdfast.dev/holdfast/manager"
+	"holdfast.dev/holdfast/access/webhook"
 )
 
 const day = 24 * time.Hour
+
+var secret = webhook.Secret{Namespace: "kudo-system", Name: "kudo-webhook"}
 
 // certificate decodes one of the certificates in the Secret.
 func certificate(t *testing.T, keys map[string][]byte, name string) *x509.Certificate {
@@ -32,7 +34,7 @@ func TestCompleteKeys(t *testing.T) {
 	hosts := []string{"kudo-webhook.kudo-system.svc", "10.0.0.7"}
 	created := func(t *testing.T, ago time.Duration) map[string][]byte {
 		t.Helper()
-		keys, err := manager.CompleteKeys(nil, hosts, now.Add(-ago))
+		keys, err := secret.Complete(nil, hosts, now.Add(-ago))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func TestCompleteKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := manager.CompleteKeys(test.found, test.hosts, now)
+			got, err := secret.Complete(test.found, test.hosts, now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,13 @@
-package manager
+// Package webhook serves an admission webhook: it has the certificate, made and renewed by this
+// package or by another program, and the health checks.
+//
+//	keys, err := webhook.Secret{Namespace: "guard", Name: "webhook"}.Open(ctx, client)
+//	go keys.Keep(ctx)
+//	server := &http.Server{Handler: reviews, TLSConfig: &tls.Config{GetCertificate: keys.Certificate}}
+//	err = webhook.Serve(ctx, server, listener)
+//
+// Everything here is safe for concurrent use.
+package webhook
 
 import (
 	"context"
@@ -20,8 +29,8 @@ const (
 	drainTimeout = 4 * time.Second
 )
 
-// serve serves until ctx ends, and then waits for open requests.
-func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
+// Serve serves until ctx ends, and then waits for open requests.
+func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	server.ReadTimeout, server.WriteTimeout = readTimeout, writeTimeout
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {
@@ -35,9 +44,9 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	return <-stopped
 }
 
-// healthServer serves the health checks and the metrics. The checks always succeed: Run starts
-// the server only after it has the certificate of the webhook, so the process is ready.
-func healthServer() *http.Server {
+// Health returns a server for the health checks and the metrics. The checks always succeed: start
+// it when the process can answer reviews.
+func Health() *http.Server {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
 		mux.HandleFunc("GET "+path, func(out http.ResponseWriter, _ *http.Request) {

@@ -1,4 +1,4 @@
-package manager
+package webhook
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 // readInterval is the interval at which the files are read again.
 const readInterval = time.Minute
 
-// fileKeys is a certificate in two files, which another program may renew.
+// fileKeys is a certificate in two files.
 type fileKeys struct {
 	cert, key string
 	current   atomic.Pointer[tls.Certificate]
 }
 
-func openFiles(cert, key string) (*fileKeys, error) {
+// OpenFiles returns the certificate in two files, which another program may renew.
+func OpenFiles(cert, key string) (Keys, error) {
 	kept := &fileKeys{cert: cert, key: key}
 	return kept, kept.read()
 }
@@ -33,13 +34,14 @@ func (k *fileKeys) read() error {
 	return nil
 }
 
-func (k *fileKeys) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// Certificate implements Keys.
+func (k *fileKeys) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.current.Load(), nil
 }
 
-// keep reads the files every readInterval until ctx ends. If they are not valid, for example
+// Keep implements Keys. It reads the files every readInterval until ctx ends. If they are not valid, for example
 // while they are being replaced, the last certificate stays in use.
-func (k *fileKeys) keep(ctx context.Context) {
+func (k *fileKeys) Keep(ctx context.Context) {
 	ticker := time.NewTicker(readInterval)
 	defer ticker.Stop()
 	for {

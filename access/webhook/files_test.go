@@ -1,4 +1,4 @@
-package manager_test
+package webhook_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast.dev/holdfast/manager"
+	"holdfast.dev/holdfast/access/webhook"
 )
 
 // TestFilesRenewed checks that renewed files are used without a restart and that invalid ones
@@ -20,7 +20,7 @@ func TestFilesRenewed(t *testing.T) {
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	renew := func() []byte {
 		t.Helper()
-		keys, err := manager.CompleteKeys(nil, []string{"127.0.0.1"}, time.Now())
+		keys, err := secret.Complete(nil, []string{"127.0.0.1"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestFilesRenewed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		first := renew()
-		current, err := manager.KeepFiles(ctx, cert, key)
+		current, err := webhook.KeepFiles(ctx, cert, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,13 +48,13 @@ func TestFilesRenewed(t *testing.T) {
 		}
 		wantCurrent(first)
 		second := renew()
-		time.Sleep(manager.ReadInterval)
+		time.Sleep(webhook.ReadInterval)
 		synctest.Wait()
 		wantCurrent(second)
 		if err := os.WriteFile(cert, []byte("?"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(manager.ReadInterval)
+		time.Sleep(webhook.ReadInterval)
 		synctest.Wait()
 		wantCurrent(second)
 	})

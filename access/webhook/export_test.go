@@ -1,4 +1,4 @@
-package manager
+package webhook
 
 import (
 	"context"
@@ -11,10 +11,10 @@ const ReadInterval = readInterval
 // KeepFiles reads the certificate in two files every ReadInterval until ctx ends. It returns
 // a function that returns the current certificate.
 func KeepFiles(ctx context.Context, cert, key string) (func() (*tls.Certificate, error), error) {
-	kept, err := openFiles(cert, key)
+	kept, err := OpenFiles(cert, key)
 	if err != nil {
 		return nil, err
 	}
-	go kept.keep(ctx)
-	return func() (*tls.Certificate, error) { return kept.certificate(nil) }, nil
+	go kept.Keep(ctx)
+	return func() (*tls.Certificate, error) { return kept.Certificate(nil) }, nil
 }
