@@ -74,7 +74,7 @@ func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 	out := make(map[string]*Compiled, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		c, err := compile(v)
+		c, err := compile(crd, v)
 		if err != nil {
 			return nil, fmt.Errorf("compile version %s of %s: %w", v.Name, crd.Name, err)
 		}
@@ -85,8 +85,8 @@ func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 	return out, nil
 }
 
-func compile(v *CustomResourceDefinitionVersion) (*Compiled, error) {
-	s, _, err := v.DecodeSchema()
+func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) (*Compiled, error) {
+	s, err := crd.MarkedSchema(v)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	if v == nil {
 		return Published{}, fmt.Errorf("%s has no version %s", crd.Name, version)
 	}
-	s, _, err := v.DecodeSchema()
+	s, err := crd.MarkedSchema(v)
 	if err != nil {
 		return Published{}, fmt.Errorf("version %s of %s: %w", version, crd.Name, err)
 	}

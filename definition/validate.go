@@ -22,6 +22,7 @@ func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) fiel
 func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	errs := field.ErrorList(slices.Clone(crd.Spec.ConversionErrors))
 	errs = append(errs, w.validatePruning(crd)...)
+	errs = append(errs, w.validateAnnotation(crd)...)
 	for i := range versions {
 		errs = append(errs, w.validateVersion(crd, &versions[i])...)
 	}
@@ -106,15 +107,15 @@ func validateUnpruned(crd *CustomResourceDefinition, versions []readVersion) fie
 	return errs
 }
 
-// changesSchema reports whether the write changes the schema of a version, or turns
-// pruning on or off in the version.
+// changesSchema reports whether the write changes the schema of a version or the annotation with
+// markers, or turns pruning on or off in the version.
 func (w Write) changesSchema(crd *CustomResourceDefinition, version int) bool {
 	if w.Old == nil {
 		return true
 	}
 	v := &crd.Spec.Versions[version]
 	old := w.Old.Spec.Version(v.Name)
-	return old == nil || !sameSchema(old.Schema, v.Schema) || w.Old.Spec.Pruned(v.Name) != crd.Spec.Pruned(v.Name)
+	return old == nil || !sameSchema(old.Schema, v.Schema) || w.changesAnnotation(crd) || w.Old.Spec.Pruned(v.Name) != crd.Spec.Pruned(v.Name)
 }
 
 func sortErrors(errs field.ErrorList) {

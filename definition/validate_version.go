@@ -38,7 +38,7 @@ func decodeVersions(crd *CustomResourceDefinition) []readVersion {
 		v := &crd.Spec.Versions[i]
 		r := &out[i]
 		r.index, r.name = i, v.Name
-		r.schema, _, r.err = v.DecodeSchema()
+		r.schema, r.err = crd.MarkedSchema(v)
 	}
 	return out
 }
@@ -61,7 +61,7 @@ func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) fi
 	var errs field.ErrorList
 	if w.changesSchema(crd, r.index) {
 		errs = append(errs, forbidden(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
-		errs = append(errs, forbidden(path, immutability.Validate(r.schema))...)
+		errs = append(errs, validateMarkers(v, path, r.schema)...)
 		errs = append(errs, forbidden(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
 	}
 	if w.APIVersion == V1beta1 {
@@ -100,7 +100,7 @@ func (w Write) oldSchema(version string) *schema.Schema {
 	if v == nil {
 		return nil
 	}
-	s, _, err := v.DecodeSchema()
+	s, err := w.Old.MarkedSchema(v)
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // Warnings returns the warnings for a valid definition, the most important
-// first: markers that the write removes or weakens, paths with different markers
+// first: markers that the write removes or weakens, markers of the annotation whose
+// fields it removes, paths with different markers
 // in served versions, markers that clients can get around, fields of the status
 // that cannot be set later, and formats that the server does not validate. It
 // omits warnings that the stored definition got already. Each warning is one
@@ -26,6 +27,11 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 		r := &versions[i]
 		for _, weakened := range immutability.Weakened(w.oldSchema(r.name), r.schema) {
 			found = append(found, inVersion(crd, r.name, weakened.String()))
+		}
+	}
+	if !w.changesAnnotation(crd) {
+		for _, m := range unknownMarks(crd) {
+			found = append(found, fmt.Sprintf("%s: %s: no version has this field any more", annotationPath(), m))
 		}
 	}
 	var known []string

@@ -27,7 +27,7 @@
 // marked parts, in time linear in their size, also in lists of type map and set.
 // If the marked parts did not change, it compares them once and allocates once;
 // maps and lists that the two objects share are not read. A nil policy costs a
-// nil test. Nothing here changes its arguments. Violations and their paths hold
+// nil test. Nothing here changes its arguments, except [Mark.AddTo]. Violations and their paths hold
 // references into both objects and are valid as long as these do not change.
 // Results have one fixed order. A [Policy] never changes and is safe for
 // concurrent use.

@@ -138,7 +138,7 @@ func changesDiscovery(old, crd *definition.CustomResourceDefinition) bool {
 		return wasEstablished != isEstablished(crd)
 	}
 	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
-		!apiequality.Semantic.DeepEqual(old.Spec, crd.Spec) ||
+		!apiequality.Semantic.DeepEqual(old.Spec, crd.Spec) || !sameMarks(old, crd) ||
 		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 

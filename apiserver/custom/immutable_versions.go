@@ -4,58 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"holdfast.dev/holdfast/definition/refusal"
 )
-
-// versionsToCheck returns the other versions with markers that may forbid an update that
-// the markers of v allow. The storage version comes first.
-func versionsToCheck(v *version) []*version {
-	var others []*version
-	for i := range v.resource.crd.Spec.Versions {
-		spec := &v.resource.crd.Spec.Versions[i]
-		other := v.resource.versions[spec.Name]
-		if other == v || other.compiled.Policy == nil || !spec.Served && !spec.Storage || v.impliesMarkersOf(other) {
-			continue
-		}
-		if spec.Storage {
-			others = slices.Insert(others, 0, other)
-		} else {
-			others = append(others, other)
-		}
-	}
-	return others
-}
-
-// impliesMarkersOf reports whether every update that the markers of v allow is also
-// allowed by those of other. Equal markers are not enough: below an immutable field one
-// version may have fields that the other prunes.
-func (v *version) impliesMarkersOf(other *version) bool {
-	return isNone(v.resource.crd.Spec.Conversion) && v.compiled.Pruned == other.compiled.Pruned &&
-		v.compiled.Policy.Equal(other.compiled.Policy) &&
-		reflect.DeepEqual(v.compiled.Skeleton.Schema(), other.compiled.Skeleton.Schema())
-}
 
 // checkOtherVersions checks the markers of the other versions. It converts the old and
 // the new object to each of them. If a conversion fails, it returns the error together
 // with the violations that it found before.
-func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]violation, error) {
+func (v *version) checkOtherVersions(ctx context.Context, newObj, oldObj *object) ([]refusal.Violation, error) {
 	oldObj, newObj, err := v.storedUpdate(ctx, oldObj, newObj)
 	if err != nil {
 		return nil, err
 	}
-	var found []violation
+	var found []refusal.Violation
 	for _, other := range v.alsoMarked {
 		was, is, err := v.resource.convertor.convertUpdate(oldObj, newObj, other)
 		if err != nil {
 			return found, err
 		}
-		found = mergeViolations(found, violationsOf(other.name, other.compiled.Policy.Check(was.Object, is.Object)))
+		found = refusal.Merge(found, refusal.Of("version "+other.name, other.compiled.Policy.Check(was.Object, is.Object)))
 	}
 	return found, nil
 }
@@ -70,7 +41,7 @@ func (v *version) storedUpdate(ctx context.Context, oldObj, newObj *object) (was
 	if storageVersion == v {
 		return oldObj, newObj, nil
 	}
-	if isNone(v.resource.crd.Spec.Conversion) {
+	if v.resource.crd.Spec.ConvertsNothing() {
 		return v.resource.convertor.convertUpdate(oldObj.whole(), newObj.whole(), storageVersion)
 	}
 	stored, err := v.storedObject(ctx, oldObj)
@@ -112,8 +83,4 @@ func (c convertor) convertUpdate(oldObj, newObj *object, to *version) (was, is *
 		return nil, nil, fmt.Errorf("unexpected result %T of a conversion", converted)
 	}
 	return &list.Items[0], &list.Items[1], nil
-}
-
-func isNone(c *apiextensionsv1.CustomResourceConversion) bool {
-	return c == nil || c.Strategy == apiextensionsv1.NoneConverter
 }

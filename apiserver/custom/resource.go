@@ -13,6 +13,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/immutability"
 )
 
 // watchGrace is the time after which the server ends the watches of a replaced resource.
@@ -68,8 +69,13 @@ func newResource(s *Server, crd *definition.CustomResourceDefinition) *resource 
 
 // same reports whether this resource can also serve crd, a later state of its definition.
 func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
-	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) &&
+	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) && sameMarks(r.crd, crd) &&
 		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
+}
+
+// sameMarks reports whether two states of a definition have the same annotation with markers.
+func sameMarks(a, b *definition.CustomResourceDefinition) bool {
+	return a.Annotations[immutability.Annotation] == b.Annotations[immutability.Annotation]
 }
 
 func (r *resource) groupResource() schema.GroupResource { return definitionResource(r.crd) }
@@ -108,8 +114,10 @@ func (r *resource) doCompile() error {
 		v.compiled, v.validator = compiled[name], compiled[name]
 		v.embeds = hasEmbedded(v.compiled.Structural)
 	}
-	for _, v := range r.versions {
-		v.alsoMarked = versionsToCheck(v)
+	for name, v := range r.versions {
+		for _, other := range definition.AlsoMarked(r.crd, compiled, name) {
+			v.alsoMarked = append(v.alsoMarked, r.versions[other])
+		}
 		v.protecting = protectingPolicies(v)
 	}
 	if r.convertor, err = newConvertor(r); err != nil {

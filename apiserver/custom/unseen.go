@@ -18,7 +18,7 @@ import (
 // protectingPolicies returns the markers that protect values which v does not have. It is empty
 // for the storage version, which has all stored values.
 func protectingPolicies(v *version) []*immutability.Policy {
-	if !isNone(v.resource.crd.Spec.Conversion) || v == v.resource.storage() {
+	if !v.resource.crd.Spec.ConvertsNothing() || v == v.resource.storage() {
 		return nil
 	}
 	var policies []*immutability.Policy

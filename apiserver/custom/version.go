@@ -42,7 +42,7 @@ type version struct {
 	// validator checks values after the types were checked.
 	validator validator
 	// alsoMarked holds the other versions with markers that an update through this
-	// version must obey too, see versionsToCheck.
+	// version must obey too, see definition.AlsoMarked.
 	alsoMarked []*version
 	// protecting are their markers that protect values which this version does not have.
 	protecting []*immutability.Policy

@@ -13,8 +13,8 @@ import (
 
 // schemas reports the changes of the schema of one version.
 func (c *comparison) schemas(index int, old, updated *definition.CustomResourceDefinitionVersion) {
-	oldSchema, _, oldErr := old.DecodeSchema()
-	newSchema, _, newErr := updated.DecodeSchema()
+	oldSchema, oldErr := c.oldCRD.MarkedSchema(old)
+	newSchema, newErr := c.newCRD.MarkedSchema(updated)
 	if oldErr != nil || newErr != nil {
 		// The server refuses such a schema, which is a change of its own.
 		return

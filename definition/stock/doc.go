@@ -1,10 +1,11 @@
 // Package stock compiles the markers of a CustomResourceDefinition to CEL, for a stock cluster: a
 // Kubernetes cluster whose API server does not know the markers.
 //
-// There are two targets. [CEL] puts transition rules into the schemas of the definition. [Policy]
-// makes a ValidatingAdmissionPolicy for each version, with a binding. In both, the markers move
-// from the schemas to the annotation [immutability.Annotation], so that the compiled definition
-// still says what it protects, and can be compiled again.
+// [CEL] puts transition rules into the schemas of the definition. [Policy] makes a
+// ValidatingAdmissionPolicy for each version, with a binding. In both, the markers move from the
+// schemas to the annotation [immutability.Annotation], so that the compiled definition still says
+// what it protects, and can be compiled again. [Annotation] only moves the markers, for the guard,
+// and [Markers] moves them back.
 //
 //	result := stock.Compile(ctx, object, stock.Options{Target: stock.CEL})
 //

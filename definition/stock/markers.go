@@ -191,6 +191,9 @@ func (c *compilation) annotate(marks []immutability.Mark) {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	if len(marks) == 0 {
 		delete(annotations, immutability.Annotation)
+		if annotations != nil && len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
 		return
 	}
 	if annotations == nil {

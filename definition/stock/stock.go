@@ -24,6 +24,11 @@ const (
 	CEL Target = "cel"
 	// Policy is a ValidatingAdmissionPolicy with a binding for each version with markers.
 	Policy Target = "policy"
+	// Annotation is the annotation alone, for a server that reads it, or a cluster with the guard.
+	Annotation Target = "annotation"
+	// Markers is the reverse of all others: the definition with its markers in the schemas, and
+	// without annotation and compiled rules.
+	Markers Target = "markers"
 )
 
 // Options are the options of Compile.
@@ -96,12 +101,17 @@ func (c *compilation) compile(ctx context.Context, o manifest.Object) {
 	if c.read(ctx, o); c.failed() {
 		return
 	}
+	c.result.Objects = []map[string]any{c.raw}
+	if c.options.Target == Markers {
+		c.annotate(nil)
+		return
+	}
 	versions := c.versions()
 	c.move(versions)
-	c.result.Objects = []map[string]any{c.raw}
-	if c.options.Target == Policy {
+	switch c.options.Target {
+	case Policy:
 		c.compilePolicies(versions)
-	} else {
+	case CEL:
 		c.compileRules(versions)
 	}
 	c.verify(ctx, versions)
