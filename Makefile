@@ -268,6 +268,10 @@ attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (t
 kudo-peer: build $(PEER) ## take an operator package through its life on kube-apiserver, with kudo init and kudo manager
 	go -C bench run . kudo -peer ../bin/peer
 
+.PHONY: guard-peer
+guard-peer: build $(PEER) ## compare kubectl on our server and on kube-apiserver with holdfast guard, and stop and remove the guard
+	go -C bench run . guard -peer ../bin/peer
+
 .PHONY: cluster
 cluster: build $(COMPONENTS) ## run kube-controller-manager, kube-scheduler and hollow kubelets on our server (docs/cluster.md)
 	go -C bench run . cluster -peer ../bin/peer $(ARGS)

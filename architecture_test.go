@@ -21,7 +21,7 @@ const module = "holdfast.dev/holdfast"
 var order = []string{
 	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
 	"manifest", "finding", "definition", "native", "projection", "broadcast", "backup", "connection", "reconcile",
-	"operator", "access", "node", "lifecycle", "manager",
+	"operator", "access", "node", "lifecycle", "manager", "guard",
 	"apiserver", "cli",
 	"cmd", "examples",
 }

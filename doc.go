@@ -36,6 +36,11 @@
 // operator packages. [holdfast.dev/holdfast/manager] does this on a cluster that is
 // not a Holdfast server.
 //
+// # Other clusters
+//
+// [holdfast.dev/holdfast/guard] protects immutable fields on a cluster that another API
+// server serves, with the rules and the answers of this one.
+//
 // # Files
 //
 // "holdfast schema" judges definitions in files, without a server.

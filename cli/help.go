@@ -24,6 +24,7 @@ var groups = []struct {
 	{"Custom resources:", []string{"schema"}},
 	{"Field ownership:", []string{"owners", "transfer"}},
 	{"Operator packages:", []string{"kudo"}},
+	{"Clusters of others:", []string{"guard"}},
 	{"Other commands:", []string{kubectlName, "completion", "help"}},
 }
 

@@ -1,5 +1,5 @@
 // Package cli holds the commands of the holdfast binary: serve, demo, node, kubeconfig, revoke,
-// backup, restore, doctor, envtest, version, completion, kudo and schema, and all commands of kubectl. Main runs
+// backup, restore, doctor, envtest, version, completion, kudo, schema and guard, and all commands of kubectl. Main runs
 // the command line of the process. Run does the same for given arguments and streams, and is
 // what tests use.
 package cli
@@ -23,6 +23,7 @@ import (
 
 	"holdfast.dev/holdfast/cli/demo"
 	"holdfast.dev/holdfast/cli/doctor"
+	"holdfast.dev/holdfast/cli/guard"
 	"holdfast.dev/holdfast/cli/kudo"
 	"holdfast.dev/holdfast/cli/schema"
 )
@@ -129,6 +130,7 @@ func newCommand(streams Streams, args []string) *command {
 		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
 		newBackupCommand(), newRestoreCommand(), doctor.New(version), newVersionCommand(), newCompletionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
+		guard.New(guard.Program{Version: version, Logging: setLogging}),
 	}}
 	addCompletions(c.ours...)
 	// "holdfast kubectl get" is completed like "holdfast get".

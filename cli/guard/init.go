@@ -1,0 +1,140 @@
+package guard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/guard"
+	guardsetup "holdfast.dev/holdfast/guard/setup"
+	"holdfast.dev/holdfast/manager/setup"
+)
+
+const initHelp = `Install the guard on a cluster: the kind ImmutabilityPolicy, and in the namespace
+holdfast-guard a Deployment with its account, its certificate and the rights it needs.
+
+The guard itself writes the webhook configuration, when it answers. Run init again to
+change the image or to renew the authority of the certificate: what is as it should be,
+stays.
+
+The image has the program holdfast as its entry point. With --webhook-url the guard runs
+outside of the cluster ("holdfast guard serve --webhook-url").`
+
+// initialization holds the flags of the command.
+type initialization struct {
+	connection
+	image, webhookURL, output string
+	dryRun, certManager       bool
+}
+
+func newInitCommand(program Program) *cobra.Command {
+	var i initialization
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Install the guard on a cluster",
+		Long:  initHelp,
+		Example: `  holdfast guard init --image registry.example.com/holdfast:1.0
+  holdfast guard init --dry-run -o yaml > guard.yaml
+  holdfast guard init --webhook-url https://10.0.0.7:9443`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
+	}
+	flags := cmd.Flags()
+	i.connection.addFlags(flags)
+	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the guard, whose entry point is holdfast")
+	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
+	flags.BoolVar(&i.certManager, "cert-manager", false, "let cert-manager make the certificate; it must be installed")
+	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
+	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
+	return cmd
+}
+
+func (i *initialization) run(cmd *cobra.Command) error {
+	config := guardsetup.Config{Image: i.image, CertManager: i.certManager}
+	var err error
+	if config.URL, err = parseWebhookURL(i.webhookURL); err != nil {
+		return err
+	}
+	if i.dryRun {
+		return i.print(cmd, config)
+	}
+	if i.output != "" {
+		return errors.New("--output goes with --dry-run")
+	}
+	access, err := i.config()
+	if err != nil {
+		return err
+	}
+	return guardsetup.Install(cmd.Context(), access, config, reporter(cmd))
+}
+
+// print prints the objects for --dry-run, with new keys.
+func (i *initialization) print(cmd *cobra.Command, config guardsetup.Config) error {
+	var err error
+	if config.Keys, err = guard.Certificates().Complete(nil, config.Hosts(), time.Now()); err != nil {
+		return fmt.Errorf("keys of the webhook: %w", err)
+	}
+	objects, err := guardsetup.Objects(config)
+	if err != nil {
+		return err
+	}
+	return setup.Print(cmd.OutOrStdout(), objects, cmp.Or(i.output, "yaml"))
+}
+
+// parseWebhookURL parses the flag --webhook-url, which may be empty.
+func parseWebhookURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	address, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-url: %w", err)
+	}
+	// Kubernetes has these requirements for the URL of a webhook.
+	if address.Scheme != "https" || address.Hostname() == "" || address.User != nil || address.RawQuery != "" || address.Fragment != "" {
+		return nil, fmt.Errorf("--webhook-url %q: must be https://HOST[:PORT][/PATH]", text)
+	}
+	return address, nil
+}
+
+// reporter prints what was done with each object.
+func reporter(cmd *cobra.Command) func(setup.Outcome) {
+	return func(outcome setup.Outcome) {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
+	}
+}
+
+const uninstallHelp = `Remove the guard from a cluster.
+
+The command first takes the right to write the webhook configuration from the guard, and
+deletes the configuration. From then on the API server no longer asks the guard, and
+guarded objects can be updated freely. Then it deletes the rest. The kind
+ImmutabilityPolicy and its objects stay, unless --policies is set.`
+
+func newUninstallCommand() *cobra.Command {
+	var access connection
+	var options guardsetup.UninstallOptions
+	cmd := &cobra.Command{
+		Use:     "uninstall",
+		Short:   "Remove the guard from a cluster, the webhook configuration first",
+		Long:    uninstallHelp,
+		Example: `  holdfast guard uninstall`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := access.config()
+			if err != nil {
+				return err
+			}
+			options.Report = reporter(cmd)
+			return guardsetup.Uninstall(cmd.Context(), config, options)
+		},
+	}
+	access.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&options.Kind, "policies", false, "also delete the kind ImmutabilityPolicy and all policies")
+	return cmd
+}

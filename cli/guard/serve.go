@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/guard"
+)
+
+const serveHelp = `Answer the API server of a cluster that "holdfast guard init" was run for: refuse updates
+that change immutable fields.
+
+Any number of guards answer; one of them, by the Lease holdfast-guard/holdfast-guard, writes
+the webhook configuration, which has exactly the resources that have rules. The
+certificate is that of the Secret holdfast-guard/holdfast-guard-webhook, which is
+renewed 60 days before its end, unless files are named.
+
+Inside of a cluster the account of the pod is used, elsewhere a kubeconfig.`
+
+// service holds the flags of the command.
+type service struct {
+	connection
+	webhook, health string
+	config          guard.Config
+	verbosity       int
+}
+
+func newServeCommand(program Program) *cobra.Command {
+	var s service
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer the API server about updates of guarded resources",
+		Long:  serveHelp,
+		Example: `  holdfast guard init --webhook-url https://10.0.0.7:9443
+  holdfast guard serve --webhook-address 10.0.0.7:9443 --webhook-url https://10.0.0.7:9443`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program.Logging(cmd.Context(), s.verbosity)
+			return s.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	s.connection.addFlags(flags)
+	flags.StringVar(&s.webhook, "webhook-address", ":9443", "address to answer the API server at, over TLS; port 0 picks a free one")
+	flags.StringVar(&s.config.URL, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
+	flags.StringVar(&s.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
+	flags.StringVar(&s.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
+	flags.StringVar(&s.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
+	flags.StringVar(&s.config.CAFile, "tls-ca-file", "", "certificate of the authority that signed it, for the webhook configuration")
+	flags.IntVar(&s.config.Status, "immutability-status", http.StatusBadRequest, "HTTP status of refusals: 400 or 422")
+	flags.IntVarP(&s.verbosity, "v", "v", 1, "how much to log on stderr: 0 warnings and errors, 1 also refused updates, and up more")
+	return cmd
+}
+
+// run listens on the addresses of the flags and runs the guard.
+func (s *service) run(cmd *cobra.Command) error {
+	files := []string{s.config.CertFile, s.config.KeyFile, s.config.CAFile}
+	if given := len(files) - count(files, ""); given != 0 && given != len(files) {
+		return errors.New("--tls-cert-file, --tls-private-key-file and --tls-ca-file belong together")
+	}
+	if s.config.Status != http.StatusBadRequest && s.config.Status != http.StatusUnprocessableEntity {
+		return fmt.Errorf("--immutability-status %d: must be 400 or 422", s.config.Status)
+	}
+	if _, err := parseWebhookURL(s.config.URL); err != nil {
+		return err
+	}
+	var err error
+	if s.config.Client, err = s.connection.config(); err != nil {
+		return err
+	}
+	if s.config.Webhook, err = net.Listen("tcp", s.webhook); err != nil {
+		return fmt.Errorf("--webhook-address: %w", err)
+	}
+	if s.health != "" {
+		if s.config.Health, err = net.Listen("tcp", s.health); err != nil {
+			return errors.Join(fmt.Errorf("--health-address: %w", err), s.config.Webhook.Close())
+		}
+	}
+	s.config.Ready = func() {
+		fmt.Fprintf(cmd.OutOrStdout(), "holdfast: guard answers at https://%s\n", s.config.Webhook.Addr())
+	}
+	return guard.Run(cmd.Context(), s.config)
+}
+
+// count returns how often a text is in a list.
+func count(list []string, text string) int {
+	n := 0
+	for _, each := range list {
+		if each == text {
+			n++
+		}
+	}
+	return n
+}

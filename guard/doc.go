@@ -1,0 +1,15 @@
+// Package guard protects immutable fields on a cluster that another API server serves, as a
+// validating admission webhook. The engine, the answers and their texts are those of our own server.
+//
+//	err := guard.Run(ctx, guard.Config{Client: config, Webhook: listener})
+//
+// A rule is a line such as "immutable spec.size", see immutability.Annotation. A source is what has
+// rules: the annotation of a CustomResourceDefinition, or an [ImmutabilityPolicy]. A resource is
+// guarded if a source has a rule for it. A review is the question of the API server about one write.
+//
+// Every replica answers reviews from its table of rules, which follows the definitions and the
+// policies. The leader also writes the webhook configuration, with exactly the guarded resources, and
+// the status of the policies. [Excluded] resources and namespaces are never guarded, so that a guard
+// that does not answer cannot stop the cluster. When Run returns, all goroutines that it started have
+// ended.
+package guard

@@ -1,0 +1,175 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/definition/refusal"
+)
+
+// judge decides about reviews.
+type judge struct {
+	// resource returns the rules of a resource, nil if it is not guarded.
+	resource func(ctx context.Context, name schema.GroupResource) (*resource, error)
+	// read reads an object.
+	read func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
+	// namespace returns the labels of a namespace.
+	namespace func(name string) (labels.Set, error)
+	// mayGet reports whether the user of a review may get the object.
+	mayGet func(ctx context.Context, request *admissionv1.AdmissionRequest) bool
+	// status is the HTTP status of refusals, 400 or 422.
+	status int
+	meters *meters
+}
+
+// answer decides about one review.
+func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	if request.Operation != admissionv1.Update {
+		return allowed
+	}
+	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
+	r, err := j.resource(ctx, name)
+	if err != nil {
+		return denied(err)
+	}
+	if r == nil {
+		return allowed
+	}
+	u, err := j.update(ctx, r, request)
+	if err != nil {
+		return denied(err)
+	}
+	refused, warned, err := j.check(ctx, r, u)
+	if err != nil && len(refused) == 0 {
+		return denied(err)
+	}
+	answer := refusal.Answer{Kind: r.kind, Name: u.name, Code: j.status}
+	if len(refused)+len(warned) > 0 {
+		answer.UID = (&unstructured.Unstructured{Object: u.oldObj}).GetUID()
+		answer.Values = j.mayGet(ctx, request)
+	}
+	if len(warned) > 0 {
+		for _, cause := range answer.Status(warned).Details.Causes {
+			allowed.Warnings = append(allowed.Warnings, cause.Field+": "+cause.Message)
+		}
+	}
+	if len(refused) == 0 {
+		return allowed
+	}
+	logRefusal(request, refused)
+	status := answer.Status(refused)
+	return &admissionv1.AdmissionResponse{Result: &status, Warnings: allowed.Warnings}
+}
+
+// check returns the violations of the rules that enforce, and of those that warn.
+func (j *judge) check(ctx context.Context, r *resource, u *update) (refused, warned []refusal.Violation, err error) {
+	for _, from := range r.sources {
+		matches, err := from.match.matches(u, j.namespace)
+		if err != nil {
+			return refused, warned, err
+		}
+		if !matches {
+			continue
+		}
+		found, err := from.rules.check(ctx, u)
+		if err != nil {
+			return refused, warned, err
+		}
+		if from.policy != "" {
+			for i := range found {
+				found[i].Source = "policy " + from.policy
+			}
+		}
+		if from.warns {
+			warned = refusal.Merge(warned, found)
+		} else {
+			refused = refusal.Merge(refused, found)
+		}
+	}
+	return refused, warned, nil
+}
+
+// update returns the write of a review. A review of the scale has Scales, so the object is read, and
+// the update is the one that the API server makes of it.
+func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.AdmissionRequest) (*update, error) {
+	oldObj, err := object(request.OldObject)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))
+	}
+	newObj, err := object(request.Object)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
+	}
+	u := &update{version: request.Resource.Version, namespace: request.Namespace, name: request.Name}
+	at := schema.GroupVersionResource(request.Resource)
+	version := oldObj.GetResourceVersion()
+	u.stored = func(ctx context.Context, name string) (map[string]any, error) {
+		in := at.GroupResource().WithVersion(name)
+		found, err := j.readAt(ctx, in, request, version)
+		if err != nil {
+			return nil, err
+		}
+		return found.Object, nil
+	}
+	if request.SubResource != "scale" {
+		u.oldObj, u.newObj = oldObj.Object, newObj.Object
+		return u, nil
+	}
+	parent, err := j.readAt(ctx, at, request, version)
+	if err != nil {
+		return nil, err
+	}
+	replicas, _, err := unstructured.NestedInt64(newObj.Object, "spec", "replicas")
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
+	}
+	scaled := runtime.DeepCopyJSON(parent.Object)
+	if path := r.replicas[at.Version]; len(path) > 0 {
+		if err := unstructured.SetNestedField(scaled, replicas, path...); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	u.oldObj, u.newObj = parent.Object, scaled
+	return u, nil
+}
+
+// readAt reads the object of a review. If it has another resourceVersion than the review, the write
+// would fail in the store, and the answer is that of our server.
+func (j *judge) readAt(
+	ctx context.Context, in schema.GroupVersionResource, request *admissionv1.AdmissionRequest, version string,
+) (*unstructured.Unstructured, error) {
+	found, err := j.read(ctx, in, request.Namespace, request.Name)
+	switch {
+	case apierrors.IsForbidden(err):
+		// Forbidden would look as if the user did not have the right.
+		return nil, apierrors.NewInternalError(fmt.Errorf(
+			"the guard may not read %s: create a ClusterRole with the right to get it and the label %s: %w", in.GroupResource(), ReaderLabel, err))
+	case err != nil:
+		return nil, err
+	}
+	if found.GetResourceVersion() != version {
+		return nil, apierrors.NewConflict(in.GroupResource(), request.Name,
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	return found, nil
+}
+
+// logRefusal logs one line, without values.
+func logRefusal(request *admissionv1.AdmissionRequest, refused []refusal.Violation) {
+	var fields []string
+	for _, one := range refused {
+		fields = append(fields, one.Path.String())
+	}
+	klog.InfoS("refused", "resource", request.Resource.String(), "subresource", request.SubResource,
+		"namespace", request.Namespace, "name", request.Name, "user", request.UserInfo.Username, "fields", fields)
+}

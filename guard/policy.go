@@ -1,0 +1,117 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"holdfast.dev/holdfast/immutability"
+)
+
+// Policies is the resource of ImmutabilityPolicies.
+func Policies() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "guard.holdfast.dev", Version: "v1alpha1", Resource: "immutabilitypolicies"}
+}
+
+// The modes of an ImmutabilityPolicy.
+const (
+	// Enforce refuses an update that breaks a rule. It is the default.
+	Enforce = "enforce"
+	// Warn accepts the update with a warning.
+	Warn = "warn"
+)
+
+// ImmutabilityPolicy has rules for resources whose definition its author does not own.
+type ImmutabilityPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec PolicySpec `json:"spec"`
+}
+
+// PolicySpec is the part of an ImmutabilityPolicy that its author writes.
+type PolicySpec struct {
+	// Mode is Enforce or Warn.
+	Mode string `json:"mode,omitempty"`
+	// Resources are the guarded resources as kubectl writes them: deployments.apps, configmaps.
+	Resources []string `json:"resources"`
+	// Rules are lines of immutability.Annotation.
+	Rules []string `json:"rules"`
+	// NamespaceSelector selects the namespaces of the objects, by labels. Without it, the policy is
+	// for all namespaces, and for objects without one.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// ObjectSelector selects objects by labels. An update counts if the old or the new object has them.
+	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
+}
+
+// decodePolicy decodes a policy that a server returned.
+func decodePolicy(obj *unstructured.Unstructured) (*ImmutabilityPolicy, error) {
+	policy := &ImmutabilityPolicy{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, policy); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", obj.GetName(), err)
+	}
+	return policy, nil
+}
+
+// text returns the rules in the form of the annotation.
+func (p *ImmutabilityPolicy) text() string { return strings.Join(p.Spec.Rules, "\n") }
+
+// marks returns the rules of the policy. The error names the rules that are wrong.
+func (p *ImmutabilityPolicy) marks() ([]immutability.Mark, error) {
+	marks, err := immutability.ParseMarks(p.text())
+	if err != nil {
+		return marks, fmt.Errorf("spec.rules: %w", err)
+	}
+	return marks, nil
+}
+
+// match selects the objects of a source.
+type match struct {
+	// namespaces and objects are nil if they select everything.
+	namespaces, objects labels.Selector
+}
+
+// newMatch returns the selectors of a policy.
+func newMatch(policy *ImmutabilityPolicy) (match, error) {
+	var m match
+	var err error
+	if selector := policy.Spec.NamespaceSelector; selector != nil {
+		if m.namespaces, err = metav1.LabelSelectorAsSelector(selector); err != nil {
+			return m, fmt.Errorf("spec.namespaceSelector: %w", err)
+		}
+	}
+	if selector := policy.Spec.ObjectSelector; selector != nil {
+		if m.objects, err = metav1.LabelSelectorAsSelector(selector); err != nil {
+			return m, fmt.Errorf("spec.objectSelector: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// matches reports whether an update is of a selected object. labelsOf returns the labels of a
+// namespace.
+func (m match) matches(u *update, labelsOf func(namespace string) (labels.Set, error)) (bool, error) {
+	if m.objects != nil && !m.objects.Matches(labelsIn(u.oldObj)) && !m.objects.Matches(labelsIn(u.newObj)) {
+		return false, nil
+	}
+	if m.namespaces == nil {
+		return true, nil
+	}
+	if u.namespace == "" {
+		return m.namespaces.Matches(labels.Set{}), nil
+	}
+	found, err := labelsOf(u.namespace)
+	if err != nil {
+		return false, err
+	}
+	return m.namespaces.Matches(found), nil
+}
+
+func labelsIn(obj map[string]any) labels.Set {
+	return (&unstructured.Unstructured{Object: obj}).GetLabels()
+}

@@ -1,0 +1,99 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/definition/refusal"
+	"holdfast.dev/holdfast/immutability"
+)
+
+// update is one write, as the rules see it.
+type update struct {
+	version         string
+	namespace, name string
+	oldObj, newObj  map[string]any
+	// stored reads the old object in another version.
+	stored func(ctx context.Context, version string) (map[string]any, error)
+}
+
+// source has rules for one resource.
+type source struct {
+	// policy is the name of the policy, empty for the annotation of the definition.
+	policy string
+	warns  bool
+	match  match
+	rules  rules
+}
+
+// rules find the changes of an update that they forbid.
+type rules interface {
+	check(ctx context.Context, u *update) ([]refusal.Violation, error)
+}
+
+// definedRules are the rules of a custom resource, for all its versions.
+type definedRules struct {
+	crd      *definition.CustomResourceDefinition
+	compiled map[string]*definition.Compiled
+}
+
+// check implements rules. As our server, it checks the version of the request, and every other version
+// with markers on converted objects.
+func (r definedRules) check(ctx context.Context, u *update) ([]refusal.Violation, error) {
+	version := r.compiled[u.version]
+	if version == nil {
+		return nil, fmt.Errorf("%s has no version %s", r.crd.Name, u.version)
+	}
+	found := refusal.Of("", version.Policy.Check(u.oldObj, u.newObj))
+	others := definition.AlsoMarked(r.crd, r.compiled, u.version)
+	if len(others) == 0 || !r.crd.Spec.ConvertsNothing() {
+		return found, nil
+	}
+	stored := u.oldObj
+	if storage := r.crd.Spec.StorageVersion(); storage != u.version && r.crd.Spec.Version(storage).Served {
+		var err error
+		if stored, err = u.stored(ctx, storage); err != nil {
+			if len(found) > 0 {
+				return found, nil //nolint:nilerr // the client gets the violation, as from our server
+			}
+			return nil, err
+		}
+	}
+	for _, name := range others {
+		other := r.compiled[name]
+		more := other.Policy.Check(converted(stored, other), converted(u.newObj, other))
+		found = refusal.Merge(found, refusal.Of("version "+name, more))
+	}
+	return found, nil
+}
+
+// converted returns a copy of an object as a GET in another version returns it.
+func converted(object map[string]any, to *definition.Compiled) map[string]any {
+	out := runtime.DeepCopyJSON(object)
+	out["apiVersion"] = schema.GroupVersion{Group: to.Kind.Group, Version: to.Kind.Version}.String()
+	if to.Pruned {
+		to.Skeleton.Prune(out)
+	}
+	to.Skeleton.Default(out)
+	to.Skeleton.Normalize(out)
+	return out
+}
+
+// publishedRules are the rules of a resource without a definition, in one version. The API server
+// converts objects to it.
+type publishedRules struct {
+	version string
+	policy  *immutability.Policy
+}
+
+// check implements rules.
+func (r publishedRules) check(_ context.Context, u *update) ([]refusal.Violation, error) {
+	if u.version != r.version {
+		return nil, fmt.Errorf("the review is in version %s, not %s", u.version, r.version)
+	}
+	return refusal.Of("", r.policy.Check(u.oldObj, u.newObj)), nil
+}

@@ -1,0 +1,171 @@
+package guard
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/access/webhook"
+	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/lifecycle"
+)
+
+const (
+	// Namespace is the namespace of the guard's namespaced objects.
+	Namespace = "holdfast-guard"
+	// Name is the name of the guard's Lease, Deployment, Service, ServiceAccount and webhook
+	// configuration.
+	Name = "holdfast-guard"
+	// SecretName is the name of the Secret with the keys of the webhook.
+	SecretName = "holdfast-guard-webhook"
+	// ReaderLabel is the label of ClusterRoles whose rights the guard gets, to read the objects of
+	// scales, and objects in other versions.
+	ReaderLabel = "guard.holdfast.dev/aggregate-to-reader"
+)
+
+// Certificates is the Secret with the keys of the webhook.
+func Certificates() webhook.Secret {
+	return webhook.Secret{Namespace: Namespace, Name: SecretName, FieldManager: Name, Remedy: "holdfast guard init"}
+}
+
+// Config is the configuration of a guard.
+type Config struct {
+	// Client is the config of the API server, with the rights that package setup grants the guard. It
+	// is copied; its rate limit is not used.
+	Client *rest.Config
+	// Webhook is the listener for reviews, over TLS. Run closes it.
+	Webhook net.Listener
+	// Health is the listener for /healthz, /livez, /readyz and /metrics, over plain HTTP. It may be
+	// nil. Run closes it.
+	Health net.Listener
+	// URL is where the API server reaches a guard outside of the cluster. If it is empty, the API server
+	// uses the Service.
+	URL string
+	// CertFile and KeyFile hold the certificate of the webhook, and CAFile the certificate of its
+	// authority. If they are empty, those in the Secret are used.
+	CertFile, KeyFile, CAFile string
+	// Status is the HTTP status of refusals, 400 or 422; zero is 400.
+	Status int
+	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
+	// random suffix.
+	Identity string
+	// Ready is called once, when the guard answers reviews. It may be nil.
+	Ready func()
+}
+
+// Run answers reviews, and writes the webhook configuration while this process is the leader. It blocks
+// until ctx ends. It returns an error if the config is not valid, the guard is not installed, or a
+// listener fails.
+func Run(ctx context.Context, config Config) error {
+	defer closeAll(config.Webhook, config.Health)
+	if config.Client == nil || config.Webhook == nil {
+		return errors.New("guard: a client and a listener are required")
+	}
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: Name})
+	if err != nil {
+		return fmt.Errorf("client of the guard: %w", err)
+	}
+	defer server.Close()
+	// Without the kind, its informer would wait for it forever.
+	if _, err := server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+		return fmt.Errorf("list policies: %w: run %q first", err, Certificates().Remedy)
+	}
+	keys, err := openKeys(ctx, config, server)
+	if err != nil {
+		return err
+	}
+	return run(ctx, config, server, keys)
+}
+
+// run starts all parts. At the end it first releases the Lease, and then stops answering reviews.
+func run(ctx context.Context, config Config, server *connection.Connection, keys webhook.Keys) error {
+	leading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer end()
+
+	rules := newTracker(server)
+	parts.Go(func() { rules.run(serving) })
+	if err := rules.wait(ctx); err != nil {
+		return err
+	}
+	j, err := newJudge(config, server, rules)
+	if err != nil {
+		return err
+	}
+	start := func(server *http.Server, listener net.Listener) {
+		parts.Go(func() {
+			if err := webhook.Serve(serving, server, listener); err != nil {
+				stop(err)
+			}
+		})
+	}
+	reviews := &http.Server{Handler: j.handler()}
+	start(reviews, tls.NewListener(config.Webhook, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.Certificate}))
+	if config.Health != nil {
+		start(webhook.Health(), config.Health)
+	}
+	parts.Go(func() { keys.Keep(serving) })
+	if config.Ready != nil {
+		config.Ready()
+	}
+	election := lifecycle.Election{Client: config.Client, Namespace: Namespace, Name: Name, Identity: config.Identity}
+	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
+		return leader{config: config, server: server, rules: rules}.run(ctx)
+	})
+	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {
+		return broken
+	}
+	return err
+}
+
+// openKeys returns the keys in the files of the config, or else those in the Secret.
+func openKeys(ctx context.Context, config Config, server *connection.Connection) (webhook.Keys, error) {
+	if config.CertFile != "" || config.KeyFile != "" {
+		return webhook.OpenFiles(config.CertFile, config.KeyFile)
+	}
+	return Certificates().Open(ctx, server.Typed)
+}
+
+// clientConfig returns how the API server reaches the guard. It reads the certificate of the authority
+// each time, because another program may replace it.
+func (c Config) clientConfig(ctx context.Context, server *connection.Connection) (admissionregistrationv1.WebhookClientConfig, error) {
+	var out admissionregistrationv1.WebhookClientConfig
+	if c.URL != "" {
+		out.URL = new(c.URL + ImmutablePath)
+	} else {
+		out.Service = &admissionregistrationv1.ServiceReference{
+			Namespace: Namespace, Name: Name, Path: new(ImmutablePath), Port: new(int32(443)),
+		}
+	}
+	if c.CAFile != "" {
+		var err error
+		out.CABundle, err = os.ReadFile(c.CAFile)
+		return out, err
+	}
+	secret, err := server.Typed.CoreV1().Secrets(Namespace).Get(ctx, SecretName, metav1.GetOptions{})
+	if err != nil {
+		return out, fmt.Errorf("certificate of the webhook: %w", err)
+	}
+	out.CABundle = secret.Data[webhook.AuthorityCertKey]
+	return out, nil
+}
+
+func closeAll(listeners ...net.Listener) {
+	for _, listener := range listeners {
+		if listener != nil {
+			_ = listener.Close()
+		}
+	}
+}
