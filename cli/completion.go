@@ -72,6 +72,7 @@ var enums = map[string][]string{
 	"serve --authorization-mode":  {"Node,RBAC", "RBAC"},
 	"serve --tls-min-version":     {"VersionTLS12", "VersionTLS13"},
 	"version --output":            {outputJSON, outputYAML},
+	"doctor --output":             {outputJSON, outputYAML},
 	"status --output":             {outputJSON, outputYAML},
 	"revoke --output":             {outputJSON, outputYAML},
 	"revoke --issued-before":      {"now"},

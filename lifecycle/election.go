@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // registers the metrics of the election
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/connection"

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,8 +57,8 @@ func New(version string) *cobra.Command {
   holdfast doctor --root /run/holdfast`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.output != "" && f.output != "json" {
-				return unable(fmt.Errorf("doctor: -o %s: must be json", f.output))
+			if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
+				return unable(fmt.Errorf("doctor: -o %s: must be json or yaml", f.output))
 			}
 			f.stopped.Version = version
 			report, err := f.examine(cmd.Context())
@@ -77,7 +78,7 @@ func New(version string) *cobra.Command {
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
 	set.StringVar(&f.stopped.DataDir, "data-dir", "", "data directory of a server that is stopped")
 	set.StringVar(&f.root, "root", "", "directory of a node agent on this host, such as /run/holdfast")
-	set.StringVarP(&f.output, "output", "o", "", "json; empty prints a table")
+	set.StringVarP(&f.output, "output", "o", "", "json or yaml; empty prints a table")
 	etcd := &f.stopped.Etcd
 	set.StringSliceVar(&etcd.Servers, "etcd-servers", nil, "with --data-dir: etcd servers of the server")
 	set.StringVar(&etcd.CAFile, "etcd-cafile", "", "with --etcd-servers: CA certificate of etcd")

@@ -125,6 +125,12 @@ func TestDoctor(t *testing.T) {
 		"definitions: if a conversion webhook is down, start it", "kubectl describe crd gongs.doctor.example.com",
 		"kubectl delete apiservice v1.away.example.com")
 
+	metrics, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").Do(t.Context()).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDist(t, string(metrics))
+
 	out, code = run(t, "--kubeconfig", server.Kubeconfig(), "-o", "json")
 	var decoded struct {
 		Checks []struct{ Check, State, Message, Next string }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
 )
 
 // state is the result of a check.
@@ -39,12 +41,20 @@ func (r report) found() bool {
 	return slices.ContainsFunc(r, func(c check) bool { return c.State == warning || c.State == failure })
 }
 
-// print prints the report as a table, with what to do next below it, or as JSON.
+// print prints the report as a table, with what to do next below it, or as JSON or YAML.
 func (r report) print(w io.Writer, format string) error {
-	if format == "json" {
+	switch all := map[string]report{"checks": r}; format {
+	case "json":
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]report{"checks": r})
+		return encoder.Encode(all)
+	case "yaml":
+		text, err := yaml.Marshal(all)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tSTATE\tMESSAGE")

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/etcd"
 )
@@ -114,4 +112,13 @@ func database(members []etcd.MemberStatus) []check {
 	return orGood("etcd", strings.Join(texts, "; "), found)
 }
 
-func size(n int64) string { return resource.NewQuantity(n>>20<<20, resource.BinarySI).String() }
+// size returns a number of bytes for people to read.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+}
