@@ -18,7 +18,7 @@ func besideControllerManager(c Config) bool { return !c.Controllers.Has(lifecycl
 // and holds the lease. They stop before the server stops answering, because they release
 // the lease through its API.
 func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
-	if b.config.Controllers.IsEmpty() && len(led) == 0 {
+	if !b.config.Controllers.NeedsLease() && len(led) == 0 {
 		return nil
 	}
 	name, err := serverIdentity(b.config.DataDir)

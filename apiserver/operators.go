@@ -66,8 +66,8 @@ func newOperatorAdmission(clients *clients, shared operators) admission.Interfac
 		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
 			return disclosure.Allowed(ctx)
 		},
-		Users:   enforcement.LiveUsers(clients.dynamic, clients.kube.CoreV1().Namespaces()),
-		MayRead: enforcement.ReviewedReaders(shared.reviews),
+		Instances: enforcement.LiveInstances(clients.dynamic, clients.kube.CoreV1().Namespaces()),
+		MayRead:   enforcement.ReviewedReaders(shared.reviews),
 	})
 }
 

@@ -63,8 +63,7 @@ func (s Selection) Has(name string) bool {
 	return false
 }
 
-// IsEmpty reports whether the selection turns off every controller that needs the Lease. It is false
-// for a Selection without entries, which means all controllers.
-func (s Selection) IsEmpty() bool {
-	return !slices.ContainsFunc(names(), func(name string) bool { return name != Signing && s.Has(name) })
+// NeedsLease reports whether the selection has a controller that needs the Lease.
+func (s Selection) NeedsLease() bool {
+	return slices.ContainsFunc(names(), func(name string) bool { return name != Signing && s.Has(name) })
 }

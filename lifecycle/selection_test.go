@@ -39,7 +39,17 @@ func TestSelection(t *testing.T) {
 			}
 		}
 	}
-	if !(lifecycle.Selection{"-*"}).IsEmpty() || (lifecycle.Selection{lifecycle.Accounts}).IsEmpty() {
-		t.Error("IsEmpty is wrong")
+	for _, test := range []struct {
+		selection lifecycle.Selection
+		want      bool
+	}{
+		{nil, true},
+		{lifecycle.Selection{"-*"}, false},
+		{lifecycle.Selection{lifecycle.Accounts}, true},
+		{lifecycle.Selection{lifecycle.Signing}, false},
+	} {
+		if got := test.selection.NeedsLease(); got != test.want {
+			t.Errorf("%q needs the Lease: %t", test.selection, got)
+		}
 	}
 }

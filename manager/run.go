@@ -104,8 +104,8 @@ func Run(ctx context.Context, config Config) error {
 		Versions: enforcement.LiveVersions(server.Dynamic), Keys: records, Deletions: deletions,
 		Controller: serviceaccount.MakeUsername(Namespace, account),
 		Discloses:  readers, MayRead: readers,
-		MayGet: enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
-		Users:  enforcement.LiveUsers(server.Dynamic, server.Typed.CoreV1().Namespaces()),
+		MayGet:    enforcement.ReviewedVersions(server.Typed.AuthorizationV1().SubjectAccessReviews()),
+		Instances: enforcement.LiveInstances(server.Dynamic, server.Typed.CoreV1().Namespaces()),
 	}
 	reviews := &http.Server{
 		Handler:   enforcement.NewWebhook(judged),

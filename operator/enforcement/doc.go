@@ -4,7 +4,7 @@
 //
 //	config := enforcement.Config{
 //		Versions: enforcement.LiveVersions(client), Keys: keyring, Deletions: deletions, Discloses: discloses,
-//		Users: enforcement.LiveUsers(client, namespaces), MayRead: enforcement.ReviewedReaders(reviews),
+//		Instances: enforcement.LiveInstances(client, namespaces), MayRead: enforcement.ReviewedReaders(reviews),
 //	}
 //	plugin := enforcement.NewPlugin(config)
 //	handler := enforcement.NewWebhook(config)

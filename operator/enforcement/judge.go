@@ -67,8 +67,8 @@ type Config struct {
 	MayGet MayGet
 	// Discloses reports whether a refusal may show what the stored Instance contains.
 	Discloses Discloses
-	// Users returns the Instances that use an OperatorVersion.
-	Users Users
+	// Instances returns the Instances that use an OperatorVersion.
+	Instances Instances
 	// MayRead reports whether a user may get an Instance. A refusal names only Instances that
 	// the user may get.
 	MayRead Discloses

@@ -24,11 +24,10 @@ const (
 	maxNamed = 5
 )
 
-// Users returns the Instances that use an OperatorVersion. It has nothing to do with the users
-// of the API.
-type Users func(ctx context.Context, version types.NamespacedName) ([]types.NamespacedName, error)
+// Instances returns the names of the Instances that use an OperatorVersion.
+type Instances func(ctx context.Context, version types.NamespacedName) ([]types.NamespacedName, error)
 
-// LiveUsers returns Users that read from the server with every call, without a cache.
+// LiveInstances returns an Instances that reads from the server with every call, without a cache.
 //
 // Two kinds of Instances do not count, because deletions would wait for each other:
 //
@@ -36,7 +35,7 @@ type Users func(ctx context.Context, version types.NamespacedName) ([]types.Name
 //     have to delete the OperatorVersion before it.
 //   - An Instance in another namespace, if the namespace of the OperatorVersion is being
 //     deleted. No OperatorVersion can be created there any more.
-func LiveUsers(client dynamic.Interface, namespaces corev1client.NamespaceInterface) Users {
+func LiveInstances(client dynamic.Interface, namespaces corev1client.NamespaceInterface) Instances {
 	resource := client.Resource(api.GroupVersion.WithResource("instances"))
 	return func(ctx context.Context, version types.NamespacedName) ([]types.NamespacedName, error) {
 		var found []types.NamespacedName
@@ -93,21 +92,21 @@ func withoutForeign(
 // its place.
 func (j judge) refuseDeletion(ctx context.Context, oldObj *unstructured.Unstructured, deleter authorship.User) error {
 	version := types.NamespacedName{Namespace: oldObj.GetNamespace(), Name: oldObj.GetName()}
-	users, err := j.Users(ctx, version)
+	instances, err := j.Instances(ctx, version)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	if len(users) == 0 {
+	if len(instances) == 0 {
 		return nil
 	}
 	return apierrors.NewConflict(versions, version.Name, fmt.Errorf(
-		"instances use it: %s. Uninstall them or upgrade them to another version first", j.listed(ctx, users, deleter)))
+		"instances use it: %s. Uninstall them or upgrade them to another version first", j.listed(ctx, instances, deleter)))
 }
 
 // listed returns the names of Instances that a user may get, and the number of the others.
-func (j judge) listed(ctx context.Context, users []types.NamespacedName, reader authorship.User) string {
+func (j judge) listed(ctx context.Context, instances []types.NamespacedName, reader authorship.User) string {
 	var names []string
-	for i, instance := range users {
+	for i, instance := range instances {
 		if i == maxNamed {
 			break
 		}
@@ -115,7 +114,7 @@ func (j judge) listed(ctx context.Context, users []types.NamespacedName, reader 
 			names = append(names, instance.String())
 		}
 	}
-	if others := len(users) - len(names); others > 0 && len(names) == 0 {
+	if others := len(instances) - len(names); others > 0 && len(names) == 0 {
 		return fmt.Sprintf("%d in total", others)
 	} else if others > 0 {
 		names = append(names, fmt.Sprintf("%d more", others))
