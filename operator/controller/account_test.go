@@ -58,3 +58,43 @@ func TestAuthorThatIsGone(t *testing.T) {
 	admin.takeOver(t, "mine", "NOTE")
 	admin.awaitComplete(t, "mine")
 }
+
+// testAccountRecreated checks that a plan does not run for a service account that was deleted
+// and created again.
+func testAccountRecreated(t *testing.T, c cluster) {
+	c.operator(t, "plain", "0.1.0", plain)
+	accounts := c.typed.CoreV1().ServiceAccounts(c.namespace)
+	robot := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
+	created, err := accounts.Create(t.Context(), robot, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := c.login(c.impersonating(rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:default:robot", UID: string(created.UID), Groups: []string{"system:masters", "system:authenticated"},
+	}))
+	for _, name := range []string{"gone", "replaced"} {
+		user.install(t, name, "plain-0.1.0", nil)
+	}
+	if err := accounts.Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	k := &killer{left: -1, created: map[string]int{}}
+	ended := c.control(t, k)
+	c.awaitMessage(t, "gone", "service account default/robot does not exist any more: request the plan again")
+	k.kill()
+	<-ended
+
+	user.install(t, "later", "plain-0.1.0", nil)
+	if _, err := accounts.Create(t.Context(), robot, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ended = c.control(t, k)
+	c.awaitMessage(t, "later", "service account default/robot was deleted and created again: request the plan again")
+	k.kill()
+	<-ended
+	for _, name := range []string{"gone", "replaced", "later"} {
+		if c.get(t, "configmaps", name) != nil {
+			t.Errorf("%s: the plan ran", name)
+		}
+	}
+}
