@@ -74,8 +74,7 @@ func (a *applyJudgement) step(p *plan, t triple) {
 func (a *applyJudgement) followItems(p *plan, t triple) {
 	defer a.followRepeated(p, t, len(a.Findings))
 	for field := range p.changes(t.live, t.updated) {
-		item, _ := field.shown.(map[string]any)
-		place := triple{t.before.item(item, field.earlier), field.live, field.updated}
+		place := triple{t.before.item(field.keyed(), field.earlier), field.live, field.updated}
 		known := len(a.Findings)
 		a.path = append(a.path, field.step)
 		a.follow(field.plan, place)

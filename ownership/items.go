@@ -138,18 +138,32 @@ func (i items) earlier(at int) int {
 	return count
 }
 
-// all returns the item with the same keys as another, or the list of all such items if there
-// are several; value.Absent if there is none.
-func (i items) all(like map[string]any) any {
-	first := i.find(like, 0)
-	found := []any{first}
-	for next := i.find(like, 1); !isAbsent(next); next = i.find(like, len(found)) {
+// repeats reports whether several items have the same keys as another.
+func (i items) repeats(like map[string]any) bool { return i.at(like, 1) >= 0 }
+
+// group returns all items with the same keys as another.
+func (i items) group(like map[string]any) []any {
+	var found []any
+	for next := i.find(like, 0); !isAbsent(next); next = i.find(like, len(found)) {
 		found = append(found, next)
 	}
-	if len(found) > 1 {
-		return found
+	return found
+}
+
+// all returns the item with the same keys as another, or the list of all such items if there
+// are several; value.Absent if there is none.
+func (i items) all(like map[string]any) any { return oneOrAll(i.group(like)) }
+
+// oneOrAll returns the item of a list with one item, and otherwise the list; value.Absent for
+// the empty list.
+func oneOrAll(list []any) any {
+	switch len(list) {
+	case 0:
+		return value.Absent{}
+	case 1:
+		return list[0]
 	}
-	return first
+	return list
 }
 
 // membership finds scalars in a list of scalars. It has the number of times that each scalar

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,8 +20,10 @@ type plan struct {
 	// value is the value as the server would store it, value.Absent if it would
 	// leave it out.
 	value any
-	// earlier is the number of earlier items with the same keys.
-	earlier int
+	// earlier is the number of earlier items with the same keys, and isRepeated means that there
+	// are earlier or later ones.
+	earlier    int
+	isRepeated bool
 	// isLeaf means that apply takes the value as one field. Otherwise below has the
 	// fields inside of it.
 	isLeaf bool
@@ -89,6 +92,13 @@ func (p *plan) addItems(list []any) {
 	}
 	found := newItems(objects, p.node.keys)
 	p.items = &found
+	for i := range p.below {
+		if below := &p.below[i]; below.earlier == 1 {
+			for one := range p.group(below.keyed()) {
+				one.isRepeated = true
+			}
+		}
+	}
 }
 
 // child returns the plan of a field, nil if there is none. The nil plan has none.
@@ -121,6 +131,23 @@ func (p *plan) item(like map[string]any, earlier int) *plan {
 		return &p.below[at]
 	}
 	return nil
+}
+
+// group yields the plans of all items with the same keys as another.
+func (p *plan) group(like map[string]any) iter.Seq[*plan] {
+	return func(yield func(*plan) bool) {
+		for earlier := 0; ; earlier++ {
+			if one := p.item(like, earlier); one == nil || !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// keyed returns an item of a list, with its keys.
+func (p *plan) keyed() map[string]any {
+	item, _ := p.shown.(map[string]any)
+	return item
 }
 
 // member returns the plan of a member of a set, nil if there is none. The nil plan has
@@ -215,8 +242,7 @@ func (p *plan) finder(v any) func(below *plan) any {
 	case keyed:
 		list := newItems(v, p.node.keys)
 		return func(below *plan) any {
-			item, _ := below.shown.(map[string]any)
-			return list.find(item, below.earlier)
+			return list.find(below.keyed(), below.earlier)
 		}
 	case set:
 		list := newMembership(v)

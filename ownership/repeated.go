@@ -9,11 +9,11 @@ import "holdfast.dev/holdfast/value"
 // findings before the items of this list.
 func (a *applyJudgement) followRepeated(p *plan, t triple, known int) {
 	for i := range p.below {
-		// The second of the items stands for all of them.
-		if second := &p.below[i]; second.earlier == 1 {
-			a.path = append(a.path, second.step)
+		// The first of the items stands for all of them.
+		if first := &p.below[i]; first.isRepeated && first.earlier == 0 {
+			a.path = append(a.path, first.step)
 			if !a.isReported(known) {
-				a.compareRepeated(p.node.keys, second, t)
+				a.compareRepeated(p.node.keys, first, t)
 			}
 			a.path = a.path[:len(a.path)-1]
 		}
@@ -34,20 +34,26 @@ func (a *applyJudgement) isReported(known int) bool {
 
 // compareRepeated compares the items with the same keys as one of them. t is the list.
 func (a *applyJudgement) compareRepeated(k keys, one *plan, t triple) {
-	like, _ := one.shown.(map[string]any)
-	live := newItems(t.live, k)
+	like, live := one.keyed(), newItems(t.live, k)
 	all := triple{live: live.all(like), updated: newItems(t.updated, k).all(like)}
 	if a.mode.Equal(all.live, all.updated) {
 		return
 	}
-	var applied []any
 	isChanged := false
-	for before := t.before.item(like, 0); before != nil; before = t.before.item(like, len(applied)) {
-		isChanged = isChanged || !before.isWrittenIn(live.find(like, len(applied)))
-		applied = append(applied, before.shown)
+	for before, compared := range t.before.compared(like, live) {
+		isChanged = isChanged || !before.isWrittenIn(compared)
 	}
 	if isChanged {
-		all.before = &plan{shown: applied, isLeaf: true}
+		all.before = t.before.wholeGroup(like)
 		a.add(Reverts, all)
 	}
+}
+
+// wholeGroup returns the plan of all items with the same keys as another, as one value.
+func (p *plan) wholeGroup(like map[string]any) *plan {
+	var shown, values []any
+	for one := range p.group(like) {
+		shown, values = append(shown, one.shown), append(values, one.value)
+	}
+	return &plan{shown: oneOrAll(shown), value: oneOrAll(values), isLeaf: true}
 }

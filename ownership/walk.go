@@ -35,9 +35,34 @@ func (w *walk) owned(p *plan, live, updated any) {
 
 // below finds the fields inside of a value.
 func (w *walk) below(p *plan, live, updated any) {
+	if p.node.shape == keyed {
+		w.items(p, newItems(live, p.node.keys), newItems(updated, p.node.keys))
+		return
+	}
 	for field := range p.changes(live, updated) {
 		w.path = append(w.path, field.step)
 		w.owned(field.plan, field.live, field.updated)
+		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// items finds the fields inside of the items of a list.
+func (w *walk) items(list *plan, live, updated items) {
+	for i := range list.below {
+		item := &list.below[i]
+		like := item.keyed()
+		w.path = append(w.path, item.step)
+		switch {
+		case !item.isRepeated && !live.repeats(like) && !updated.repeats(like):
+			w.owned(item, live.find(like, 0), updated.find(like, 0))
+		case item.earlier == 0:
+			// The first of the items stands for all of them.
+			r := repeated{list: list, like: like, live: live.group(like), updated: updated.group(like)}
+			if !w.mode.Equal(r.live, r.updated) {
+				r.next = list.merged(like, updated)
+				w.repeated(r)
+			}
+		}
 		w.path = w.path[:len(w.path)-1]
 	}
 }

@@ -23,6 +23,10 @@ func checkImperativeWrites(t *testing.T, l *lab) {
 		{manifest: "HorizontalPodAutoscaler with a window", seed: 1794823450998382856, stream: 14}, // scaleDown: null
 		// two owner references with the same UID
 		{manifest: "LimitRange", seed: 1794834435685023056, stream: 20, metadata: true},
+		{manifest: "IPAddress", seed: 1794850000000906632, stream: 25, metadata: true},
+		{manifest: "IPAddress", seed: 1794850000000910728, stream: 9, metadata: true},
+		{manifest: "IPAddress", seed: 1794850000000911692, stream: 10, metadata: true},
+		{manifest: "IPAddress", seed: 1794850000000913828, stream: 24, metadata: true},
 		// fields that the server computes from others
 		{manifest: "NetworkPolicy", seed: 1794819297965157929, stream: 25},
 		{manifest: "Service", seed: 1794819297965157934, stream: 41},

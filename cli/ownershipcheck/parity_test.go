@@ -1,6 +1,7 @@
 package ownershipcheck_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,7 +61,9 @@ func applications() map[string]stored {
 			{name: web, image: nginx, args: [], resources: {limits: {cpu: 1000m}}}]}}}}`
 		service = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}`
 		secret  = `{apiVersion: v1, kind: Secret, metadata: {name: keys}, stringData: {a: "1"}}`
-		role    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: none}, rules: []}`
+		dns     = `{apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {ports: [{port: 53, name: tcp, targetPort: 53},
+			{port: 53, name: udp, protocol: UDP, targetPort: 53}]}}`
+		role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: none}, rules: []}`
 	)
 	return map[string]stored{
 		"config":    {configMaps, "settings", settings, settings},
@@ -73,6 +76,7 @@ func applications() map[string]stored {
 		},
 		"web":     {deployments, "web", web, web},
 		"service": {"/api/v1/namespaces/default/services", "web", service, service},
+		"dns":     {"/api/v1/namespaces/default/services", "dns", dns, dns},
 		"secret":  {"/api/v1/namespaces/default/secrets", "keys", secret, secret},
 		"role":    {"/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "none", role, role},
 	}
@@ -123,6 +127,8 @@ func TestParity(t *testing.T) {
 		"args":                       {"web", "holdfast patch", strategic, "", strings.Replace(image, "image: other", "args: [-v]", 1)},
 		"scale":                      {"web", "holdfast scale", merge, "/scale", `{spec: {replicas: 3}}`},
 		"target port":                {"service", "holdfast patch", strategic, "", `{spec: {ports: [{port: 80, targetPort: 8080}]}}`},
+		"first of two ports":         {"dns", "holdfast edit", merge, "", ports(54, 53)},
+		"second of two ports":        {"dns", "holdfast edit", merge, "", ports(53, 54)},
 		"data of a secret":           {"secret", "holdfast patch", merge, "", `{data: {a: Mg==}}`},
 		"string data of a secret":    {"secret", "holdfast patch", merge, "", `{stringData: {a: "2"}}`},
 		"edit of a secret":           {"secret", "holdfast edit", merge, "", `{data: {a: Mg==}}`},
@@ -154,6 +160,12 @@ func TestParity(t *testing.T) {
 	if warned < len(tests)/2 {
 		t.Errorf("only %d of %d writes are warned about or refused", warned, len(tests))
 	}
+}
+
+// ports returns a patch of a Service with a TCP and a UDP port of the same number.
+func ports(tcpTarget, udpTarget int) string {
+	return fmt.Sprintf(`{spec: {ports: [{port: 53, name: tcp, targetPort: %d}, {port: 53, name: udp, protocol: UDP, targetPort: %d}]}}`,
+		tcpTarget, udpTarget)
 }
 
 // lastSet is the part of a warning that names the source of the live value.

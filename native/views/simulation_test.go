@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -168,8 +169,8 @@ func encode(t *testing.T, obj any) []byte {
 	return data
 }
 
-// normalize returns an object as the server would store it: with its defaults and without
-// unknown fields.
+// normalize returns an object as the server would store it: with its defaults, without
+// unknown fields and without duplicate owner references.
 func (w *simulation) normalize(obj map[string]any) map[string]any {
 	u := &unstructured.Unstructured{Object: obj}
 	u.SetGroupVersionKind(w.kind)
@@ -182,6 +183,9 @@ func (w *simulation) normalize(obj map[string]any) map[string]any {
 	w.check(runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed))
 	w.scheme.Default(typed)
 	views.MergeStringData(typed)
+	if accessor, err := meta.Accessor(typed); err == nil {
+		accessor.SetOwnerReferences(withoutDuplicates(accessor.GetOwnerReferences()))
+	}
 	content, err := views.Content(typed)
 	w.check(err)
 	content["apiVersion"], content["kind"] = w.kind.ToAPIVersionAndKind()
