@@ -17,4 +17,4 @@ git archive "$commit" | tar -x -C "$source"
 rm -f "$out"/*
 go -C "$source/tools" run ./release -version "${version%-dirty}" -commit "$commit" -date "$(git log -1 --format=%ct)" \
 	-source "$source" -out "$out"
-(cd "$out" && sha256sum --quiet -c checksums.txt && ls -l)
+ls -l "$out"
