@@ -237,7 +237,7 @@ soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
 
 # The random choices of a run come from a seed, which each test prints: make faults SEED=... FAULTS=TestKill repeats them.
 .PHONY: faults
-faults: ## kill and pause servers, cut files, fill disks, attack, for half an hour (FAULTS=regexp chooses, SEED=, ROUNDS=)
+faults: ## kill and pause servers, cut files, fill disks, attack, in the long form (FAULTS=regexp chooses, SEED=, ROUNDS=)
 	cd test && HOLDFAST_FAULTS=long HOLDFAST_FAULTS_SEED=$(SEED) HOLDFAST_FAULTS_ROUNDS=$(ROUNDS) \
 		go test -vet=off -count 1 -v -parallel 1 -timeout 3h -run '$(FAULTS)' ./faults
 

@@ -91,8 +91,13 @@ func TestBackupUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default",
-		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	accounts := client.CoreV1().ServiceAccounts("default")
+	// A controller creates the account named default, perhaps later than this test needs it.
+	account, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := accounts.CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +180,7 @@ func checkCredentials(t *testing.T, server *servertest.Server, jane *rest.Config
 	byToken.BearerToken = token
 	byCertificate := rest.CopyConfig(jane)
 	byCertificate.Host, byCertificate.CAData = config.Host, config.CAData
-	for want, config := range map[string]*rest.Config{"system:serviceaccount:default:default": byToken, "jane": byCertificate} {
+	for want, config := range map[string]*rest.Config{"system:serviceaccount:default:a": byToken, "jane": byCertificate} {
 		client := kubernetes.NewForConfigOrDie(config)
 		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{},
 			metav1.CreateOptions{})

@@ -69,6 +69,9 @@ func Files() http.Handler {
 			http.NotFound(w, req)
 			return
 		}
+		// The library ends an HTTP/2 connection after each anonymous request. A browser loads the
+		// files at the same time, and those that are under way would fail.
+		w.Header().Del("Connection")
 		w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("ETag", tags[name])

@@ -1,7 +1,11 @@
 package console_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 
@@ -74,6 +78,40 @@ func TestFiles(t *testing.T) {
 	}
 	if got := s.send(t, s.anonymous, http.MethodGet, console.Path, "Authorization", "Bearer nobody-token"); got.code != http.StatusOK {
 		t.Errorf("a user without roles: %d", got.code)
+	}
+}
+
+// TestFilesShareAConnection checks that the connection of a browser stays open while it loads the
+// files, and that other anonymous requests still end theirs.
+func TestFilesShareAConnection(t *testing.T) {
+	t.Parallel()
+	s := start(t, apiserver.Config{Console: true})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.Config(t).CAData)
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	browser := &http.Client{Transport: transport}
+	for i, path := range console.Paths()[1:] {
+		var reused bool
+		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
+		req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, s.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 || reused != (i > 0) {
+			t.Errorf("%s: %s, on a connection that was open: %v", path, resp.Proto, reused)
+		}
+	}
+	if got := s.send(t, browser, http.MethodGet, "/api"); got.header.Get("Connection") != "close" {
+		t.Errorf("an anonymous request for data: connection %q, want close", got.header.Get("Connection"))
 	}
 }
 

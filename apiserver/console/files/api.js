@@ -74,7 +74,9 @@ function pathOf(kind, namespace, name) {
 
 /** readKinds returns the kinds that the server has, each in its preferred version. */
 export async function readKinds() {
-  const [core, named] = await Promise.all([get('/api', discovery), get('/apis', discovery)]);
+  // One after the other: the server closes the connection after a request without a credential.
+  const core = await get('/api', discovery);
+  const named = await get('/apis', discovery);
   const kinds = [];
   for (const group of [...core.items, ...named.items]) {
     const known = new Set();
