@@ -137,7 +137,8 @@ type essential struct {
 
 // Handle implements slog.Handler. logr passes errors to it without a call of Enabled.
 func (e essential) Handle(ctx context.Context, record slog.Record) error {
-	if e.ctx.Err() != nil || record.Level < slog.LevelWarn && !isOwn(record.PC) {
+	ended := e.ctx.Err() != nil
+	if ended || record.Level < slog.LevelWarn && !isOwn(record.PC) {
 		return nil
 	}
 	return e.Handler.Handle(ctx, record)

@@ -58,7 +58,7 @@ func (r definedRules) check(ctx context.Context, u *update) ([]refusal.Violation
 		var err error
 		if stored, err = u.stored(ctx, storage); err != nil {
 			if len(found) > 0 {
-				return found, nil //nolint:nilerr // the client gets the violation, as from our server
+				return found, nil
 			}
 			return nil, err
 		}

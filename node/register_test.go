@@ -74,6 +74,15 @@ func TestBesideKubelet(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.setVersion(t, name, "v1.36.3")
+	// Without a Lease the node counts as unreachable, and a controller finishes the deletion of its pods.
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To[int32](40), RenewTime: ptr.To(metav1.NowMicro())},
+	}
+	leases := c.admin.CoordinationV1().Leases(nodeLeases)
+	if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	before := c.getNode(t, name)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -87,8 +96,8 @@ func TestBesideKubelet(t *testing.T) {
 	if after := c.getNode(t, name); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the node of the kubelet was written: %+v", after)
 	}
-	if deleted, leases := a.requests.count("DELETE"), a.requests.count("/leases"); deleted+leases != 0 {
-		t.Errorf("%d deletions, %d requests for leases", deleted, leases)
+	if deleted, renewed := a.requests.count("DELETE"), a.requests.count("/leases"); deleted+renewed != 0 {
+		t.Errorf("%d deletions, %d requests for leases", deleted, renewed)
 	}
 }
 

@@ -55,10 +55,10 @@ func (c *Client) statusOf(ctx context.Context, endpoint string) (MemberStatus, e
 		Version: answer.Version, HasLeader: answer.Leader != 0,
 		SizeBytes: answer.DbSize, UsedBytes: answer.DbSizeInUse, QuotaBytes: answer.DbSizeQuota,
 	}
-	// A member without a leader cannot list the alarms.
+	// A member without a leader cannot list the alarms. HasLeader tells the reason.
 	alarms, err := member.AlarmList(ctx)
 	if err != nil {
-		return status, nil //nolint:nilerr // HasLeader tells the reason
+		return status, nil
 	}
 	for _, alarm := range alarms.Alarms {
 		if alarm.MemberID == answer.Header.MemberId && alarm.Alarm != pb.AlarmType_NONE {

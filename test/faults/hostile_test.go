@@ -33,6 +33,7 @@ func TestHostileClients(t *testing.T) {
 	server.start(t)
 	grantEverything(t, server.client.Load())
 	hostile, other := userConfig(t, server, "mallory"), userConfig(t, server, "alice")
+	waitForRights(t, other)
 	calm := measure(t, other, "calm", func(context.Context) {})
 	for _, attack := range []struct {
 		name string
@@ -66,6 +67,16 @@ func grantEverything(t *testing.T, c *client) {
 	}
 	path := "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 	eventually(t, func() error { return c.create(t.Context(), path, binding).err })
+}
+
+// waitForRights waits until the server knows the role binding of a user.
+func waitForRights(t *testing.T, config *rest.Config) {
+	t.Helper()
+	c, err := clientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error { return c.get(t.Context(), hostilePath).err })
 }
 
 // userConfig returns the client config of a user.
