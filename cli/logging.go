@@ -137,8 +137,12 @@ type essential struct {
 
 // Handle implements slog.Handler. logr passes errors to it without a call of Enabled.
 func (e essential) Handle(ctx context.Context, record slog.Record) error {
-	ended := e.ctx.Err() != nil
-	if ended || record.Level < slog.LevelWarn && !isOwn(record.PC) {
+	select {
+	case <-e.ctx.Done():
+		return nil
+	default:
+	}
+	if record.Level < slog.LevelWarn && !isOwn(record.PC) {
 		return nil
 	}
 	return e.Handler.Handle(ctx, record)
