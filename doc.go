@@ -29,6 +29,8 @@
 // [holdfast.dev/holdfast/reconcile] is their work queue,
 // [holdfast.dev/holdfast/connection] makes their clients, and
 // [holdfast.dev/holdfast/broadcast] wakes goroutines that wait for the same event.
+// [holdfast.dev/holdfast/admissionreview] serves the reviews that an API server sends to
+// the webhooks of the operator packages and of the guard.
 //
 // # Operator packages
 //

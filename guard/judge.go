@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/admissionreview"
 	"holdfast.dev/holdfast/definition/refusal"
 )
 
@@ -40,18 +41,18 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
 	r, err := j.resource(ctx, name)
 	if err != nil {
-		return denied(err)
+		return admissionreview.Denied(err)
 	}
 	if r == nil {
 		return allowed
 	}
 	u, err := j.update(ctx, r, request)
 	if err != nil {
-		return denied(err)
+		return admissionreview.Denied(err)
 	}
 	refused, warned, err := j.check(ctx, r, u)
 	if err != nil && len(refused) == 0 {
-		return denied(err)
+		return admissionreview.Denied(err)
 	}
 	answer := refusal.Answer{Kind: r.kind, Name: u.name, Code: j.status}
 	if len(refused)+len(warned) > 0 {
@@ -102,11 +103,11 @@ func (j *judge) check(ctx context.Context, r *resource, u *update) (refused, war
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and
 // the update is the one that the API server makes of it.
 func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.AdmissionRequest) (*update, error) {
-	oldObj, err := object(request.OldObject)
+	oldObj, err := admissionreview.Object(request.OldObject)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))
 	}
-	newObj, err := object(request.Object)
+	newObj, err := admissionreview.Object(request.Object)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +61,7 @@ func newServeCommand(program Program) *cobra.Command {
 // run listens on the addresses of the flags and runs the guard.
 func (s *service) run(cmd *cobra.Command) error {
 	files := []string{s.config.CertFile, s.config.KeyFile, s.config.CAFile}
-	if given := len(files) - count(files, ""); given != 0 && given != len(files) {
+	if slices.Contains(files, "") && strings.Join(files, "") != "" {
 		return errors.New("--tls-cert-file, --tls-private-key-file and --tls-ca-file belong together")
 	}
 	if s.config.Status != http.StatusBadRequest && s.config.Status != http.StatusUnprocessableEntity {
@@ -84,15 +86,4 @@ func (s *service) run(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "holdfast: guard answers at https://%s\n", s.config.Webhook.Addr())
 	}
 	return guard.Run(cmd.Context(), s.config)
-}
-
-// count returns how often a text is in a list.
-func count(list []string, text string) int {
-	n := 0
-	for _, each := range list {
-		if each == text {
-			n++
-		}
-	}
-	return n
 }
