@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/definition/stock"
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/manifest"
 )
 
@@ -128,17 +129,20 @@ func install(t *testing.T, group string, options *stock.Options) {
 		t.Errorf("%s: %s", refusal.Path, refusal.Message)
 	}
 	for _, object := range result.Objects {
-		text, err := json.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
 		typed := unstructured.Unstructured{Object: object}
 		collection := definitions
 		switch typed.GetKind() {
+		case "CustomResourceDefinition":
+			// This server reads the annotation. Here the compiled rules are to refuse, not it.
+			unstructured.RemoveNestedField(object, "metadata", "annotations", immutability.Annotation)
 		case "ValidatingAdmissionPolicy":
 			collection = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 		case "ValidatingAdmissionPolicyBinding":
 			collection = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+		}
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
 		}
 		shared.must(t, http.StatusCreated, "POST", collection+"?fieldValidation=Strict", string(text))
 		t.Cleanup(func() { remove(t, collection+"/"+typed.GetName()) })
