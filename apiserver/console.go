@@ -7,6 +7,8 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/apiserver/console"
+	"holdfast.dev/holdfast/apiserver/custom"
+	"holdfast.dev/holdfast/operator/enforcement"
 )
 
 // publicPaths returns the paths that clients without a credential may read, beside the health
@@ -28,6 +30,17 @@ func applyConsole(b base) {
 	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return inner(b.reports.Wrap(next), c)
 	}
+}
+
+// consoleSources returns what the server knows about objects.
+func consoleSources(b base, identity identityStage, owned ownershipStage, resources *custom.Server) console.Sources {
+	sources := console.Sources{Scheme: b.scheme, Ownership: owned.checker, Custom: resources}
+	if !b.config.WithoutOperators {
+		sources.Packages = &console.Packages{
+			Version: enforcement.LiveVersions(identity.clients.dynamic), Rights: identity.authorizer,
+		}
+	}
+	return sources
 }
 
 // serveConsole serves the page of the console.

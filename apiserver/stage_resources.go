@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 
 	"holdfast.dev/holdfast/apiserver/builtin"
-	"holdfast.dev/holdfast/apiserver/console"
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/storage"
 )
@@ -82,7 +81,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	}
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
-	i.serveConsole(console.Sources{Scheme: b.scheme, Ownership: owned.checker, Custom: customResources})
+	i.serveConsole(consoleSources(b, identity, owned, customResources))
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
 	if err != nil {

@@ -24,7 +24,7 @@ func Update(version *Version, request Request) Decision {
 func (d *decider) keep(oldDefinition, newDefinition *Definition) {
 	name := newDefinition.Name
 	stored, wanted := lookup(d.Stored, name), lookup(d.Wanted, name)
-	effective := stored.or(oldDefinition.pinned(oldDefinition.defaultSetting()))
+	effective := oldDefinition.fixed(stored)
 	switch {
 	case stored.set && !wanted.set:
 		rule := fmt.Sprintf("parameter '%s' is immutable but was removed", name)

@@ -47,7 +47,7 @@ func (s Sources) report(ctx context.Context, of schema.GroupVersionResource, bod
 	if note != "" {
 		report.Notes = append(report.Notes, note)
 	}
-	if err := report.addKind(obj.GroupVersionKind(), body); err != nil {
+	if err := s.addKind(ctx, report, body); err != nil {
 		return nil, err
 	}
 	return report, nil
@@ -65,9 +65,14 @@ func objectOf(obj unstructured.Unstructured) Object {
 	return named
 }
 
+// addNote adds a note.
+func (r *Report) addNote(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
 // addKind adds the parts of a report that only one kind has.
-func (r *Report) addKind(kind schema.GroupVersionKind, body []byte) error {
-	switch kind {
+func (s Sources) addKind(ctx context.Context, r *Report, body []byte) error {
+	switch schema.FromAPIVersionAndKind(r.Object.APIVersion, r.Object.Kind) {
 	case definition.Kind:
 		crd := &definition.CustomResourceDefinition{}
 		if err := json.Unmarshal(body, crd); err != nil {
@@ -80,6 +85,7 @@ func (r *Report) addKind(kind schema.GroupVersionKind, body []byte) error {
 			return fmt.Errorf("decode the instance: %w", err)
 		}
 		r.Plans, r.Running = plan.Recent(instance), instance.RunningPlan()
+		return s.addParameters(ctx, r, instance)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 )
 
-// MediaType is the media type of a report, in the form of Kubernetes' transformations of objects.
-// A server without the console answers 406.
+// MediaType is the media type of a report about an object: its locked fields, owners and drift. It
+// has the form of Kubernetes' transformations of objects. A server without --console answers 406.
 const MediaType = "application/json;as=Report;g=console.holdfast.dev;v=v1"
 
 // reportPolicy is the Content-Security-Policy of a report, which is no page.
@@ -29,6 +29,8 @@ type Sources struct {
 	// the server does not check the ownership of fields.
 	Ownership *fieldownership.Checker
 	Custom    *custom.Server
+	// Packages is nil if the server runs no operator packages.
+	Packages *Packages
 }
 
 // Reports answers requests for reports. The zero value has no sources and must be started.

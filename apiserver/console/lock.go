@@ -15,9 +15,10 @@ import (
 
 // The reasons of a lock.
 const (
-	reasonMarker = "marker"
-	reasonFrozen = "frozen"
-	reasonFlag   = "flag"
+	reasonMarker    = "marker"
+	reasonFrozen    = "frozen"
+	reasonFlag      = "flag"
+	reasonParameter = "parameter"
 )
 
 // knowledge is what the server knows about the kind of an object.

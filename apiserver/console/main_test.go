@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -17,8 +19,8 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
-// tokens has a user without roles and a user that the tests give roles.
-const tokens = "nobody-token,nobody,1,\nreader-token,reader,2,\n"
+// tokens has a user without roles and two users that the tests give roles.
+const tokens = "nobody-token,nobody,1,\nreader-token,reader,2,\nauditor-token,auditor,3,\n"
 
 // server is a server with the console, and HTTP clients for it.
 type server struct {
@@ -80,11 +82,41 @@ func (s server) send(t *testing.T, client *http.Client, method, path string, hea
 func (s server) report(t *testing.T, path string) (console.Report, string) {
 	t.Helper()
 	got := s.send(t, s.admin, http.MethodGet, path, "Accept", console.MediaType)
+	return got.report(t, path), got.body
+}
+
+// report returns the report in an answer.
+func (a answer) report(t *testing.T, path string) console.Report {
+	t.Helper()
 	var report console.Report
-	if err := json.Unmarshal([]byte(got.body), &report); err != nil || got.code != http.StatusOK || report.Kind != "Report" {
-		t.Fatalf("%s: %d %v %s", path, got.code, err, got.body)
+	if err := json.Unmarshal([]byte(a.body), &report); err != nil || a.code != http.StatusOK || report.Kind != "Report" {
+		t.Fatalf("%s: %d %v %s", path, a.code, err, a.body)
 	}
-	return report, got.body
+	return report
+}
+
+// as sends a request for a report as one of the users with a token.
+func (s server) as(t *testing.T, user, path string) answer {
+	t.Helper()
+	return s.send(t, s.anonymous, http.MethodGet, path, "Accept", console.MediaType, "Authorization", "Bearer "+user+"-token")
+}
+
+// allow creates a role in the namespace default, and binds it to a user.
+func (s server) allow(t *testing.T, user string, rule rbacv1.PolicyRule) {
+	t.Helper()
+	client := s.Client(t).RbacV1()
+	name := metav1.ObjectMeta{Name: user + "-" + rule.Resources[0]}
+	role := &rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{rule}}
+	if _, err := client.Roles("default").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: name, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name.Name},
+		Subjects: []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}},
+	}
+	if _, err := client.RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // write sends an object of the administrator.

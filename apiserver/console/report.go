@@ -47,7 +47,7 @@ type Object struct {
 // Lock is a place of the object that cannot change, or only in part.
 type Lock struct {
 	Field string `json:"field"`
-	// Reason is marker, frozen or flag. Why says the same to a reader.
+	// Reason is marker, frozen, flag or parameter. Why says the same to a reader.
 	Reason string `json:"reason"`
 	Why    string `json:"why"`
 	// Rule says what may not change.

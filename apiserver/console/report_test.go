@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/console"
@@ -39,6 +38,8 @@ func TestReports(t *testing.T) {
 		"the flag immutable":  testFlag,
 		"markers":             testMarkers,
 		"plans":               testPlans,
+		"parameters":          testParameters,
+		"another namespace":   testVersionElsewhere,
 		"secrets":             testSecrets,
 		"rights":              testRights,
 		"hostile text":        testHostileText,
@@ -244,9 +245,7 @@ stringData: {password: `+password+`}
 
 func testRights(t *testing.T, s server) {
 	const path = configMaps + "/kube-root-ca.crt"
-	as := func(user, path string) int {
-		return s.send(t, s.anonymous, http.MethodGet, path, "Accept", console.MediaType, "Authorization", "Bearer "+user+"-token").code
-	}
+	as := func(user, path string) int { return s.as(t, user, path).code }
 	if got := as("nobody", path); got != http.StatusForbidden {
 		t.Errorf("a user without roles: %d", got)
 	}
@@ -256,20 +255,9 @@ func testRights(t *testing.T, s server) {
 	if got := as("wrong", path); got != http.StatusUnauthorized {
 		t.Errorf("a wrong token: %d", got)
 	}
-	client := s.Client(t).RbacV1()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"kube-root-ca.crt", "none"}},
-	}}
-	if _, err := client.Roles("default").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "reader"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
-		Subjects: []rbacv1.Subject{{Kind: "User", Name: "reader", APIGroup: rbacv1.GroupName}},
-	}
-	if _, err := client.RoleBindings("default").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.allow(t, "reader", rbacv1.PolicyRule{
+		Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"kube-root-ca.crt", "none"},
+	})
 	servertest.Eventually(t, "the reader gets the report", func() bool { return as("reader", path) == http.StatusOK })
 	if got := as("reader", configMaps+"/none"); got != http.StatusNotFound {
 		t.Errorf("an object that does not exist: %d", got)
