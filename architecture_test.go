@@ -20,7 +20,7 @@ const module = "holdfast.dev/holdfast"
 // package below another counts as its parent.
 var order = []string{
 	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
-	"manifest", "finding", "definition", "native", "projection", "broadcast", "backup", "connection", "reconcile", "admissionreview",
+	"manifest", "finding", "definition", "native", "projection", "broadcast", "backup", "connection", "reconcile", "admissionreview", "protection",
 	"operator", "access", "node", "lifecycle", "manager", "guard",
 	"apiserver", "cli",
 	"cmd", "examples",

@@ -31,6 +31,7 @@
 // [holdfast.dev/holdfast/broadcast] wakes goroutines that wait for the same event.
 // [holdfast.dev/holdfast/admissionreview] serves the reviews that an API server sends to
 // the webhooks of the operator packages and of the guard.
+// [holdfast.dev/holdfast/protection] counts the writes that the protections refuse.
 //
 // # Operator packages
 //

@@ -32,6 +32,7 @@ type base struct {
 	reports *console.Reports
 	// clientCA verifies client certificates.
 	clientCA dynamiccertificates.CAContentProvider
+	metrics  metrics
 	// running ends when the server has stopped serving.
 	running context.Context
 }
@@ -58,6 +59,7 @@ func newBase(config Config, o *opened) (base, error) {
 		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
 		router:  &aggregation.Router{},
 		reports: &console.Reports{},
+		metrics: newMetrics(),
 		running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil
 }

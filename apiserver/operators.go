@@ -127,7 +127,7 @@ func runOperators(ctx context.Context, b base, identity identityStage, kinds <-c
 	client.BearerToken = identity.operators.token
 	config := controller.Config{
 		Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions,
-		Unattended: !besideControllerManager(b.config),
+		Unattended: !besideControllerManager(b.config), Metrics: b.metrics.plans,
 	}
 	if err := controller.Run(ctx, config); err != nil {
 		klog.ErrorS(err, "operator controller ended")

@@ -46,6 +46,7 @@ func applyOwnership(b base) (ownershipStage, error) {
 	}
 	memory := fieldownership.NewMemory(records)
 	checker := fieldownership.New(mode, memory)
+	b.metrics.MustRegister(checker.Findings())
 	b.generic.AdmissionControl = checker.Admission(b.generic.AdmissionControl)
 	inner, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
 	b.generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {

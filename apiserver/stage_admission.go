@@ -23,6 +23,7 @@ func applyAdmission(b base, identity identityStage) (ownershipStage, error) {
 	}
 	b.generic.AdmissionControl = nestingAdmission{b.generic.AdmissionControl}
 	applyDisclosure(b.generic)
+	b.metrics.countRefusals(b.generic)
 	return applyOwnership(b)
 }
 

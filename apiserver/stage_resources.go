@@ -81,6 +81,9 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	}
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
+	b.metrics.countAgents(stored.selection)
+	b.metrics.MustRegister(customResources.Collectors()...)
+	b.metrics.serve(server, b.config.Profiling)
 	i.serveConsole(consoleSources(b, identity, owned, customResources))
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)

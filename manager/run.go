@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -111,8 +112,12 @@ func Run(ctx context.Context, config Config) error {
 		Handler:   enforcement.NewWebhook(judged),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.Certificate},
 	}
-	plans := controller.Config{Client: config.Client, Keys: records, Deletions: deletions, Unattended: config.Unattended}
-	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: webhook.Health()})
+	plans := controller.Config{
+		Client: config.Client, Keys: records, Deletions: deletions, Unattended: config.Unattended, Metrics: controller.NewMetrics(),
+	}
+	own := prometheus.NewRegistry()
+	own.MustRegister(plans.Metrics)
+	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: webhook.Health(own)})
 }
 
 // parts are the parts of a running manager.

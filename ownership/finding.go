@@ -19,6 +19,20 @@ const (
 	TakesOver
 )
 
+// String returns the kind in lower case, with hyphens.
+func (k Kind) String() string {
+	switch k {
+	case Overwrites:
+		return "overwrites"
+	case Reverts:
+		return "reverts"
+	case ChangesForeign:
+		return "changes-foreign"
+	default:
+		return "takes-over"
+	}
+}
+
 // Finding is one field of another owner that a write changes. If a value changes as
 // a whole, the finding is about the topmost field.
 type Finding struct {

@@ -35,6 +35,8 @@ type Refusal struct {
 	Rule string
 	// Conflict means that the same request may be accepted later.
 	Conflict bool
+	// Immutable means that the request breaks a rule for immutable parameters.
+	Immutable bool
 }
 
 // Decision is the answer to a request. If it has refusals, nothing is stored.
@@ -87,13 +89,20 @@ func (d *decider) refuse(parameter, format string, args ...any) {
 	d.Refusals = append(d.Refusals, Refusal{Parameter: parameter, Message: message, Rule: message})
 }
 
+// refuseImmutable is refuse for the rules of immutable parameters.
+func (d *decider) refuseImmutable(parameter, format string, args ...any) {
+	d.refuse(parameter, format, args...)
+	d.Refusals[len(d.Refusals)-1].Immutable = true
+}
+
 // add adds a refusal whose message shows what the instance stores.
 func (d *decider) add(refusal Refusal) { d.Refusals = append(d.Refusals, refusal) }
 
 // changed refuses to change an immutable parameter.
 func (d *decider) changed(name, oldText, newText string) {
 	rule := fmt.Sprintf("parameter '%s' is immutable but was changed", name)
-	d.add(Refusal{Parameter: name, Rule: rule, Message: fmt.Sprintf("%s from '%s' to '%s'", rule, brief(oldText), brief(newText))})
+	message := fmt.Sprintf("%s from '%s' to '%s'", rule, brief(oldText), brief(newText))
+	d.add(Refusal{Parameter: name, Rule: rule, Message: message, Immutable: true})
 }
 
 // store stores a value if it is set and valid. It refuses an invalid value, and a missing

@@ -28,7 +28,8 @@ func (d *decider) keep(oldDefinition, newDefinition *Definition) {
 	switch {
 	case stored.set && !wanted.set:
 		rule := fmt.Sprintf("parameter '%s' is immutable but was removed", name)
-		d.add(Refusal{Parameter: name, Rule: rule, Message: fmt.Sprintf("%s (value '%s')", rule, brief(stored.text))})
+		message := fmt.Sprintf("%s (value '%s')", rule, brief(stored.text))
+		d.add(Refusal{Parameter: name, Rule: rule, Message: message, Immutable: true})
 		return
 	case !effective.set:
 		// A required parameter without a value: the request sets its first value.
@@ -40,7 +41,7 @@ func (d *decider) keep(oldDefinition, newDefinition *Definition) {
 	}
 	kept := wanted.or(effective)
 	if !sameSeen(oldDefinition.Type, effective.text, newDefinition.Type, kept.text) {
-		d.refuse(name, "parameter '%s' is immutable but its type was changed from '%s' to '%s'",
+		d.refuseImmutable(name, "parameter '%s' is immutable but its type was changed from '%s' to '%s'",
 			name, oldDefinition.Type.orDefault(), newDefinition.Type.orDefault())
 		return
 	}

@@ -66,12 +66,12 @@ func (d *decider) makeImmutable(oldDefinition, newDefinition *Definition) {
 	}
 	switch defaulted := newDefinition.defaultSetting(); {
 	case oldDefinition != nil:
-		d.refuse(name, "parameter '%s' was changed to immutable in operator version %s but no value was provided", name, d.to.Version)
+		d.refuseImmutable(name, "parameter '%s' was changed to immutable in operator version %s but no value was provided", name, d.to.Version)
 	case defaulted.set:
-		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided (default would be %s)",
+		d.refuseImmutable(name, "parameter '%s' was added in operator version %s, but no value was provided (default would be %s)",
 			name, d.to.Version, cmp.Or(brief(defaulted.text), `""`))
 	default:
-		d.refuse(name, "parameter '%s' was added in operator version %s, but no value was provided", name, d.to.Version)
+		d.refuseImmutable(name, "parameter '%s' was added in operator version %s, but no value was provided", name, d.to.Version)
 	}
 }
 

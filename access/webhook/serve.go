@@ -18,6 +18,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
@@ -45,14 +47,15 @@ func Serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 }
 
 // Health returns a server for the health checks and the metrics. The checks always succeed: start
-// it when the process can answer reviews.
-func Health() *http.Server {
+// it when the process can answer reviews. The metrics are those of the libraries, and own.
+func Health(own ...prometheus.Gatherer) *http.Server {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
 		mux.HandleFunc("GET "+path, func(out http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(out, "ok")
 		})
 	}
-	mux.Handle("GET /metrics", legacyregistry.Handler())
+	all := append(prometheus.Gatherers{legacyregistry.DefaultGatherer}, own...)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{ProcessStartTime: legacyregistry.GetProcessStart()}))
 	return &http.Server{Handler: mux}
 }

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/native/frozen"
 	"holdfast.dev/holdfast/native/rules"
+	"holdfast.dev/holdfast/protection"
 )
 
 // strategy prepares and validates the objects of one built-in kind.
@@ -116,8 +117,15 @@ func validate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList 
 	return rules.ValidateUpdate(newObj, oldObj)
 }
 
-func checkFrozen(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return frozen.Check(newObj, oldObj)
+func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	fields, config := frozen.CheckFields(newObj, oldObj), frozen.CheckConfig(newObj, oldObj)
+	if len(fields) > 0 {
+		protection.Refuse(ctx, protection.BuiltInField)
+	}
+	if len(config) > 0 {
+		protection.Refuse(ctx, protection.ImmutableConfig)
+	}
+	return append(fields, config...)
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

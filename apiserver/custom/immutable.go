@@ -7,6 +7,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/definition/refusal"
+	"holdfast.dev/holdfast/protection"
 )
 
 // checkImmutable returns an error for an update that a marker forbids. The markers of
@@ -26,6 +27,7 @@ func (v *version) checkImmutable(ctx context.Context, newObj, oldObj *object) er
 	if len(found) == 0 {
 		return nil
 	}
+	protection.Refuse(ctx, protection.ImmutableField)
 	answer := refusal.Answer{
 		Kind: v.resource.kind, Name: oldObj.GetName(), UID: oldObj.GetUID(),
 		Code: v.resource.server.config.ImmutabilityStatus, Values: disclosure.Allowed(ctx),

@@ -40,6 +40,8 @@ type resource struct {
 
 	compileOnce sync.Once
 	compileErr  error
+	// compiled is true after compile has succeeded.
+	compiled atomic.Bool
 	// The fields below are set by compile.
 	convertor convertor
 	merger    merger
@@ -101,7 +103,12 @@ func (r *resource) version(info *genericapirequest.RequestInfo) *version {
 
 // compile compiles the schemas of all versions, once, when the first request arrives.
 func (r *resource) compile() error {
-	r.compileOnce.Do(func() { r.compileErr = r.doCompile() })
+	r.compileOnce.Do(func() {
+		began := time.Now()
+		r.compileErr = r.doCompile()
+		r.server.meters.observe(began, r.compileErr)
+		r.compiled.Store(r.compileErr == nil)
+	})
 	return r.compileErr
 }
 

@@ -82,6 +82,8 @@ type Server struct {
 	packers packers
 	// trees holds decoded objects.
 	trees *trees
+	// meters count compiled definitions.
+	meters meters
 
 	// builtIn holds the groups of built-in kinds. Start sets it.
 	builtIn map[string]bool
@@ -98,7 +100,7 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, converters: converters, scheme: newScheme(),
-		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}, trees: newTrees(),
+		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}, trees: newTrees(), meters: newMeters(),
 	}
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)

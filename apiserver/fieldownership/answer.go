@@ -74,7 +74,11 @@ func (c *Checker) stored(ctx context.Context, r *request) {
 	for _, line := range judged.verdict.Warnings() {
 		warning.AddWarning(ctx, "", line)
 	}
-	if len(judged.changed) > 0 && !r.dryRun {
+	if r.dryRun {
+		return
+	}
+	c.findings.count(judged.verdict)
+	if len(judged.changed) > 0 {
 		c.memory.Remember(Object{UID: judged.uid, Path: r.path}, ownership.Command{
 			Command: r.writer.Command, Manager: r.writer.Manager,
 			Time: time.Now().UTC().Truncate(time.Second), Fields: judged.changed,

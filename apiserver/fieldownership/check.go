@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/disclosure"
 	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/protection"
 )
 
 // Update is an update of an object, in the terms of its registry.
@@ -68,6 +69,9 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 	var errs field.ErrorList
 	for _, refusal := range judged.verdict.Refusals() {
 		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
+	}
+	if len(errs) > 0 {
+		protection.Refuse(ctx, protection.Ownership)
 	}
 	return judged, errs
 }

@@ -44,6 +44,8 @@ type Checker struct {
 	cache  *ownership.Cache
 	memory *Memory
 	notes  *notes
+	// findings counts the warnings.
+	findings findings
 	// definitions is the type of CustomResourceDefinitions.
 	definitions *ownership.Type
 }
@@ -54,7 +56,7 @@ func New(mode Mode, memory *Memory) *Checker {
 		return nil
 	}
 	return &Checker{
-		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory, notes: newNotes(),
+		mode: mode, types: views.New(), cache: ownership.NewCache(cacheBytes), memory: memory, notes: newNotes(), findings: newFindings(),
 		definitions: &ownership.Type{
 			Applied: ownership.Untyped(), Managed: ownership.Untyped(),
 			Canonical: CanonicalDefinition, Default: DefaultDefinition,

@@ -45,6 +45,19 @@ func (k *selected) open(w *watcher, first []watch.Event) {
 	}
 }
 
+// Nodes returns the number of nodes that have a watch open.
+func (s *Selection) Nodes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	nodes := map[string]struct{}{}
+	for _, kind := range s.kinds {
+		for name := range kind.watches {
+			nodes[name] = struct{}{}
+		}
+	}
+	return len(nodes)
+}
+
 // close closes a watch, unless it is closed already. Events that were sent can still be read.
 func (k *selected) close(w *watcher) {
 	if _, open := k.watches[w.node][w]; !open {

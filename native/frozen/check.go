@@ -34,13 +34,18 @@ var policies = sync.OnceValue(func() map[reflect.Type]*immutability.Policy {
 // Check returns an error for each frozen field that differs in newObj. Both objects have the
 // same Go type.
 func Check(newObj, oldObj runtime.Object) field.ErrorList {
+	return append(CheckFields(newObj, oldObj), CheckConfig(newObj, oldObj)...)
+}
+
+// CheckConfig returns the errors of Check that the field immutable of a ConfigMap or Secret causes.
+func CheckConfig(newObj, oldObj runtime.Object) field.ErrorList {
 	switch oldObj := oldObj.(type) {
 	case *corev1.ConfigMap:
 		return configMapErrors(newObj.(*corev1.ConfigMap), oldObj)
 	case *corev1.Secret:
-		return append(check(newObj, oldObj), secretErrors(newObj.(*corev1.Secret), oldObj)...)
+		return secretErrors(newObj.(*corev1.Secret), oldObj)
 	}
-	return check(newObj, oldObj)
+	return nil
 }
 
 // CanReject reports whether Check could reject an update of this object: its kind has frozen
@@ -52,7 +57,8 @@ func CanReject(obj runtime.Object) bool {
 	return policies()[reflect.TypeOf(obj).Elem()] != nil
 }
 
-func check(newObj, oldObj runtime.Object) field.ErrorList {
+// CheckFields returns the errors of Check that are about fields of the table.
+func CheckFields(newObj, oldObj runtime.Object) field.ErrorList {
 	policy := policies()[reflect.TypeOf(newObj).Elem()]
 	if policy == nil {
 		return nil

@@ -24,7 +24,7 @@ func (c *controller) endCancelled(ctx context.Context, instance *api.Instance) (
 		}
 		status = plan.Cancel(status, "the plan was cancelled", metav1.Now())
 		status.UID = run.UID
-		e := &execution{controller: c, instance: instance}
+		e := &execution{controller: c, instance: instance, cancelled: true}
 		err := e.storeStatus(ctx, status)
 		return e.instance, err
 	}

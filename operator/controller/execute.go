@@ -33,6 +33,8 @@ type execution struct {
 	references map[string][]string
 	// tried holds the dry runs of this run as authors.
 	tried *rehearsal
+	// cancelled means that a client has cancelled the run.
+	cancelled bool
 	// failing holds the steps that the dry run of the plan shows to fail.
 	failing []plan.Result
 }

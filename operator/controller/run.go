@@ -45,6 +45,8 @@ type Config struct {
 	Keys *authorship.Keyring
 	// Deletions has the users that deleted Instances.
 	Deletions *deletion.Store
+	// Metrics count the plans. Nil means that nothing reads them.
+	Metrics *Metrics
 	// Unattended is for a server that may have no workload controllers. Plans then do
 	// not wait for objects without a status set by a controller.
 	Unattended bool
@@ -58,6 +60,7 @@ type controller struct {
 	keys       *authorship.Keyring
 	deletions  *deletion.Store
 	unattended bool
+	metrics    *Metrics
 	loop       *reconcile.Loop[cache.ObjectName]
 	events     record.EventRecorder
 	rehearsals rehearsals
@@ -80,6 +83,10 @@ func Run(ctx context.Context, config Config) error {
 		keys:       config.Keys,
 		deletions:  config.Deletions,
 		unattended: config.Unattended,
+		metrics:    config.Metrics,
+	}
+	if c.metrics == nil {
+		c.metrics = NewMetrics()
 	}
 	stop, err := c.startEvents(ctx)
 	if err != nil {
@@ -111,6 +118,7 @@ func (c *controller) run(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("watch instances: %w", err)
 	}
+	defer c.metrics.follow(informer.GetStore())()
 	var running sync.WaitGroup
 	running.Go(func() { informer.RunWithContext(ctx) })
 	c.loop.Run(ctx)

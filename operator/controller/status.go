@@ -36,10 +36,12 @@ func (e *execution) storeWithObjects(ctx context.Context, status api.PlanStatus,
 	if apiequality.Semantic.DeepEqual(changed.Status, e.instance.Status) {
 		return nil
 	}
+	before := e.instance.Status.PlanStatus[status.Name]
 	stored, err := e.write(ctx, changed, "status")
 	if err != nil {
 		return err
 	}
+	e.metrics.stored(before, status, e.result())
 	e.instance = stored
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
 	"holdfast.dev/holdfast/parameters"
+	"holdfast.dev/holdfast/protection"
 )
 
 // decide changes the written Instance into what package operator/admission decides, or
@@ -205,6 +206,9 @@ func (j judge) refusal(ctx context.Context, w write, decision parameters.Decisio
 	}
 	if decision.Conflict() {
 		return apierrors.NewConflict(w.resource, name, errors.New(message(decision.Refusals[0])))
+	}
+	if slices.ContainsFunc(decision.Refusals, func(r parameters.Refusal) bool { return r.Immutable }) {
+		protection.Refuse(ctx, protection.ImmutableParameter)
 	}
 	var all field.ErrorList
 	for _, refused := range decision.Refusals {

@@ -1,0 +1,68 @@
+// Package protection counts the writes that the protections of the server refuse.
+//
+// A protection is a rule that refuses writes: immutable fields of custom resources and of built-in kinds,
+// immutable ConfigMaps and Secrets, immutable parameters, and field ownership. The code that refuses a
+// write records its protection in the request, and the filter counts the request when it is answered:
+//
+//	handler = refusals.Filter(handler)
+//	protection.Refuse(ctx, protection.ImmutableField)
+//
+// A request counts once for each protection, although a store may try a write several times. It does not
+// count if it is a dry run, or if a later try succeeded. All functions are safe for concurrent use.
+package protection
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Protection is a rule that refuses writes.
+type Protection string
+
+// The protections.
+const (
+	// ImmutableField refuses to change the fields of a custom resource that its definition marks.
+	ImmutableField Protection = "immutable-field"
+	// BuiltInField refuses to change the fields that Kubernetes makes immutable.
+	BuiltInField Protection = "built-in-field"
+	// ImmutableConfig refuses to change an immutable ConfigMap or Secret.
+	ImmutableConfig Protection = "immutable-config"
+	// ImmutableParameter refuses to change an immutable parameter of an Instance.
+	ImmutableParameter Protection = "immutable-parameter"
+	// Ownership refuses to edit fields that another client owns.
+	Ownership Protection = "ownership"
+)
+
+// All returns all protections.
+func All() []Protection {
+	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Ownership}
+}
+
+// record holds the protections that refused a request.
+type record struct {
+	mu      sync.Mutex
+	refused []Protection
+}
+
+type recordKey struct{}
+
+// Refuse records that a protection refuses the request of a context. It does nothing for a request that
+// did not pass the filter.
+func Refuse(ctx context.Context, protection Protection) {
+	r, ok := ctx.Value(recordKey{}).(*record)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.refused, protection) {
+		r.refused = append(r.refused, protection)
+	}
+}
+
+func (r *record) protections() []Protection {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.refused)
+}
