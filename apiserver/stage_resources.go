@@ -17,7 +17,7 @@ type resourcesStage struct {
 	server    *genericapiserver.GenericAPIServer
 	hooks     *hooks
 	readiness *storage.Readiness
-	readable  storage.Readable
+	stored    storedObjects
 	// storageVersion returns the storage version of a custom resource if it is served.
 	storageVersion func(schema.GroupResource) string
 }
@@ -97,7 +97,8 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 		return resourcesStage{}, err
 	}
 	return resourcesStage{
-		server: server, hooks: i.hooks, readiness: readiness, readable: stored.readable,
+		server: server, hooks: i.hooks, readiness: readiness,
+		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
 		storageVersion: customResources.StorageVersion,
 	}, nil
 }

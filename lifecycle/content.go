@@ -31,7 +31,8 @@ const (
 type content struct {
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterfaceWithContext
-	// stored reads the objects of kinds that the API cannot list. It may be nil.
+	// stored reads custom resources, and the objects of kinds that the API cannot list. It may
+	// be nil.
 	stored garbage.Stored
 	// storageVersion may be nil.
 	storageVersion garbage.StorageVersion
@@ -102,6 +103,9 @@ func (c content) kinds(ctx context.Context, r *report) []kind {
 
 // removeKind deletes the objects of one kind in a namespace.
 func (c content) removeKind(ctx context.Context, k kind, namespace string) result {
+	if c.isEmpty(ctx, k, namespace) {
+		return result{}
+	}
 	objects := c.metadata.Resource(k.GroupVersionResource).Namespace(namespace)
 	items, err := listAll(ctx, objects)
 	if err != nil {
@@ -125,6 +129,17 @@ func (c content) removeKind(ctx context.Context, k kind, namespace string) resul
 	return count(items, err)
 }
 
+// isEmpty reports whether a namespace surely has no objects of a custom resource. Most of
+// them have none in most namespaces, and a request to the API would compile the definition and fill a
+// watch cache.
+func (c content) isEmpty(ctx context.Context, k kind, namespace string) bool {
+	if c.stored == nil || !c.stored.Has(k.GroupVersionResource) {
+		return false
+	}
+	list, err := c.stored.List(ctx, k.GroupResource(), namespace)
+	return err == nil && len(list.Items) == 0
+}
+
 // unreadable returns the result for a kind that the API cannot list. If no object of the kind
 // is stored in the namespace, the kind does not matter for the namespace.
 func (c content) unreadable(ctx context.Context, k kind, namespace string, err error) result {
@@ -132,14 +147,14 @@ func (c content) unreadable(ctx context.Context, k kind, namespace string, err e
 	if c.stored == nil {
 		return result{err: err}
 	}
-	items, readErr := c.stored(ctx, k.GroupResource(), namespace)
+	list, readErr := c.stored.List(ctx, k.GroupResource(), namespace)
 	switch {
 	case readErr != nil:
 		return result{err: errors.Join(err, readErr)}
-	case len(items) == 0:
+	case len(list.Items) == 0:
 		return result{}
 	}
-	return count(items, err)
+	return count(list.Items, err)
 }
 
 // overdue reports whether the object should be gone: it has no finalizer, and its grace

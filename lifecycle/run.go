@@ -35,8 +35,8 @@ type Config struct {
 	// PersistentVolumeClaims and PersistentVolumes in use, if an object lacks them.
 	// Otherwise the controllers only remove these finalizers.
 	ProtectVolumes bool
-	// Stored reads the objects of kinds that the API cannot list, for the garbage collector
-	// and for the deletion of namespaces. It may be nil.
+	// Stored reads custom resources where they are stored, for the garbage collector and for
+	// the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.

@@ -37,6 +37,12 @@ func (r *Router) Wrap(next http.Handler) http.Handler {
 	})
 }
 
+// IsRemote reports whether another server answers the requests for a group version.
+func (r *Router) IsRemote(gv schema.GroupVersion) bool {
+	routes := r.routes.Load()
+	return routes != nil && routes.versions[gv] != nil
+}
+
 // find returns the handler of a path, or nil if this server itself answers it.
 func (t *routes) find(path string) http.Handler {
 	rest, ok := strings.CutPrefix(path, "/apis")

@@ -77,6 +77,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	go c.informer.RunWithContext(ctx)
 	go c.loop.Run(ctx, registered.HasSynced)
+	go s.closeIdle(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
 		return ctx.Err()
 	}

@@ -15,7 +15,11 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	old := s.resources[name]
 	s.mu.RUnlock()
 	if old != nil && old.same(crd) {
-		old.terminating.Store(crd.DeletionTimestamp != nil)
+		// A resource that nobody has used costs nothing to replace, and the memory of the old
+		// state of the definition is free again.
+		if !s.renew(name, crd, func(r *resource) bool { return r == old && !r.wasUsed() }) {
+			old.terminating.Store(crd.DeletionTimestamp != nil)
+		}
 		return
 	}
 	next := newResource(s, crd)

@@ -32,6 +32,9 @@ type resource struct {
 	// terminating is set while the definition and its objects are being deleted.
 	terminating atomic.Bool
 	holders     sync.WaitGroup
+	// inUse is the number of holders, and usedAt the time of the last release, in nanoseconds
+	// since 1970. It is zero if nobody has released the resource.
+	inUse, usedAt atomic.Int64
 	// watches is the context of all watches; stopWatches cancels it.
 	watches     context.Context
 	stopWatches context.CancelFunc
@@ -134,7 +137,11 @@ func (r *resource) doCompile() error {
 	return err
 }
 
-func (r *resource) release() { r.holders.Done() }
+func (r *resource) release() {
+	r.usedAt.Store(time.Now().UnixNano())
+	r.inUse.Add(-1)
+	r.holders.Done()
+}
 
 // retire closes the storage in the background after the last release. The resource is
 // no longer in Server.resources, so no request can acquire it.

@@ -163,6 +163,7 @@ func (s *Server) acquire(name schema.GroupResource) *resource {
 	r := s.resources[name]
 	if r != nil {
 		r.holders.Add(1)
+		r.inUse.Add(1)
 	}
 	return r
 }
@@ -194,6 +195,13 @@ func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource
 		return nil, unavailable(fmt.Sprintf("this server does not serve %s yet", name))
 	}
 	return r, nil
+}
+
+// Has reports whether the server has the definition of a resource and serves it.
+func (s *Server) Has(name schema.GroupResource) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.resources[name] != nil
 }
 
 // StorageVersion returns the version that the objects of a resource are stored in. It is empty

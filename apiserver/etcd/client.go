@@ -68,32 +68,6 @@ func (c *Client) Healthy(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// Pair is a key and its value.
-type Pair struct {
-	Key   string
-	Value []byte
-}
-
-// Page returns up to limit pairs with keys that have a prefix, sorted by key. It starts after
-// the key after; an empty one starts at the beginning. A page with fewer than limit pairs
-// is the last one.
-func (c *Client) Page(ctx context.Context, prefix, after string, limit int) ([]Pair, error) {
-	from := prefix
-	if after != "" {
-		from = after + "\x00"
-	}
-	end := clientv3.GetPrefixRangeEnd(prefix)
-	found, err := c.shared.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", prefix, err)
-	}
-	pairs := make([]Pair, 0, len(found.Kvs))
-	for _, kv := range found.Kvs {
-		pairs = append(pairs, Pair{Key: string(kv.Key), Value: kv.Value})
-	}
-	return pairs, nil
-}
-
 // Storage opens the storage of one resource. Its keys begin with the prefix of the config,
 // followed by prefix. The returned function closes the storage; it may be called more than
 // once.

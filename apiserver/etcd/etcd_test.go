@@ -133,16 +133,16 @@ func TestClusterOutside(t *testing.T) {
 	var sizes []int
 	var keys []string
 	for after := ""; ; {
-		page, err := clients[1].Page(t.Context(), "/registry/configmaps/", after, 2)
+		page, err := clients[1].Page(t.Context(), etcd.Range{Prefix: "/registry/configmaps/", After: after, Limit: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, len(page))
-		for _, pair := range page {
+		sizes = append(sizes, len(page.Pairs))
+		for _, pair := range page.Pairs {
 			keys = append(keys, filepath.Base(pair.Key))
 			after = pair.Key
 		}
-		if len(page) < 2 {
+		if len(page.Pairs) < 2 {
 			break
 		}
 	}

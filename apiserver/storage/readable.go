@@ -44,11 +44,11 @@ func (r Readable) First(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	for _, kind := range native.Kinds() {
-		pairs, err := r.Client.Page(ctx, prefixOf(kind.GroupResource()), "", 1)
+		first, err := r.Client.Page(ctx, etcd.Range{Prefix: prefixOf(kind.GroupResource()), Limit: 1})
 		if err != nil {
 			return err
 		}
-		for _, pair := range pairs {
+		for _, pair := range first.Pairs {
 			if err := r.check(ctx, kind.GroupResource(), pair); err != nil {
 				return err
 			}
@@ -63,17 +63,17 @@ func (r Readable) all(ctx context.Context, resource schema.GroupResource) error 
 	defer cancel()
 	after := ""
 	for {
-		pairs, err := r.Client.Page(ctx, prefixOf(resource), after, readPage)
+		page, err := r.Client.Page(ctx, etcd.Range{Prefix: prefixOf(resource), After: after, Limit: readPage})
 		if err != nil {
 			return err
 		}
-		for _, pair := range pairs {
+		for _, pair := range page.Pairs {
 			if err := r.check(ctx, resource, pair); err != nil {
 				return err
 			}
 			after = pair.Key
 		}
-		if len(pairs) < readPage {
+		if len(page.Pairs) < readPage {
 			return nil
 		}
 	}

@@ -133,11 +133,11 @@ func (c *collector) goneWithKind(ctx context.Context, o *object, ref metav1.Owne
 		return false, nil
 	}
 	key := k.ownerKey(o, ref)
-	stored, err := c.config.Stored(ctx, k.GroupResource(), key.namespace)
+	stored, err := c.config.Stored.List(ctx, k.GroupResource(), key.namespace)
 	if err != nil {
 		return false, fmt.Errorf("read owner %s %s: %w", k.kind, ref.Name, err)
 	}
-	if slices.ContainsFunc(stored, func(meta metav1.PartialObjectMetadata) bool { return meta.UID == ref.UID }) {
+	if slices.ContainsFunc(stored.Items, func(meta metav1.PartialObjectMetadata) bool { return meta.UID == ref.UID }) {
 		return false, nil
 	}
 	c.graph.setAbsent(ref.UID, key)

@@ -34,10 +34,10 @@ type Config struct {
 	Metadata metadata.Interface
 	// Discovery reads the kinds of the server.
 	Discovery discovery.DiscoveryInterfaceWithContext
-	// Stored is used for kinds that the API cannot list, such as one with a conversion
-	// webhook that fails, or one that was removed. If it is nil, foreground and orphan deletion
-	// wait for these kinds, and an object stays if its owner has a kind that was removed before
-	// a watch reported the deletion of the owner.
+	// Stored reads custom resources where they are stored, also those of a kind that was
+	// removed. If it is nil, the collector watches all kinds through the API. Then foreground and
+	// orphan deletion wait for kinds that the API cannot list, and an object stays if its owner
+	// has a kind that was removed before a watch reported the deletion of the owner.
 	Stored Stored
 	// StorageVersion returns the storage versions of custom resources. It may be nil.
 	StorageVersion StorageVersion
@@ -51,6 +51,7 @@ type collector struct {
 	graph  *graph
 	loop   *reconcile.Loop[types.UID]
 	kinds  kinds
+	stored *storedKinds
 
 	// known are the kinds that discovery returned last. Only watchKinds uses it.
 	known       []*kind
@@ -70,6 +71,7 @@ func Run(ctx context.Context, config Config) {
 		config:      config,
 		kinds:       kinds{waiting: map[types.UID]struct{}{}, custom: map[schema.GroupKind]*kind{}},
 		definitions: newDefinitions(),
+		stored:      newStoredKinds(config.Stored),
 		discovered:  make(chan struct{}),
 		monitors:    map[*kind]*monitor{},
 	}
@@ -86,8 +88,9 @@ func Run(ctx context.Context, config Config) {
 		c.watchKinds(ctx)
 		// The contexts of the monitors have ended with ctx.
 		for _, m := range c.monitors {
-			<-m.stopped
+			m.stopWatch()
 		}
+		c.stored.running.Wait()
 	})
 	// An owner that a watch has seen need not be read from the server. So start the
 	// workers after all objects are listed.

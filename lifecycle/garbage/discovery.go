@@ -59,12 +59,7 @@ func (c *collector) refresh(ctx context.Context) error {
 		}
 		wanted[k], watched[k.GroupVersionResource] = true, true
 		if c.monitors[k] == nil {
-			m := &monitor{kind: k, graph: c.graph}
-			if k.isDefinitions() {
-				m.definitions = c.definitions
-			}
-			startMonitor(ctx, c.config.Metadata, m)
-			c.monitors[k] = m
+			c.monitors[k] = c.startMonitor(ctx, k)
 		}
 	}
 	var removed []*monitor

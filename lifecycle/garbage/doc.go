@@ -8,7 +8,8 @@
 // An owner reference is solid if the owner exists, dangling if it does not, and waiting if
 // the owner exists and waits for the deletion of its dependents.
 //
-// The collector has one watch for each kind of the server. It reads discovery every
+// The collector has one watch for each built-in kind, and one for the custom resources of each API
+// group, which reads them where they are stored: see Stored. It reads discovery every
 // minute, and soon after a CustomResourceDefinition changed. It keeps only the name, UID,
 // version, finalizers and owner references of objects. The cost of a deletion depends on
 // the number of dependents, not on the number of all objects. Outdated watches cause no
@@ -16,7 +17,7 @@
 // as preconditions, and an owner that no watch has seen is read from the server before it
 // counts as deleted.
 //
-// A kind that cannot be watched, for example because its conversion webhook fails, does not
+// A kind that cannot be watched, for example because its server does not answer, does not
 // stop the collection of other objects. Foreground and orphan deletion wait only for owners
 // that have a dependent of this kind, by the stored metadata. The stored metadata also tells
 // whether an owner was deleted together with its CustomResourceDefinition, if no watch saw that.

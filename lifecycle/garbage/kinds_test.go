@@ -145,15 +145,15 @@ func TestKindRemovedUnwatched(t *testing.T) {
 	var mu sync.Mutex
 	var left []metav1.PartialObjectMetadata
 	var reads int
-	collect(t, config, func(_ context.Context, resource schema.GroupResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
+	collect(t, config, unwatched(func(resource schema.GroupResource, namespace string) []metav1.PartialObjectMetadata {
 		mu.Lock()
 		defer mu.Unlock()
 		if resource.String() != "widgets.example.com" || namespace != "shop" {
 			t.Errorf("read %s in namespace %s", resource, namespace)
 		}
 		reads++
-		return left, nil
-	})
+		return left
+	}))
 	tr := newTree(t, c, "shop")
 	widgets := c.defineWidgets(t, "example.com")
 	for _, name := range []string{"deleted", "left"} {

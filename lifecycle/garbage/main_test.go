@@ -2,12 +2,15 @@ package garbage_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -81,3 +84,16 @@ func notFound(t testing.TB, err error) bool {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// unwatched is a garbage.Stored that can list objects and not watch them.
+type unwatched func(resource schema.GroupResource, namespace string) []metav1.PartialObjectMetadata
+
+func (unwatched) Has(schema.GroupVersionResource) bool { return false }
+
+func (u unwatched) List(_ context.Context, resource schema.GroupResource, namespace string) (garbage.List, error) {
+	return garbage.List{Items: u(resource, namespace)}, nil
+}
+
+func (unwatched) Watch(context.Context, string, func(), func(garbage.Change)) error {
+	return errors.New("not watched")
+}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -16,10 +13,6 @@ import (
 // watched. The requests for such an object may wait for a webhook that does not answer, and
 // the workers are needed for other objects.
 const unreadTimeout = 5 * time.Second
-
-// Stored reads the metadata of the stored objects of a kind, in one namespace or, with an
-// empty namespace, in all. Unlike the API, it does not convert the objects.
-type Stored func(ctx context.Context, resource schema.GroupResource, namespace string) ([]metav1.PartialObjectMetadata, error)
 
 // errSlow is the failure of a kind with a first list request that takes too long.
 var errSlow = errors.New("the server does not answer the request for its objects")
@@ -65,14 +58,14 @@ func (c *collector) checkUnread(ctx context.Context, owner *object, filter func(
 		if c.config.Stored == nil {
 			return fmt.Errorf("%s %s waits, because %s cannot be read: %w", owner.kind.kind, owner.name, resource, failure)
 		}
-		items, err := c.config.Stored(ctx, resource, owner.namespace)
+		stored, err := c.config.Stored.List(ctx, resource, owner.namespace)
 		if err != nil {
 			return fmt.Errorf("%s %s waits, because %s cannot be read: %w", owner.kind.kind, owner.name, resource, errors.Join(failure, err))
 		}
-		for i := range items {
-			if filter(newObject(m.kind, &items[i])) {
+		for i := range stored.Items {
+			if filter(newObject(m.kind, &stored.Items[i])) {
 				return fmt.Errorf("%s %s waits for its dependent %s %s, which cannot be read: %w",
-					owner.kind.kind, owner.name, resource, items[i].Name, failure)
+					owner.kind.kind, owner.name, resource, stored.Items[i].Name, failure)
 			}
 		}
 	}

@@ -21,9 +21,8 @@ type monitor struct {
 	// definitions is nil unless the kind is CustomResourceDefinition.
 	definitions *definitions
 
-	cancel context.CancelFunc
-	// stopped is closed when the watch has stopped.
-	stopped chan struct{}
+	// stopWatch stops the watch. When it returns, the watch does not change the graph any more.
+	stopWatch func()
 	// listed is closed when all existing objects are in the graph.
 	listed     chan struct{}
 	listedOnce sync.Once
@@ -34,11 +33,25 @@ type monitor struct {
 	failed error
 }
 
-// startMonitor starts the watch, which runs until ctx ends or stop is called.
-func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
-	m.graph.counter.WatchStarted(m.kind.GroupResource())
-	ctx, m.cancel = context.WithCancel(ctx)
-	m.stopped, m.listed, m.started = make(chan struct{}), make(chan struct{}), time.Now()
+// startMonitor starts the watch of a kind, which runs until ctx ends or stop is called.
+func (c *collector) startMonitor(ctx context.Context, k *kind) *monitor {
+	m := &monitor{kind: k, graph: c.graph, listed: make(chan struct{}), started: time.Now()}
+	if k.isDefinitions() {
+		m.definitions = c.definitions
+	}
+	m.graph.counter.WatchStarted(k.GroupResource())
+	if c.stored.has(k) {
+		m.stopWatch = c.stored.watch(ctx, m)
+	} else {
+		m.stopWatch = m.watchAPI(ctx, c.config.Metadata)
+	}
+	return m
+}
+
+// watchAPI watches the kind through the API. The returned function ends the watch.
+func (m *monitor) watchAPI(ctx context.Context, client metadata.Interface) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
 	objects := client.Resource(m.kind.GroupVersionResource)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -66,15 +79,18 @@ func startMonitor(ctx context.Context, client metadata.Interface, m *monitor) {
 		Name: "garbage/" + name, TypeDescription: name,
 	})
 	go func() {
-		defer close(m.stopped)
+		defer close(stopped)
 		reflector.RunWithContext(ctx)
 	}()
+	return func() {
+		cancel()
+		<-stopped
+	}
 }
 
 // stop stops the watch and removes its objects from the graph.
 func (m *monitor) stop() {
-	m.cancel()
-	<-m.stopped
+	m.stopWatch()
 	m.graph.counter.WatchStopped(m.kind.GroupResource())
 	m.graph.replace(m.kind, nil)
 }
@@ -146,6 +162,12 @@ func (m *monitor) Replace(list []any, _ string) error {
 			objects = append(objects, newObject(m.kind, meta))
 		}
 	}
+	m.replace(objects)
+	return nil
+}
+
+// replace replaces all objects of the kind in the graph.
+func (m *monitor) replace(objects []*object) {
 	m.graph.replace(m.kind, objects)
 	m.listedOnce.Do(func() {
 		close(m.listed)
@@ -153,7 +175,6 @@ func (m *monitor) Replace(list []any, _ string) error {
 	})
 	m.setFailed(context.Background(), nil)
 	m.definitions.replace(objects)
-	return nil
 }
 
 // Resync implements cache.ReflectorStore.

@@ -31,6 +31,18 @@ func (c cluster) defineWidgets(t testing.TB, group string) widgets {
 // defineVersions is defineWidgets with other versions. One of them is v1.
 func (c cluster) defineVersions(t testing.TB, group, versions string) widgets {
 	t.Helper()
+	w := c.createDefinition(t, group, versions)
+	servertest.Eventually(t, "widgets are served", func() bool {
+		_, err := w.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	return w
+}
+
+// createDefinition creates the definition of Widgets with the given versions. It sends no request for
+// Widgets.
+func (c cluster) createDefinition(t testing.TB, group, versions string) widgets {
+	t.Helper()
 	var object map[string]any
 	if err := yaml.Unmarshal(fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
@@ -47,10 +59,6 @@ spec:
 	if _, err := w.definitions.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "widgets are served", func() bool {
-		_, err := w.List(t.Context(), metav1.ListOptions{})
-		return err == nil
-	})
 	return w
 }
 

@@ -1,0 +1,79 @@
+package custom
+
+import (
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"holdfast.dev/holdfast/definition"
+)
+
+// idleServer returns a server with one resource that no request has used.
+func idleServer() (*Server, schema.GroupResource, *definition.CustomResourceDefinition) {
+	crd := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "boats.example.com"}}
+	crd.Spec.Group = "example.com"
+	crd.Status.AcceptedNames = apiextensionsv1.CustomResourceDefinitionNames{Plural: "boats", Kind: "Boat"}
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
+	}
+	s := &Server{resources: map[schema.GroupResource]*resource{}, controller: &controller{}}
+	s.replace(crd)
+	return s, definitionResource(crd), crd
+}
+
+// TestCloseUnused checks that a resource is closed when nobody has used it for a while, and only
+// then.
+func TestCloseUnused(t *testing.T) {
+	t.Parallel()
+	s, name, _ := idleServer()
+	later := time.Now().Add(time.Hour)
+	first := s.resources[name]
+	s.closeUnused(later)
+	if s.resources[name] != first {
+		t.Error("a resource that nobody used was replaced")
+	}
+
+	s.acquire(name)
+	s.acquire(name).release()
+	s.closeUnused(later)
+	if s.resources[name] != first || first.watches.Err() != nil {
+		t.Error("a resource in use was closed")
+	}
+
+	first.terminating.Store(true)
+	first.release()
+	s.closeUnused(time.Now().Add(-time.Minute))
+	if s.resources[name] != first {
+		t.Error("a resource that was used a moment ago was closed")
+	}
+	s.closeUnused(later)
+	next := s.resources[name]
+	if next == first || !next.terminating.Load() || next.wasUsed() {
+		t.Error("an unused resource was not replaced by a new one in the same state")
+	}
+	<-first.watches.Done()
+}
+
+// TestReplaceUnused checks that an unused resource has the newest state of its definition, so that the
+// state before it is not kept in memory.
+func TestReplaceUnused(t *testing.T) {
+	t.Parallel()
+	s, name, crd := idleServer()
+	second := crd.DeepCopy()
+	second.Labels = map[string]string{"a": "b"}
+	s.replace(second)
+	if s.resources[name].crd != second {
+		t.Error("an unused resource has the old definition")
+	}
+
+	s.acquire(name).release()
+	used, third := s.resources[name], second.DeepCopy()
+	third.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	s.replace(third)
+	if s.resources[name] != used || !used.terminating.Load() {
+		t.Error("a resource in use was replaced, or does not know that its definition is being deleted")
+	}
+}

@@ -1,0 +1,99 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Pair is a key and its value.
+type Pair struct {
+	Key   string
+	Value []byte
+	// Revision is the one of the last write of the key.
+	Revision int64
+}
+
+// Range names a part of the keys with a prefix, sorted by key.
+type Range struct {
+	Prefix string
+	// After is the key before the first one. If it is empty, the range starts at the beginning.
+	After string
+	// Limit is the highest number of keys.
+	Limit int
+	// Revision is the revision of the store to read. Zero means the newest.
+	Revision int64
+}
+
+// Page holds the pairs of a Range.
+type Page struct {
+	Pairs []Pair
+	// Revision is the revision of the store that was read.
+	Revision int64
+}
+
+// Page reads the pairs of a range. A page with fewer pairs than the limit is the last one.
+func (c *Client) Page(ctx context.Context, r Range) (Page, error) {
+	from := r.Prefix
+	if r.After != "" {
+		from = r.After + "\x00"
+	}
+	end := clientv3.GetPrefixRangeEnd(r.Prefix)
+	found, err := c.shared.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(int64(r.Limit)), clientv3.WithRev(r.Revision))
+	if err != nil {
+		return Page{}, fmt.Errorf("read %s: %w", r.Prefix, err)
+	}
+	page := Page{Pairs: make([]Pair, 0, len(found.Kvs)), Revision: r.Revision}
+	if page.Revision == 0 {
+		page.Revision = found.Header.Revision
+	}
+	for _, kv := range found.Kvs {
+		page.Pairs = append(page.Pairs, Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision})
+	}
+	return page, nil
+}
+
+// Change is a write of a key, or its deletion, which has no value.
+type Change struct {
+	Pair
+	Deleted bool
+}
+
+// Watcher is called by Watch, by one goroutine.
+type Watcher struct {
+	// Begun is called once: every change of the store from then on will be seen.
+	Begun func()
+	// Change is called for each change, in order.
+	Change func(Change)
+}
+
+// Watch calls a watcher for the changes of keys with a prefix, until ctx ends or the changes
+// cannot be read any more. The error is never nil.
+func (c *Client) Watch(ctx context.Context, prefix string, w Watcher) error {
+	stream := c.watcher()
+	defer func() { _ = stream.Close() }()
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	for response := range stream.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify()) {
+		if err := response.Err(); err != nil {
+			return fmt.Errorf("watch %s: %w", prefix, err)
+		}
+		if response.Created {
+			w.Begun()
+		}
+		for _, event := range response.Events {
+			w.Change(Change{
+				Pair:    Pair{Key: string(event.Kv.Key), Value: event.Kv.Value, Revision: event.Kv.ModRevision},
+				Deleted: event.Type == clientv3.EventTypeDelete,
+			})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("watch %s: %w", prefix, errEnded)
+}
+
+var errEnded = errors.New("etcd ended the watch")
