@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/google/uuid"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
-	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -23,6 +21,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/custom"
 	"holdfast.dev/holdfast/apiserver/definitions"
+	"holdfast.dev/holdfast/apiserver/openapi"
 )
 
 // applyAggregation forwards the requests for aggregated APIs directly after authorization. The
@@ -96,18 +95,18 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 
 // foreignDocuments publishes the OpenAPI documents of other servers.
 type foreignDocuments struct {
-	v3     *groupDocuments
+	*documents
 	custom *custom.Server
 }
 
 // SetV3 implements aggregation.Publisher.
 func (d foreignDocuments) SetV3(gv schema.GroupVersion, document *spec3.OpenAPI) {
-	d.v3.set(d.v3.foreign, "apis/"+gv.String(), cached.Static(document, uuid.NewString()))
+	d.set(d.foreign, "apis/"+gv.String(), openapi.NewV3(nil, document.MarshalJSON))
 }
 
 // RemoveV3 implements aggregation.Publisher.
 func (d foreignDocuments) RemoveV3(gv schema.GroupVersion) {
-	d.v3.set(d.v3.foreign, "apis/"+gv.String(), nil)
+	d.set(d.foreign, "apis/"+gv.String(), nil)
 }
 
 // SetV2 implements aggregation.Publisher.

@@ -57,7 +57,7 @@ func (i installer) newCustomResources(
 func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
 	i.server.RegisterDestroyFunc(resources.Destroy)
 	schemas := publishOpenAPI(i.server, i.generic)
-	resources.Publish(schemas.v2, schemas.v3, schemas.static)
+	resources.Publish(schemas, schemas.static)
 	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
 	// Until the definitions are read, the server cannot know whether a path below /apis
 	// exists; it answers 503 then, not 404.

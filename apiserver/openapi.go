@@ -9,56 +9,84 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/kube-openapi/pkg/builder"
 	"k8s.io/kube-openapi/pkg/builder3"
-	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/common/restfuladapter"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/apiserver/openapi"
 )
 
 // published are the OpenAPI documents of the server. k8s.io/apiserver would build the
 // documents of the built-in kinds before the server is ready, which takes a fifth of the
 // start. Here they are built when a client first asks for one.
 type published struct {
-	v2 *handler.OpenAPIService
-	v3 *groupDocuments
-	// static returns the v2 document of the built-in kinds. The caller does not change it.
+	*documents
+	// static builds the v2 document of the built-in kinds.
 	static func() (*spec.Swagger, error)
+}
+
+// builtInDocuments are the v3 documents of the built-in kinds. They share parts that the builder
+// changes, so all of them are built before one is encoded, and by one goroutine.
+type builtInDocuments struct {
+	build func() (map[string][]byte, error)
+
+	mu sync.Mutex
+	// built are the documents that nobody has taken. It is nil before they are built.
+	built map[string][]byte
+}
+
+// take returns a document, once. The caller keeps it.
+func (d *builtInDocuments) take(path string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.built == nil {
+		var err error
+		if d.built, err = d.build(); err != nil {
+			return nil, err
+		}
+	}
+	document := d.built[path]
+	delete(d.built, path)
+	return document, nil
+}
+
+// buildV2 builds the v2 document of the built-in kinds.
+func buildV2(services []*restful.WebService, config *common.Config) (*spec.Swagger, error) {
+	document, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), config)
+	if err != nil {
+		return nil, fmt.Errorf("build OpenAPI v2: %w", err)
+	}
+	document.Definitions = handler.PruneDefaults(document.Definitions)
+	return document, nil
 }
 
 // publishOpenAPI serves /openapi/v2 and /openapi/v3 for the built-in kinds. All of them
 // must be installed.
 func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *genericapiserver.Config) published {
 	services, mux := server.Handler.GoRestfulContainer.RegisteredWebServices(), server.Handler.NonGoRestfulMux
-	out := published{
-		v3: newGroupDocuments(),
-		static: sync.OnceValues(func() (*spec.Swagger, error) {
-			document, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), generic.OpenAPIConfig)
-			if err != nil {
-				return nil, fmt.Errorf("build OpenAPI v2: %w", err)
-			}
-			document.Definitions = handler.PruneDefaults(document.Definitions)
-			return document, nil
-		}),
-	}
-	out.v2 = handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+	var building sync.Mutex
+	out := published{documents: newDocuments(), static: func() (*spec.Swagger, error) {
+		building.Lock()
+		defer building.Unlock()
+		return buildV2(services, generic.OpenAPIConfig)
+	}}
+	out.SetV2(openapi.NewV2(func() ([]byte, error) {
 		document, err := out.static()
-		return document, "built-in", err
-	})))
-	out.v2.RegisterOpenAPIVersionedService("/openapi/v2", mux)
-	// The documents share parts that the builder changes. All of them are built before one is
-	// encoded, and by one goroutine.
-	groups := sync.OnceValues(func() (map[string]*spec3.OpenAPI, error) {
+		if err != nil {
+			return nil, err
+		}
+		return document.MarshalJSON()
+	}))
+	groups := &builtInDocuments{build: func() (map[string][]byte, error) {
 		return buildGroupDocuments(services, generic.OpenAPIV3Config)
-	})
+	}}
 	for _, service := range services {
-		out.v3.UpdateGroupVersionLazy(documentPath(service), cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-			documents, err := groups()
-			return documents[documentPath(service)], "built-in", err
-		})))
+		path := documentPath(service)
+		out.SetV3(path, openapi.NewV3(nil, func() ([]byte, error) { return groups.take(path) }))
 	}
-	out.v3.register(mux)
+	out.register(mux)
 	return out
 }
 
@@ -69,7 +97,7 @@ func documentPath(service *restful.WebService) string {
 }
 
 // buildGroupDocuments builds the v3 documents of all groups and versions, by path.
-func buildGroupDocuments(services []*restful.WebService, config *common.OpenAPIV3Config) (map[string]*spec3.OpenAPI, error) {
+func buildGroupDocuments(services []*restful.WebService, config *common.OpenAPIV3Config) (map[string][]byte, error) {
 	documents := make(map[string]*spec3.OpenAPI, len(services))
 	for _, service := range services {
 		document, err := buildGroupDocument(service, config)
@@ -78,7 +106,14 @@ func buildGroupDocuments(services []*restful.WebService, config *common.OpenAPIV
 		}
 		documents[documentPath(service)] = document
 	}
-	return documents, nil
+	encoded := make(map[string][]byte, len(services))
+	for path, document := range documents {
+		var err error
+		if encoded[path], err = document.MarshalJSON(); err != nil {
+			return nil, fmt.Errorf("encode OpenAPI v3 of %s: %w", path, err)
+		}
+	}
+	return encoded, nil
 }
 
 // buildGroupDocument builds the v3 document of one group and version.

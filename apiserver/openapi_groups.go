@@ -2,47 +2,43 @@ package apiserver
 
 import (
 	"net/http"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/server/mux"
-	"k8s.io/kube-openapi/pkg/cached"
-	"k8s.io/kube-openapi/pkg/handler3"
-	"k8s.io/kube-openapi/pkg/spec3"
+
+	"holdfast.dev/holdfast/apiserver/openapi"
 )
 
-const openAPIV3 = "/openapi/v3"
-
-// groupDocuments serves the OpenAPI v3 documents, one for each version of a group. An
-// APIService may name a version that custom resources of this server have too. Requests go to the
-// other server then, so its document is served. When that document is removed, the one of
+// documents serves the OpenAPI documents: one of version 2, and one of version 3 for each version of a
+// group. An APIService may name a version that custom resources of this server have too. Requests
+// go to the other server then, so its document is served. When that document is removed, the one of
 // this server is served again.
-type groupDocuments struct {
-	service *handler3.OpenAPIService
+type documents struct {
+	v2 atomic.Pointer[openapi.Document]
+	v3 *openapi.Documents
 
 	mu sync.Mutex
 	// own and foreign are the documents of this server and of others, by path: apis/apps/v1.
-	own, foreign map[string]cached.Value[*spec3.OpenAPI]
+	own, foreign map[string]*openapi.Document
 }
 
-func newGroupDocuments() *groupDocuments {
-	return &groupDocuments{
-		service: handler3.NewOpenAPIService(),
-		own:     map[string]cached.Value[*spec3.OpenAPI]{}, foreign: map[string]cached.Value[*spec3.OpenAPI]{},
-	}
+func newDocuments() *documents {
+	return &documents{v3: openapi.NewDocuments(), own: map[string]*openapi.Document{}, foreign: map[string]*openapi.Document{}}
 }
 
-// UpdateGroupVersionLazy sets a document of this server.
-func (d *groupDocuments) UpdateGroupVersionLazy(path string, document cached.Value[*spec3.OpenAPI]) {
-	d.set(d.own, path, document)
-}
+// SetV2 implements custom.Publisher.
+func (d *documents) SetV2(document *openapi.Document) { d.v2.Store(document) }
 
-// DeleteGroupVersion removes a document of this server.
-func (d *groupDocuments) DeleteGroupVersion(path string) { d.set(d.own, path, nil) }
+// SetV3 implements custom.Publisher.
+func (d *documents) SetV3(path string, document *openapi.Document) { d.set(d.own, path, document) }
+
+// RemoveV3 implements custom.Publisher.
+func (d *documents) RemoveV3(path string) { d.set(d.own, path, nil) }
 
 // set changes a document in one of the two maps; nil removes it.
-func (d *groupDocuments) set(documents map[string]cached.Value[*spec3.OpenAPI], path string, document cached.Value[*spec3.OpenAPI]) {
+func (d *documents) set(documents map[string]*openapi.Document, path string, document *openapi.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if document == nil {
@@ -55,29 +51,23 @@ func (d *groupDocuments) set(documents map[string]cached.Value[*spec3.OpenAPI], 
 		served = d.own[path]
 	}
 	if served == nil {
-		d.service.DeleteGroupVersion(path)
+		d.v3.Remove(path)
 	} else {
-		d.service.UpdateGroupVersionLazy(path, served)
+		d.v3.Set(path, served)
 	}
 }
 
-func (d *groupDocuments) has(path string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.own[path] != nil || d.foreign[path] != nil
+// register serves the documents, and the list of those of version 3.
+func (d *documents) register(mux *mux.PathRecorderMux) {
+	mux.HandleFunc("/openapi/v2", func(w http.ResponseWriter, req *http.Request) { d.v2.Load().ServeHTTP(w, req) })
+	mux.HandleFunc(openapi.PathV3, d.v3.ServeList)
+	mux.HandlePrefix(openapi.PathV3+"/", http.HandlerFunc(d.serveV3))
 }
 
-// register serves the list of the documents, and the documents.
-func (d *groupDocuments) register(mux *mux.PathRecorderMux) {
-	mux.HandleFunc(openAPIV3, d.service.HandleDiscovery)
-	mux.HandlePrefix(openAPIV3+"/", http.HandlerFunc(d.serveDocument))
-}
-
-// serveDocument serves one document. For an unknown path the library answers 200 with an empty
-// body. Like Kubernetes, serveDocument answers 404.
-func (d *groupDocuments) serveDocument(w http.ResponseWriter, req *http.Request) {
-	if d.has(strings.TrimPrefix(req.URL.Path, openAPIV3+"/")) {
-		d.service.HandleGroupVersion(w, req)
+// serveV3 serves one document of version 3.
+func (d *documents) serveV3(w http.ResponseWriter, req *http.Request) {
+	if document := d.v3.Of(req); document != nil {
+		document.ServeHTTP(w, req)
 		return
 	}
 	if !genericapifilters.NoMuxAndDiscoveryIncompleteKey(req.Context()) {

@@ -93,7 +93,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	if err := i.registerLocalAPIs(local, read); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.v3, customResources}); err != nil {
+	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.documents, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
 	return resourcesStage{

@@ -1,9 +1,11 @@
 package custom
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -11,28 +13,30 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
-	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/openapi"
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/immutability"
 )
 
-// GroupDocuments holds OpenAPI v3 documents by path, such as apis/apps/v1.
-type GroupDocuments interface {
-	UpdateGroupVersionLazy(path string, document cached.Value[*spec3.OpenAPI])
-	DeleteGroupVersion(path string)
+// Publisher publishes OpenAPI documents: the one of version 2, and those of version 3 by path, such as
+// apis/apps/v1.
+type Publisher interface {
+	SetV2(document *openapi.Document)
+	SetV3(path string, document *openapi.Document)
+	RemoveV3(path string)
 }
 
 // documents publishes the OpenAPI documents of custom resources. A document is built
 // when a client asks for it, and again after a change.
 type documents struct {
-	mu     sync.Mutex
-	v2     *handler.OpenAPIService
-	v3     GroupDocuments
-	static func() (*spec.Swagger, error)
-	// published holds the group versions that v3 has documents for, each with the number
+	mu        sync.Mutex
+	publisher Publisher
+	static    func() (*spec.Swagger, error)
+	// published holds the group versions that have documents, each with the number
 	// of its last change.
 	published map[schema.GroupVersion]uint64
 	changes   atomic.Uint64
@@ -41,11 +45,11 @@ type documents struct {
 	foreign []*spec.Swagger
 }
 
-// Publish sets the services that serve the OpenAPI documents. The v2 document is merged
+// Publish sets the publisher of the OpenAPI documents. The v2 document is merged
 // with the result of static, the document of the built-in kinds. There is one v3 document
 // for each version of a group. Publish must be called before Start.
-func (s *Server) Publish(v2 *handler.OpenAPIService, v3 GroupDocuments, static func() (*spec.Swagger, error)) {
-	s.openapi = &documents{v2: v2, v3: v3, static: static, published: map[schema.GroupVersion]uint64{}}
+func (s *Server) Publish(publisher Publisher, static func() (*spec.Swagger, error)) {
+	s.openapi = &documents{publisher: publisher, static: static, published: map[schema.GroupVersion]uint64{}}
 }
 
 // Schemas returns the group versions that have OpenAPI documents, each with a number
@@ -61,15 +65,14 @@ func (s *Server) Schemas() map[schema.GroupVersion]uint64 {
 func (d *documents) update(group string, established, all []*definition.CustomResourceDefinition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.v3 != nil {
-		d.updateV3(group, established)
+	if d.publisher == nil {
+		return
 	}
-	if d.v2 != nil {
-		d.all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
-			return !isEstablished(crd)
-		})
-		d.updateV2()
-	}
+	d.updateV3(group, established)
+	d.all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
+		return !isEstablished(crd)
+	})
+	d.updateV2()
 }
 
 // MergeOpenAPI merges v2 documents of other servers into the v2 document, in place of those of the
@@ -86,10 +89,10 @@ func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 // updateV2 publishes a v2 document that is built when a client asks for it. The caller holds mu.
 func (d *documents) updateV2() {
 	all, foreign := d.all, d.foreign
-	d.v2.UpdateSpecLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+	d.publisher.SetV2(openapi.NewV2(func() ([]byte, error) {
 		swagger, err := d.buildV2(all)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for _, part := range foreign {
 			merged, err := builder.MergeSpecs(swagger, withoutKinds(part, swagger.Definitions))
@@ -100,8 +103,8 @@ func (d *documents) updateV2() {
 			}
 			swagger = merged
 		}
-		return swagger, d.tag(), nil
-	})))
+		return swagger.MarshalJSON()
+	}))
 }
 
 // withoutKinds returns the document without the kinds of those models that are also in known. The
@@ -120,9 +123,6 @@ func withoutKinds(document *spec.Swagger, known spec.Definitions) *spec.Swagger 
 	return &out
 }
 
-// tag returns a new entity tag.
-func (d *documents) tag() string { return strconv.FormatUint(d.changes.Add(1), 10) }
-
 func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefinition) {
 	byVersion := map[schema.GroupVersion][]*definition.CustomResourceDefinition{}
 	for _, crd := range crds {
@@ -135,17 +135,42 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 	}
 	for gv := range maps.Clone(d.published) {
 		if gv.Group == group && byVersion[gv] == nil {
-			d.v3.DeleteGroupVersion("apis/" + gv.String())
+			d.publisher.RemoveV3("apis/" + gv.String())
 			delete(d.published, gv)
 		}
 	}
 	for gv, crds := range byVersion {
 		d.published[gv] = d.changes.Add(1)
-		d.v3.UpdateGroupVersionLazy("apis/"+gv.String(), cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
-			document, err := buildV3(gv, crds)
-			return document, d.tag(), err
-		})))
+		d.publisher.SetV3("apis/"+gv.String(), openapi.NewV3(
+			func() string { return identify(gv, crds) },
+			func() ([]byte, error) {
+				document, err := buildV3(gv, crds)
+				if err != nil {
+					return nil, err
+				}
+				return document.MarshalJSON()
+			},
+		))
 	}
+}
+
+// identify returns a hash of all that the document of a group version is made of. To make it from the
+// document would build the documents of all definitions when a client asks for the list of them.
+func identify(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition) string {
+	hash := sha256.New()
+	encoder := json.NewEncoder(hash)
+	_ = encoder.Encode([]string{openapi.Program(), gv.String()}) // a hash accepts every write
+	for _, crd := range crds {
+		part := []any{
+			crd.Spec.Group, crd.Spec.Scope, crd.Spec.Names, crd.Status.AcceptedNames, crd.Annotations[immutability.Annotation],
+			crd.Spec.Pruned(gv.Version), crd.Spec.Version(gv.Version),
+		}
+		if err := encoder.Encode(part); err != nil {
+			// The stored schema is no JSON. The document cannot be built either.
+			fmt.Fprint(hash, crd.UID, crd.ResourceVersion)
+		}
+	}
+	return fmt.Sprintf("%X", hash.Sum(nil))
 }
 
 // pathsOnly returns a definition without schemas. Kubernetes' OpenAPI builder builds the
