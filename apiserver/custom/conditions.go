@@ -43,11 +43,14 @@ func logRetry(_ context.Context, name string, err error) {
 // updateStatus writes the status of a definition if it changed. A definition that
 // becomes established is served before its status says so.
 func (c *controller) updateStatus(ctx context.Context, observed *definition.CustomResourceDefinition) error {
-	crd := observed.DeepCopy()
-	c.computeStatus(crd)
-	if apiequality.Semantic.DeepEqual(observed.Status, crd.Status) {
+	// After a start, no status changes. So the schemas are copied only if it did.
+	computed := *observed
+	computed.Status = *observed.Status.DeepCopy()
+	c.computeStatus(&computed)
+	if apiequality.Semantic.DeepEqual(observed.Status, computed.Status) {
 		return nil
 	}
+	crd := computed.DeepCopy()
 	if !isEstablished(crd) || isEstablished(observed) {
 		return c.writeStatus(ctx, crd)
 	}
@@ -63,7 +66,7 @@ func (c *controller) updateStatus(ctx context.Context, observed *definition.Cust
 // names that other definitions have.
 func (c *controller) computeStatus(crd *definition.CustomResourceDefinition) {
 	now := metav1.Now()
-	accepted, namesAccepted, established := definition.AcceptNames(crd, c.all())
+	accepted, namesAccepted, established := definition.AcceptNames(crd, c.inGroup(crd.Spec.Group))
 	crd.Status.AcceptedNames = accepted
 	definition.SetCondition(crd, namesAccepted, now)
 	definition.SetCondition(crd, established, now)

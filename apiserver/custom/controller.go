@@ -2,6 +2,7 @@ package custom
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,14 +43,18 @@ type controller struct {
 
 	mu sync.Mutex
 	// observed holds, by name, the definitions that the informer has delivered and that
-	// this server has started to serve. changed wakes the goroutines that wait for a
-	// change of observed.
+	// this server has started to serve. groups holds the same by group and name. changed wakes
+	// the goroutines that wait for a change of observed.
 	observed map[string]*definition.CustomResourceDefinition
+	groups   map[string]map[string]*definition.CustomResourceDefinition
 	changed  broadcast.Signal
 }
 
 func newController(s *Server) *controller {
-	c := &controller{server: s, observed: map[string]*definition.CustomResourceDefinition{}}
+	c := &controller{
+		server: s, observed: map[string]*definition.CustomResourceDefinition{},
+		groups: map[string]map[string]*definition.CustomResourceDefinition{},
+	}
 	// One worker: definitions that want the same name get it in the order in which
 	// they were created.
 	c.loop = reconcile.New(reconcile.Config[string]{
@@ -158,10 +163,8 @@ func (c *controller) onDelete(obj any) {
 	c.setObserved(crd.Name, nil)
 	c.publish(crd.Spec.Group, nil)
 	c.serving.Unlock()
-	for _, other := range c.all() {
-		if other.Spec.Group == crd.Spec.Group {
-			c.loop.Add(other.Name)
-		}
+	for _, other := range c.inGroup(crd.Spec.Group) {
+		c.loop.Add(other.Name)
 	}
 }
 
@@ -171,33 +174,25 @@ func (c *controller) publish(group string, next *definition.CustomResourceDefini
 	if c.server.builtIn[group] {
 		return
 	}
-	var established []*definition.CustomResourceDefinition
-	all := c.all()
+	all := c.inGroup(group)
 	if next != nil {
 		all = slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return crd.Name == next.Name })
 		all = append(all, next)
 		sortByName(all)
 	}
-	for _, crd := range all {
-		if crd.Spec.Group == group && isEstablished(crd) {
-			established = append(established, crd)
-		}
-	}
+	established := slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return !isEstablished(crd) })
 	versions := c.server.discovery.update(group, established)
 	if c.server.config.Registered != nil {
 		c.server.config.Registered(group, versions)
 	}
-	c.server.openapi.update(group, established, all)
+	c.server.openapi.update(group, established)
 }
 
-// all returns the observed definitions, sorted by name.
-func (c *controller) all() []*definition.CustomResourceDefinition {
+// inGroup returns the observed definitions of a group, sorted by name.
+func (c *controller) inGroup(group string) []*definition.CustomResourceDefinition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*definition.CustomResourceDefinition, 0, len(c.observed))
-	for _, crd := range c.observed {
-		out = append(out, crd)
-	}
+	out := slices.Collect(maps.Values(c.groups[group]))
 	sortByName(out)
 	return out
 }
@@ -210,10 +205,19 @@ func sortByName(crds []*definition.CustomResourceDefinition) {
 func (c *controller) setObserved(name string, crd *definition.CustomResourceDefinition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The group of a definition never changes: it is part of the name.
+	_, group, _ := strings.Cut(name, ".")
 	if crd == nil {
 		delete(c.observed, name)
+		delete(c.groups[group], name)
 	} else {
-		c.observed[name] = crd
+		if c.groups[group] == nil {
+			c.groups[group] = map[string]*definition.CustomResourceDefinition{}
+		}
+		c.observed[name], c.groups[group][name] = crd, crd
+	}
+	if len(c.groups[group]) == 0 {
+		delete(c.groups, group)
 	}
 	c.changed.Send()
 }

@@ -40,16 +40,20 @@ type documents struct {
 	// of its last change.
 	published map[schema.GroupVersion]uint64
 	changes   atomic.Uint64
-	// all are the established definitions, and foreign the v2 documents of other servers.
-	all     []*definition.CustomResourceDefinition
-	foreign []*spec.Swagger
+	// established are the established definitions by group, and foreign the v2 documents of other
+	// servers.
+	established map[string][]*definition.CustomResourceDefinition
+	foreign     []*spec.Swagger
 }
 
 // Publish sets the publisher of the OpenAPI documents. The v2 document is merged
 // with the result of static, the document of the built-in kinds. There is one v3 document
 // for each version of a group. Publish must be called before Start.
 func (s *Server) Publish(publisher Publisher, static func() (*spec.Swagger, error)) {
-	s.openapi = &documents{publisher: publisher, static: static, published: map[schema.GroupVersion]uint64{}}
+	s.openapi = &documents{
+		publisher: publisher, static: static, published: map[schema.GroupVersion]uint64{},
+		established: map[string][]*definition.CustomResourceDefinition{},
+	}
 }
 
 // Schemas returns the group versions that have OpenAPI documents, each with a number
@@ -61,17 +65,18 @@ func (s *Server) Schemas() map[schema.GroupVersion]uint64 {
 }
 
 // update publishes the v3 documents of a group from its established definitions, and
-// the v2 document, of which there is only one, from all established definitions.
-func (d *documents) update(group string, established, all []*definition.CustomResourceDefinition) {
+// the v2 document, of which there is only one, from those of all groups.
+func (d *documents) update(group string, established []*definition.CustomResourceDefinition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.publisher == nil {
 		return
 	}
 	d.updateV3(group, established)
-	d.all = slices.DeleteFunc(slices.Clone(all), func(crd *definition.CustomResourceDefinition) bool {
-		return !isEstablished(crd)
-	})
+	d.established[group] = established
+	if len(established) == 0 {
+		delete(d.established, group)
+	}
 	d.updateV2()
 }
 
@@ -88,9 +93,9 @@ func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 
 // updateV2 publishes a v2 document that is built when a client asks for it. The caller holds mu.
 func (d *documents) updateV2() {
-	all, foreign := d.all, d.foreign
+	foreign := d.foreign
 	d.publisher.SetV2(openapi.NewV2(func() ([]byte, error) {
-		swagger, err := d.buildV2(all)
+		swagger, err := d.buildV2(d.all())
 		if err != nil {
 			return nil, err
 		}
@@ -105,6 +110,17 @@ func (d *documents) updateV2() {
 		}
 		return swagger.MarshalJSON()
 	}))
+}
+
+// all returns the established definitions.
+func (d *documents) all() []*definition.CustomResourceDefinition {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []*definition.CustomResourceDefinition
+	for _, group := range slices.Sorted(maps.Keys(d.established)) {
+		all = append(all, d.established[group]...)
+	}
+	return all
 }
 
 // withoutKinds returns the document without the kinds of those models that are also in known. The

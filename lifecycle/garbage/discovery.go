@@ -14,11 +14,15 @@ const (
 	// the server adds a kind some time after its definition is created.
 	minInterval = 250 * time.Millisecond
 	maxInterval = time.Minute
+	// The pause before the next discovery is at least pauseFactor times as long as the last one
+	// took, which grows with the number of kinds.
+	pauseFactor = 10
 )
 
 // watchKinds runs a monitor for every kind until ctx ends.
 func (c *collector) watchKinds(ctx context.Context) {
 	wait, next := minInterval, time.Now()
+	var pause time.Duration
 	for {
 		timer := time.NewTimer(time.Until(next))
 		select {
@@ -29,14 +33,16 @@ func (c *collector) watchKinds(ctx context.Context) {
 			timer.Stop()
 			// Do not postpone the next discovery: definitions may change all the time.
 			wait = minInterval
-			if soon := time.Now().Add(wait); soon.Before(next) {
+			if soon := time.Now().Add(max(wait, pause)); soon.Before(next) {
 				next = soon
 			}
 		case <-timer.C:
+			start := time.Now()
 			if err := c.refresh(ctx); err != nil && ctx.Err() == nil {
 				klog.ErrorS(err, "kinds are not known, will be tried again", "controller", "garbage")
 			}
-			next = time.Now().Add(wait)
+			pause = min(pauseFactor*time.Since(start), maxInterval)
+			next = time.Now().Add(max(wait, pause))
 			wait = min(2*wait, maxInterval)
 		}
 	}

@@ -102,6 +102,10 @@ func (c Config) discover(ctx context.Context, known []*kind) ([]*kind, error) {
 	if err != nil && !partial {
 		return nil, err
 	}
+	before := make(map[kind]*kind, len(known))
+	for _, k := range known {
+		before[*k] = k
+	}
 	var found []*kind
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"get"}}, lists) {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -110,7 +114,12 @@ func (c Config) discover(ctx context.Context, known []*kind) ([]*kind, error) {
 		}
 		for _, resource := range list.APIResources {
 			gv := c.StorageVersion.Of(gv.WithResource(resource.Name)).GroupVersion()
-			found = append(found, reuse(known, newKind(gv, resource)))
+			k := newKind(gv, resource)
+			if same := before[*k]; same != nil {
+				// Monitors are stored by the pointer of their kind.
+				k = same
+			}
+			found = append(found, k)
 		}
 	}
 	for _, old := range known {
@@ -125,14 +134,5 @@ func newKind(gv schema.GroupVersion, resource metav1.APIResource) *kind {
 	k := &kind{GroupVersionResource: gv.WithResource(resource.Name), kind: resource.Kind, namespaced: resource.Namespaced}
 	verbs := discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}
 	k.collectable = !isEvents(k.GroupResource()) && verbs.Match("", &resource)
-	return k
-}
-
-// reuse returns the known kind that is equal to k, or k. Monitors are stored by the
-// pointer of their kind.
-func reuse(known []*kind, k *kind) *kind {
-	if i := slices.IndexFunc(known, func(old *kind) bool { return *old == *k }); i >= 0 {
-		return known[i]
-	}
 	return k
 }
