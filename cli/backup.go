@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/backup"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const backupHelp = `Write a backup of a server to a file: all objects, and the keys of the server.
@@ -36,11 +37,11 @@ func newBackupCommand() *cobra.Command {
 
   # Is the file complete and undamaged?
   holdfast restore monday.backup --check`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := writeNew(args[0], func(w io.Writer) error {
 				counted := &countingWriter{Writer: w}
-				defer startProgress(cmd.ErrOrStderr(), func() string { return "backup: written: " + counted.megabytes() })()
+				defer showProgress(cmd.ErrOrStderr(), func() string { return "backup: written: " + counted.megabytes() })()
 				return b.write(cmd.Context(), counted)
 			})
 			if err != nil {

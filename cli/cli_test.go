@@ -80,8 +80,10 @@ func TestWrongCommandLines(t *testing.T) {
 		"unknown flag":     {[]string{"serve", "--prot", "1"}, "unknown flag: --prot\nSee 'holdfast serve --help' for usage"},
 		"command in kudo":  {[]string{"kudo", "instal"}, "\"holdfast kudo\"\nDid you mean install?\nSee 'holdfast kudo --help' for usage"},
 		"similar flag":     {[]string{"serve", "--data-dirs", "x"}, "unknown flag: --data-dirs\nDid you mean --data-dir?\nSee 'holdfast serve"},
+		"transfer nothing": {[]string{"transfer"}, "name an object: TYPE NAME or TYPE/NAME"},
+		"package server":   {[]string{"kudo", "install", "http://127.0.0.1:1/x.tgz"}, "127.0.0.1:1: connect: connection refused"},
 		"output format":    {[]string{"version", "-o", "xml"}, `output "xml": must be json or yaml`},
-		"extra argument":   {[]string{"serve", "now"}, `unknown command "now" for "holdfast serve"`},
+		"extra argument":   {[]string{"serve", "now"}, "unexpected argument \"now\": the command takes none\nSee 'holdfast serve --help' for usage"},
 		"not a port":       {[]string{"serve", "--secure-port", "x"}, `invalid argument "x" for "--secure-port"`},
 		"port too large":   {[]string{"serve", "--data-dir", t.TempDir(), "--secure-port", "70000"}, "port 70000: must be between 0 and 65535"},
 		"no user":          {[]string{"kubeconfig"}, "name a USER, or a node with --node"},
@@ -128,7 +130,10 @@ func TestWrongCommandLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := run(t.Context(), c.args...)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+			if strings.Contains(err.Error(), "start that server") {
+				t.Errorf("advice about another server: %v", err)
 			}
 		})
 	}

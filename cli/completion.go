@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -82,6 +83,9 @@ var enums = map[string][]string{
 	"update --output":             {"text", "json", "sarif", "github"},
 	"prune --output":              {"diff", "yaml", "text", "json", "sarif", "github"},
 	"skeleton --output":           {outputYAML, outputJSON},
+	"audit --output":              {"table", outputJSON, outputYAML, "sarif"},
+	"init --output":               {outputYAML, outputJSON},
+	"convert --to":                {"annotation", "markers"},
 	"compile --to":                {"cel", "policy"},
 	"lint --fail-on":              {"error", "warning", "note", "never"},
 	"diff --fail-on":              {"error", "warning", "note", "never"},
@@ -101,9 +105,17 @@ func addCompletions(commands ...*cobra.Command) {
 		if cmd.Name() != "serve" {
 			completeFlag(cmd, "node", nodeNames)
 		}
+		completeFlag(cmd, "context", completion.ContextCompletionFunc)
+		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !fileArgument.MatchString(cmd.Use) {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
 		addCompletions(cmd.Commands()...)
 	}
 }
+
+// fileArgument matches the usage of a command whose arguments may be files. The shell completes
+// files where a command completes nothing itself.
+var fileArgument = regexp.MustCompile(` .*\b(FILE|FOLDER|PACKAGE|PACKAGES|LOCATION|OLD)\b`)
 
 // completeFlag completes a flag, if the command has it and does not complete it already.
 func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 // envtestNames are the programs that envtest starts.
@@ -23,7 +25,7 @@ func newEnvtestCommand() *cobra.Command {
 		Use:   "envtest",
 		Short: "Create a folder with kube-apiserver, etcd and kubectl for test suites",
 		Long:  envtestHelp,
-		Args:  cobra.NoArgs,
+		Args:  arguments.None,
 		Example: `  # Run the tests of a kubebuilder project
   KUBEBUILDER_ASSETS=$(holdfast envtest) go test ./...`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

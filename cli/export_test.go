@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,6 +13,12 @@ import (
 // StartProgress prints a line about a command every two seconds, until the returned function is
 // called.
 func StartProgress(out io.Writer, line func() string) func() { return startProgress(out, line) }
+
+// Activities returns what commands do while a user waits for them.
+func Activities() map[string]string { return activities }
+
+// ActivityOf returns what a command does while a user waits for it.
+func ActivityOf(cmd *cobra.Command) string { return activityOf(cmd) }
 
 // Release moves a field from the entries of server-side apply to the command.
 func Release(entries []metav1.ManagedFieldsEntry, path ownership.Path, owners ...string) ([]metav1.ManagedFieldsEntry, error) {
@@ -35,4 +42,4 @@ func ServeFlags() []string {
 }
 
 // Arguments returns the command line of a program.
-func Arguments(args []string) []string { return arguments(args) }
+func Arguments(args []string) []string { return commandLine(args) }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -48,7 +49,22 @@ func newPlainRoot() *cobra.Command {
 	root := &cobra.Command{Use: program, Short: summary, Long: description, Version: version}
 	root.SetVersionTemplate(program + " {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		showEmptyDefaults(cmd.Flags())
+		help(cmd, args)
+	})
 	return root
+}
+
+// showEmptyDefaults adds the default to the help of each flag that has an empty text as its
+// default. The library leaves it out. A help that explains the default stays as it is.
+func showEmptyDefaults(flags *pflag.FlagSet) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Value.Type() == "string" && flag.DefValue == "" && !strings.Contains(flag.Usage, "default") {
+			flag.Usage += ` (default "")`
+		}
+	})
 }
 
 // addGroups puts the commands of the root into groups. The commands that the root of kubectl
@@ -67,6 +83,22 @@ func addGroups(root *cobra.Command, factory cmdutil.Factory) {
 			}
 		}
 	}
+}
+
+// checkTopic returns an error if the command line asks for the help of a command that does not
+// exist. The library prints the help of another command instead, without an error.
+func (c *command) checkTopic() error {
+	if len(c.args) < 2 || c.args[0] != "help" {
+		return nil
+	}
+	found, rest, err := c.root.Find(c.args[1:])
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0 && found.HasSubCommands():
+		return fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+	}
+	return nil
 }
 
 // suggestion returns what the user may have meant by an unknown command or flag, as a line of

@@ -32,6 +32,13 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
+		"help sirve": `unknown command "sirve" for "holdfast"`, "help kudo instal": `unknown command "instal" for "holdfast kudo"`,
+	} {
+		if _, err := run(t.Context(), strings.Fields(line)...); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	for line, want := range map[string]string{
 		"kubectl":         "Basic Commands (Beginner):",
 		"help kubectl":    "Basic Commands (Beginner):",
 		"kubectl options": "--kubeconfig=''",

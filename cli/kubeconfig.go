@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/node"
 )
 
@@ -29,15 +30,16 @@ const (
 
 const kubeconfigHelp = `Make a kubeconfig for a person or a node.
 
-A key is made here, a certificate for it is requested from the server and
-approved with your own credential, and the kubeconfig goes to a new file that
-only you can read, or to stdout. The key is nowhere else. What the new user may
-do is for roles to say.
+The command creates a key, requests a certificate for it from the server, and
+approves the request with your own credential. It writes the kubeconfig to a new
+file that only you can read, or to stdout. The key is in no other place. Bind roles
+to the new user to give it permissions.
 
 The certificate is valid for --duration, or as long as the server allows. To end
 it earlier, use "holdfast revoke".
 
-Nobody gets the group system:masters this way, and only nodes get system:nodes.`
+The server issues no certificate with the group system:masters, and issues one with
+the group system:nodes only to nodes.`
 
 func newKubeconfigCommand() *cobra.Command {
 	var request credential
@@ -54,7 +56,7 @@ func newKubeconfigCommand() *cobra.Command {
 
   # For the agent of a node
   holdfast kubeconfig --node host-1 -o host-1.kubeconfig`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments.AtMost("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				request.user = args[0]

@@ -43,7 +43,7 @@ func Main() int {
 	if programName(os.Args) == "etcd" {
 		serveEtcd(os.Args)
 	}
-	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, arguments(os.Args))
+	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, commandLine(os.Args))
 	ctx := context.Background()
 	if c.isOurs() {
 		var stop context.CancelFunc
@@ -66,12 +66,12 @@ func Main() int {
 	return 1
 }
 
-// arguments returns the command line without the name of the program. kubectl runs a plugin
+// commandLine returns the command line without the name of the program. kubectl runs a plugin
 // by a name such as kubectl-kudo. Under that name, the program runs its command kudo, and under
 // the name kube-apiserver its command serve. kube-apiserver has no controllers of its own and no
 // operator packages, so these are off by default under its name. Under kubectl, kubectl-holdfast or
 // any other name the program behaves as holdfast.
-func arguments(args []string) []string {
+func commandLine(args []string) []string {
 	if asked, ok := completionOf(programName(args)); ok {
 		return slices.Concat(asked, args[1:])
 	}
@@ -119,6 +119,9 @@ type command struct {
 	// accepted tells that the command has accepted its arguments and flags, and runs. It is
 	// always true under the root of kubectl, which explains a wrong command line itself.
 	accepted bool
+	// stopActivity ends the lines about a command that still works. It is nil before the command
+	// runs.
+	stopActivity func()
 }
 
 // newCommand returns the command line for args. The commands of Holdfast must not have the
@@ -140,7 +143,9 @@ func newCommand(streams Streams, args []string) *command {
 	switch {
 	case c.isPlain():
 		c.root = newPlainRoot()
-		c.root.PersistentPreRun = func(*cobra.Command, []string) { c.accepted = true }
+		c.root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+			c.accepted, c.stopActivity = true, showActivity(cmd)
+		}
 		c.root.AddCommand(c.ours...)
 		addGroups(c.root, newFactory(streams))
 	case args[0] == kubectlName || args[0] == "help" && args[1] == kubectlName:
@@ -184,9 +189,19 @@ func (c *command) isOurs() bool {
 // run runs the command. To an error about the command line or a missing kubeconfig it adds
 // what the user can do next.
 func (c *command) run(ctx context.Context) error {
+	if err := c.checkTopic(); err != nil {
+		return err
+	}
 	cmd, err := c.root.ExecuteContextC(ctx)
+	if c.stopActivity != nil {
+		c.stopActivity()
+	}
 	switch {
-	case err == nil || !c.isOurs():
+	case err == nil:
+		return nil
+	case c.accepted && (cmd.Name() == "owners" || cmd.Name() == "transfer"):
+		return withNextStep(err)
+	case !c.isOurs():
 		return err
 	case !c.accepted:
 		return fmt.Errorf("%w%s\nSee '%s --help' for usage", err, suggestion(cmd, err), cmd.CommandPath())
@@ -201,7 +216,11 @@ func (c *command) run(ctx context.Context) error {
 // withNextStep adds to an error of the connection to a server what the user can do.
 func withNextStep(err error) error {
 	var authority x509.UnknownAuthorityError
+	var elsewhere interface{ Elsewhere() }
 	switch {
+	case errors.As(err, &elsewhere):
+		// It is about another server, such as that of a package.
+		return err
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w: start that server, or name the kubeconfig of another one with --kubeconfig", err)
 	case errors.As(err, &authority):

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/native"
 	"holdfast.dev/holdfast/node"
 )
@@ -23,16 +24,16 @@ The agent follows the Pods that are bound to its node (spec.nodeName) and keeps
 their configMap, secret, downwardAPI and projected volumes under
 <root>/pods/<uid>/volumes/<name>/, as a kubelet would. The link
 <root>/by-name/<namespace>/<pod>/<name> leads there, and stays when another pod of
-the same name replaces the pod. It runs no containers: it
-is the volume half of a kubelet, and puts configuration on hosts.
+the same name replaces the pod. The agent runs no containers: use it to put
+configuration on hosts.
 
-Mutable ConfigMaps and Secrets are followed; immutable ones are read once and
-never watched. What is on disk stays when the server is away, and when the agent
-is restarted.
+The agent watches mutable ConfigMaps and Secrets. It reads an immutable one once and
+never watches it. The files stay while the server does not answer, and when the agent
+restarts.
 
-Run it with the credential of its node ("holdfast kubeconfig --node NAME"). The
-content of Secrets is only written to file systems in memory, such as the
-default root's, unless --secrets-on-disk allows more.`
+Run it with the credential of its node ("holdfast kubeconfig --node NAME"). It writes
+the content of Secrets only to a file system in memory, such as that of the default
+root, unless --secrets-on-disk allows a disk.`
 
 // nodeRoot is the default root of the agent. On Linux with systemd, /run is in memory.
 const nodeRoot = "/run/holdfast"
@@ -47,7 +48,7 @@ func newNodeCommand() *cobra.Command {
 		Use:   "node",
 		Short: "Keep the volumes of a node's pods as files on this host",
 		Long:  nodeHelp,
-		Args:  cobra.NoArgs,
+		Args:  arguments.None,
 		Example: `  # The credential, from an administrator's machine
   holdfast kubeconfig --node host-1 -o host-1.kubeconfig
 

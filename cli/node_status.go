@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/node"
 )
 
@@ -19,11 +20,11 @@ const digestLength = 12
 
 const nodeStatusHelp = `Show the volumes that an agent keeps under its root.
 
-A line is one object of one volume: which it is (UID and version), whether it is
-watched or pinned as immutable, the digest of its content, how long ago the
-files changed, and whether they are what the agent wrote. This reads the disk
-alone: it works without a server, and without the agent. It needs the rights of
-the agent's user.`
+Each line is one object of one volume: its UID and version, its mode (watched or
+immutable), the digest of its content, the time since the files changed, and whether
+the files are still as the agent wrote them. The command only reads the disk, so it
+works without the server and without the agent. It needs the rights of the user of
+the agent.`
 
 func newNodeStatusCommand(root *string) *cobra.Command {
 	var output outputFormat
@@ -31,7 +32,9 @@ func newNodeStatusCommand(root *string) *cobra.Command {
 		Use:   "status",
 		Short: "Show the volumes that an agent keeps, from what is on disk",
 		Long:  nodeStatusHelp,
-		Args:  cobra.NoArgs,
+		Example: `  holdfast node status --root /run/holdfast
+  holdfast node status -o json`,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			volumes, err := node.ReadStatus(*root)
 			if err != nil {

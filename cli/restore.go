@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/backup"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const restoreHelp = `Make the data directory of a server from a backup.
@@ -31,7 +32,7 @@ func newRestoreCommand() *cobra.Command {
 		Example: `  # Restore, and start the server again
   holdfast restore monday.backup --data-dir ./restored
   holdfast serve --data-dir ./restored`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dataDir != "") {
 				return errors.New("restore: name a new directory with --data-dir, or use --check")
@@ -41,7 +42,7 @@ func newRestoreCommand() *cobra.Command {
 				return fmt.Errorf("restore: %w", err)
 			}
 			defer func() { _ = file.Close() }()
-			defer startProgress(cmd.ErrOrStderr(), func() string { return "restore: " + args[0] + " is read" })()
+			defer showProgress(cmd.ErrOrStderr(), func() string { return "restore: " + args[0] + " is read" })()
 			if check {
 				return checkBackup(cmd.OutOrStdout(), file)
 			}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/access/revocation"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const revokeHelp = `Revoke credentials: certificates and tokens, before they expire.
@@ -46,7 +47,7 @@ func newRevokeCommand() *cobra.Command {
   # What is revoked, and take it back
   holdfast revoke --list
   holdfast revoke --remove --user jane`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, time.Now()) },
 	}
 	flags := cmd.Flags()

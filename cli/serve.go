@@ -12,17 +12,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const serveHelp = `Serve the Kubernetes API.
 
-Without further flags everything lives in the data directory: an etcd member
-inside this process, the certificates and the admin kubeconfig. One line on
-stdout says when the server is ready and where that kubeconfig is. SIGTERM and
-Ctrl-C drain and end it within five seconds.
+By default, etcd runs inside this process, and the data directory has its data, the
+certificates and the admin kubeconfig. When the server is ready, it prints one line
+with its address and the path of that kubeconfig. After SIGTERM or Ctrl-C it finishes
+the running requests and ends within five seconds.
 
-No pods are run and no workload controllers exist here: Deployments are stored,
-validated and watched, and it is your controllers that act on them.
+The server runs no pods and no workload controllers. It validates Deployments, stores
+them and sends them to watches. Your own controllers act on them.
 
 The flags have the names of kube-apiserver's flags. If this program is called
 kube-apiserver, it runs "holdfast serve".`
@@ -33,7 +34,7 @@ func newServeCommand() *cobra.Command {
 		Use:     "serve",
 		Short:   "Serve the Kubernetes API, with etcd inside or outside",
 		Long:    serveHelp,
-		Args:    cobra.NoArgs,
+		Args:    arguments.None,
 		Version: apiserver.KubernetesVersion + "+holdfast",
 		Example: `  # A server for this machine; the kubeconfig is printed
   holdfast serve

@@ -57,7 +57,12 @@ If there is nothing to do, the command says so and succeeds.`,
 
   # Let kubectl apply set an image that was set by hand: write it into the file, then run
   holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name an object: TYPE NAME or TYPE/NAME")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if options.dryRun, err = parseDryRun(dryRun); err != nil {
 				return err
@@ -104,7 +109,7 @@ func (t transferOptions) validate() error {
 	case t.to != toApply && t.to != toImperative:
 		return fmt.Errorf("--to %q: must be %s or %s", t.to, toApply, toImperative)
 	case len(t.fields) == 0:
-		return errors.New("--field: required")
+		return errors.New("name a field with --field, such as .spec.replicas: \"holdfast owners\" lists the fields of an object")
 	case t.manager != "" && t.to != toApply:
 		return errors.New("--manager: only with --to apply")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 // linkedVersion is the version of the binary, and linkedCommit the commit that it is built
@@ -42,8 +43,10 @@ func newVersionCommand() *cobra.Command {
 	var output outputFormat
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, Go's, and the level of the Kubernetes API that is served",
-		Args:  cobra.NoArgs,
+		Short: "Print the versions of the program, of Go and of the Kubernetes API",
+		Example: `  holdfast version
+  holdfast version -o json`,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versions{
 				Version: version, Commit: linkedCommit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

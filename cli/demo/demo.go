@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const help = `Start a server in a temporary directory and show the five protections.
 
-Each command is printed as you would type it, with its answer. The commands and the
-files that they read are real: the server is gone at the end, and so is its
-directory. The exit code is 1 if a command does not answer as it should.`
+It prints each command as you would type it, with its answer. The commands and the
+files that they read are real. At the end it removes the server and its directory. The
+exit code is 1 if a command does not answer as it should.`
 
 // New returns the command.
 func New() *cobra.Command {
@@ -28,7 +30,7 @@ func New() *cobra.Command {
 		Use:   "demo",
 		Short: "Show the five protections on a temporary server",
 		Long:  help,
-		Args:  cobra.NoArgs,
+		Args:  arguments.None,
 		Example: `  # All of it, in some seconds
   holdfast demo
 

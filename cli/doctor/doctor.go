@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/apiserver"
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const help = `Examine a server or a node agent, and say what is wrong and what to do next.
@@ -55,7 +56,7 @@ func New(version string) *cobra.Command {
 
   # The node agent on this host
   holdfast doctor --root /run/holdfast`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
 				return unable(fmt.Errorf("doctor: -o %s: must be json or yaml", f.output))

@@ -78,6 +78,13 @@ func (s *server) reach(ctx context.Context) []check {
 		}}
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode == http.StatusUnauthorized {
+		return []check{{
+			"server", failure, s.config.Host + " rejects the credential in your kubeconfig",
+			"it is expired, revoked or of another server: use admin.kubeconfig in the data directory of the server, or let an " +
+				"administrator make a new one with \"holdfast kubeconfig\"",
+		}}
+	}
 	var version struct{ GitVersion string }
 	if err := json.NewDecoder(answer.Body).Decode(&version); err != nil {
 		return []check{{"server", failure, fmt.Sprintf("%s answers no version: %v", s.config.Host, err), "check the address in your kubeconfig"}}

@@ -1,13 +1,18 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/finding"
 	"holdfast.dev/holdfast/guard"
 )
@@ -19,6 +24,12 @@ configuration. The command changes nothing, and works without a running guard.
 
 The exit code is 0 if nothing was found, 1 if something was, and 2 if the cluster could
 not be read.`
+
+// The formats of the report that package finding does not have.
+const (
+	outputTable = "table"
+	outputYAML  = "yaml"
+)
 
 // auditing holds the flags of the command.
 type auditing struct {
@@ -34,17 +45,17 @@ func newAuditCommand(program Program) *cobra.Command {
 		Long:  auditHelp,
 		Example: `  holdfast guard audit
   holdfast guard audit -o sarif > guard.sarif`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
 	a.connection.addFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&a.output, "output", "o", "table", "table, json or sarif")
+	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
 	return cmd
 }
 
 func (a *auditing) run(cmd *cobra.Command) error {
-	if a.output != "table" && a.output != string(finding.JSON) && a.output != string(finding.SARIF) {
-		return auditError{fmt.Errorf("--output %q: must be table, json or sarif", a.output), 2}
+	if !slices.Contains([]string{outputTable, outputYAML, string(finding.JSON), string(finding.SARIF)}, a.output) {
+		return auditError{fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output), 2}
 	}
 	config, err := a.config()
 	if err != nil {
@@ -55,9 +66,12 @@ func (a *auditing) run(cmd *cobra.Command) error {
 		return auditError{err, 2}
 	}
 	report := &finding.Report{Rules: guard.AuditRules(), Findings: found, Version: a.version, Objects: objects, Noun: "object"}
-	if a.output == "table" {
+	switch a.output {
+	case outputTable:
 		err = writeTable(cmd, report)
-	} else {
+	case outputYAML:
+		err = writeYAML(cmd.OutOrStdout(), report)
+	default:
 		err = report.Write(cmd.OutOrStdout(), finding.Format(a.output))
 	}
 	switch {
@@ -67,6 +81,20 @@ func (a *auditing) run(cmd *cobra.Command) error {
 		return auditError{errors.New(finding.Quantity(len(found), "finding")), 1}
 	}
 	return nil
+}
+
+// writeYAML writes the report as YAML.
+func writeYAML(out io.Writer, report *finding.Report) error {
+	var text bytes.Buffer
+	if err := report.Write(&text, finding.JSON); err != nil {
+		return err
+	}
+	converted, err := yaml.JSONToYAML(text.Bytes())
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(converted)
+	return err
 }
 
 // writeTable writes a line for each finding.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/definition/source"
 	"holdfast.dev/holdfast/definition/stock"
 	"holdfast.dev/holdfast/manifest"
@@ -39,7 +40,7 @@ func newConvertCommand() *cobra.Command {
 		Long:  convertHelp,
 		Example: `  holdfast guard convert -f examples/widgets.yaml
   holdfast guard convert -f examples/widgets.yaml | holdfast guard convert --to markers -f -`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	cmd.Flags().StringSliceVarP(&c.files, "filename", "f", nil, "a file, a directory, a pattern, or - for stdin; can be repeated")

@@ -8,6 +8,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 // Program is what the commands know about the program that they are part of.
@@ -31,7 +33,7 @@ func New(program Program) *cobra.Command {
 		Use:   "guard",
 		Short: "Protect immutable fields on a cluster that you already have",
 		Long:  help,
-		Args:  cobra.NoArgs,
+		Args:  arguments.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newInitCommand(program), newServeCommand(program), newAuditCommand(program), newConvertCommand(), newUninstallCommand())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/guard"
 	guardsetup "holdfast.dev/holdfast/guard/setup"
 	"holdfast.dev/holdfast/manager/setup"
@@ -19,8 +20,8 @@ const initHelp = `Install the guard on a cluster: the kind ImmutabilityPolicy, a
 holdfast-guard a Deployment with its account, its certificate and the rights it needs.
 
 The guard itself writes the webhook configuration, when it answers. Run init again to
-change the image or to renew the authority of the certificate: what is as it should be,
-stays.
+change the image or to renew the authority of the certificate. It leaves objects that
+need no change as they are.
 
 The image has the program holdfast as its entry point. With --webhook-url the guard runs
 outside of the cluster ("holdfast guard serve --webhook-url").`
@@ -41,7 +42,7 @@ func newInitCommand(program Program) *cobra.Command {
 		Example: `  holdfast guard init --image registry.example.com/holdfast:1.0
   holdfast guard init --dry-run -o yaml > guard.yaml
   holdfast guard init --webhook-url https://10.0.0.7:9443`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -124,7 +125,7 @@ func newUninstallCommand() *cobra.Command {
 		Short:   "Remove the guard from a cluster, the webhook configuration first",
 		Long:    uninstallHelp,
 		Example: `  holdfast guard uninstall`,
-		Args:    cobra.NoArgs,
+		Args:    arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := access.config()
 			if err != nil {

@@ -10,18 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/guard"
 )
 
 const serveHelp = `Answer the API server of a cluster that "holdfast guard init" was run for: refuse updates
 that change immutable fields.
 
-Any number of guards answer; one of them, by the Lease holdfast-guard/holdfast-guard, writes
-the webhook configuration, which has exactly the resources that have rules. The
-certificate is that of the Secret holdfast-guard/holdfast-guard-webhook, which is
-renewed 60 days before its end, unless files are named.
+Several guards can run: all of them answer the API server, and the holder of the Lease
+holdfast-guard/holdfast-guard writes the webhook configuration. It contains the resources
+that have rules, and no others. The guard takes its certificate from the Secret
+holdfast-guard/holdfast-guard-webhook and renews it 60 days before its end, unless flags
+name files.
 
-Inside of a cluster the account of the pod is used, elsewhere a kubeconfig.`
+Inside of a cluster, the guard uses the account of its pod, elsewhere a kubeconfig.`
 
 // service holds the flags of the command.
 type service struct {
@@ -39,7 +41,7 @@ func newServeCommand(program Program) *cobra.Command {
 		Long:  serveHelp,
 		Example: `  holdfast guard init --webhook-url https://10.0.0.7:9443
   holdfast guard serve --webhook-address 10.0.0.7:9443 --webhook-url https://10.0.0.7:9443`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program.Logging(cmd.Context(), s.verbosity)
 			return s.run(cmd)

@@ -19,13 +19,17 @@ const completionTimeout = 3 * time.Second
 // addCompletions makes the shell complete the arguments and flags of a command and of those below
 // it: instances, plans and parameters come from the server.
 func addCompletions(cmd *cobra.Command) {
-	if strings.Contains(cmd.Use, "INSTANCE") {
+	switch {
+	case strings.Contains(cmd.Use, "INSTANCE"):
 		cmd.ValidArgsFunction = completeArguments
+	case cmd.Use == "remove NAME" || cmd.Use == "context NAME":
+		cmd.ValidArgsFunction = completeRepository
 	}
 	flags := map[string]cobra.CompletionFunc{
 		"context": completion.ContextCompletionFunc, "output": fixed("json", "yaml"), "strategy": fixed("serial", "parallel"),
 		"type": fixed("string", "integer", "number", "boolean", "array", "map"),
 		"kind": fixed("Apply", "Delete", "Toggle", "Pipe", "KudoOperator", "Dummy"),
+		"repo": completeRepositoryOrFile,
 	}
 	// The name of an installation is new, and the parameter of a task is no parameter of an
 	// instance.
@@ -48,6 +52,32 @@ func addCompletions(cmd *cobra.Command) {
 
 func fixed(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeRepository completes the name of a repository in the list of the user.
+func completeRepository(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var from source
+	from.list, _ = cmd.Flags().GetString("repositories")
+	_, list, err := from.repositories()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, known := range list.Repositories {
+		if strings.HasPrefix(known.Name, prefix) {
+			names = append(names, known.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRepositoryOrFile completes the flag --repo, whose value may also be a folder or a file.
+func completeRepositoryOrFile(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	names, _ := completeRepository(cmd, nil, prefix)
+	return names, cobra.ShellCompDirectiveDefault
 }
 
 // asking is one completion that a server answers.
@@ -143,7 +173,7 @@ func parameterTexts(a asking, cmd *cobra.Command, args []string, suffix string) 
 	var texts []string
 	for _, p := range version.Spec.Parameters {
 		values := p.Enum
-		if p.Type == "boolean" {
+		if p.ValueType() == "boolean" {
 			values = []string{"true", "false"}
 		}
 		if suffix == "" || len(values) == 0 {

@@ -136,7 +136,7 @@ func (s *server) instance(ctx context.Context, name string) (*api.Instance, erro
 	instance := &api.Instance{}
 	err := s.get(ctx, instances, name, instance)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no instance %s in namespace %s", name, s.namespace)
+		return nil, fmt.Errorf("there is no instance %s in namespace %s: \"holdfast kudo get\" lists those that exist", name, s.namespace)
 	}
 	return instance, err
 }

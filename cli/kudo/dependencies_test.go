@@ -133,7 +133,7 @@ func testGuestbook(t *testing.T, c cluster) {
 // and that the version that was found first stays.
 func testNeeded(t *testing.T, c cluster) {
 	top := folder(t, map[string]string{"operator.yaml": parent("top", "0.1.0", "leaf")})
-	c.fails(t, "package top-0.1.0: task t0: there is no repository: add one, and no such version of operator leaf in namespace needed",
+	c.fails(t, "package top-0.1.0: task t0: there is no repository: add one with \"holdfast kudo repo add\", and no such version of operator leaf in namespace needed",
 		"install", top)
 
 	older := repository(t, parent("leaf", "0.1.0"), parent("leaf", "0.2.0"))

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	clients "holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/api"
 )
@@ -42,7 +43,7 @@ the events about them, and the same of the instances that it installed.
 The values of Secrets are left out. Parameter values, ConfigMaps and logs are not:
 look at the folder before you pass it on. What you may not read is in errors.txt.`,
 		Example: "  holdfast kudo diagnostics collect --instance zookeeper",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			config, err := conn.config()
 			if err != nil {

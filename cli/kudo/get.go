@@ -24,8 +24,11 @@ func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [instances|operators|operatorversions|all]",
 		Short: "List what is installed",
-		Long: `List the instances of a namespace, with the state of the plan that ran last; or its
-operators, or their versions; or all of them as a tree.`,
+		Long: `List the instances of a namespace, with the state of the plan that ran last. With
+an argument, list the operators, their versions, or all of them as a tree.`,
+		Example: `  holdfast kudo get
+  holdfast kudo get all --namespace shop
+  holdfast kudo get operatorversions -o yaml`,
 		ValidArgs: []string{instances, operators, operatorVersions, all},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && !slices.Contains(cmd.ValidArgs, args[0]) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validation"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
 )
@@ -22,7 +23,8 @@ judges every write of them, and a manager that answers it and runs the plans.
 A server of Holdfast does all of that itself; there, nothing is installed. On
 any other cluster, the namespace kudo-system gets the manager as a Deployment,
 with its account, its certificate and the rights it needs. Run it again to
-change the image or to renew the certificate: what is as it should be, stays.
+change the image or to renew the certificate. It leaves objects that need no
+change as they are.
 
 The image has the program holdfast as its entry point. With --webhook-url the
 manager runs outside of the cluster ("holdfast kudo manager"), and the API
@@ -45,7 +47,7 @@ func newInitCommand(program Program) *cobra.Command {
 		Example: `  holdfast kudo init --image registry.example.com/holdfast:1.0 --wait
   holdfast kudo init --dry-run -o yaml | kubectl apply -f -
   holdfast kudo init --webhook-url https://10.0.0.7:9443`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
 	}
 	flags := cmd.Flags()

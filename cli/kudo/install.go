@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 	"holdfast.dev/holdfast/parameters"
@@ -26,14 +27,14 @@ func newInstallCommand() *cobra.Command {
 		Use:   "install PACKAGE",
 		Short: "Install a package",
 		Long: `Install a package: a folder, a .tgz, a URL, or the name of one in a repository.
-Packages that it depends on are put on the server with it; their instances come
-with its plan.
+The command also puts the packages that it depends on on the server. The plan of
+the package then creates their instances.
 
-The values of immutable parameters are final, those that are defaults too. An
-install that is refused leaves nothing behind.`,
+An immutable parameter keeps the value that it gets now: the one that you give, or
+its default. If the server refuses the install, the command leaves nothing behind.`,
 		Example: `  holdfast kudo install ./kafka --instance events -p CLUSTER_NAME=events --wait
   holdfast kudo install kafka -P kafka.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments.Exactly("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n.inCluster {
 				return n.installStored(cmd, args[0])
@@ -41,7 +42,7 @@ install that is refused leaves nothing behind.`,
 			return n.install(cmd, args[0])
 		},
 	}
-	n.addFlags(cmd, "an immutable parameter whose default is taken; at installation all are, so this only says so")
+	n.addFlags(cmd, "an immutable parameter for which you accept the default; install accepts all defaults, so the flag changes nothing")
 	cmd.Flags().BoolVar(&n.skipInstance, "skip-instance", false, "put the package on the server, and install no instance")
 	cmd.Flags().BoolVar(&n.createNamespace, "create-namespace", false, "create the namespace, which must not exist yet")
 	cmd.Flags().BoolVar(&n.inCluster, "in-cluster", false, "install a package that is on the server already, by its name")

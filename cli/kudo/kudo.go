@@ -12,15 +12,17 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const help = `Install, update, upgrade and roll back operator packages, and make them.
 
 A package is a folder or a .tgz with operator.yaml, params.yaml and templates/,
-as KUDO has them; a name is looked up in a repository. What a package marks as
-immutable keeps its value, here and for every other client of the server.
+in the format of KUDO, or a name in a repository. A parameter that a package
+marks as immutable keeps its value, whichever client writes.
 
-Without --namespace and --kubeconfig, kubectl's are used.`
+Without --namespace and --kubeconfig, the commands use those of kubectl.`
 
 // Program describes the program that the command is part of.
 type Program struct {
@@ -36,7 +38,7 @@ func New(program Program) *cobra.Command {
 		Use:   "kudo",
 		Short: "Install, update and upgrade operator packages, and make them",
 		Long:  help,
-		Args:  cobra.NoArgs,
+		Args:  arguments.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -52,7 +54,7 @@ func New(program Program) *cobra.Command {
 // group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
+		Use: use, Short: short, Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(commands...)

@@ -7,19 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/manager"
 )
 
 const managerHelp = `Run operator packages on a cluster that "holdfast kudo init" was run for: answer
 its API server about writes of Instances and OperatorVersions, and run plans.
 
-What plans write is written with the rights of who asked for them. Any number of
-managers answer; one of them, by the Lease kudo-system/kudo-manager, runs plans.
-The certificate is that of the Secret kudo-system/kudo-webhook, which is renewed
-60 days before its end, unless files are named.
+A plan writes with the rights of the user that requested it. Several managers can
+run: all of them answer the API server, and the holder of the Lease
+kudo-system/kudo-manager runs the plans. The manager takes its certificate from the
+Secret kudo-system/kudo-webhook and renews it 60 days before its end, unless flags
+name files.
 
-Inside of a cluster the account of the pod is used, elsewhere a kubeconfig.
-SIGTERM and Ctrl-C put plans down where they are and end it.`
+Inside of a cluster, the manager uses the account of its pod, elsewhere a kubeconfig.
+After SIGTERM or Ctrl-C it ends, and the next manager continues the plans.`
 
 // management holds the flags of the command.
 type management struct {
@@ -37,7 +39,7 @@ func newManagerCommand(program Program) *cobra.Command {
 		Long:  managerHelp,
 		Example: `  holdfast kudo init --webhook-url https://10.0.0.7:9443
   holdfast kudo manager --webhook-address 10.0.0.7:9443`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program.Logging(cmd.Context(), m.verbosity)
 			return m.run(cmd)

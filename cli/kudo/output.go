@@ -30,7 +30,7 @@ func (o output) print(out io.Writer, value any) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("--output %q: json or yaml", string(o))
+		return fmt.Errorf("--output %q: must be json or yaml", string(o))
 	}
 	_, err = out.Write(text)
 	return err

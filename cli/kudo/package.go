@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/lint"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -25,7 +26,7 @@ func newCreateCommand() *cobra.Command {
 		Long: `Make a .tgz of a folder, if it is a package that can be installed. The same
 folder gives the same bytes each time. The path of the .tgz goes to stdout.`,
 		Example: "  holdfast kudo package create ./kafka --destination ./repository",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := pack.LoadFiles(args[0])
 			if err != nil {
@@ -73,13 +74,13 @@ func newVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify PACKAGE",
 		Short: "Find everything that is wrong with a package",
-		Long: `Find everything that is wrong with a package: what keeps it from being
-installed, as errors, and as warnings what is of no use, and parameters that
-flow into fields which Kubernetes freezes without being marked immutable, API
-versions that Kubernetes has removed, and fields that a kind does not have. The
-latter are found by rendering the package. With an error the exit code is 1.`,
+		Long: `Find everything that is wrong with a package. An error keeps the package from being
+installed; the exit code is then 1. A warning names a part that nothing uses, a
+parameter that sets an immutable field of Kubernetes but is not marked immutable, an
+API version that Kubernetes has removed, or a field that a kind does not have. The
+command renders the package to find the last three.`,
 		Example: "  holdfast kudo package verify ./kafka",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments.Exactly("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := from.load(cmd.Context(), args[0])
 			if err != nil {

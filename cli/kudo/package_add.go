@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -90,7 +91,7 @@ func argument(args []string, index int) string {
 func newAddMaintainerCommand() *cobra.Command {
 	var a addition
 	return a.command(&cobra.Command{
-		Use: "maintainer [NAME EMAIL]", Short: "Add a maintainer to operator.yaml", Args: cobra.MaximumNArgs(2),
+		Use: "maintainer [NAME EMAIL]", Short: "Add a maintainer to operator.yaml", Args: arguments.AtMost("NAME", "EMAIL"),
 		Example: `  holdfast kudo package add maintainer "A Team" team@example.com --path ./greeter`,
 	}, func(args []string) (pack.Edit, error) {
 		name, err := a.ask(argument(args, 0), "name")
@@ -107,7 +108,7 @@ func newAddPlanCommand() *cobra.Command {
 	var steps []string
 	var strategy string
 	cmd := a.command(&cobra.Command{
-		Use: "plan [NAME]", Short: "Add a plan to operator.yaml", Args: cobra.MaximumNArgs(1),
+		Use: "plan [NAME]", Short: "Add a plan to operator.yaml", Args: arguments.AtMost("NAME"),
 		Example: `  holdfast kudo package add plan backup --step main/save=save --step main/forget=forget,report --path ./greeter`,
 	}, func(args []string) (pack.Edit, error) {
 		name, err := a.ask(argument(args, 0), "name")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -20,7 +21,7 @@ func newAddParameterCommand() *cobra.Command {
 	var required, immutable, advanced bool
 	var enum []string
 	cmd := &cobra.Command{
-		Use: "parameter [NAME]", Short: "Add a parameter to params.yaml", Args: cobra.MaximumNArgs(1),
+		Use: "parameter [NAME]", Short: "Add a parameter to params.yaml", Args: arguments.AtMost("NAME"),
 		Example: `  holdfast kudo package add parameter REGION --default north --immutable --path ./greeter
   holdfast kudo package add parameter SIZE --type integer --default 3 --path ./greeter`,
 	}
@@ -81,7 +82,7 @@ func newAddTaskCommand() *cobra.Command {
 	var spec api.TaskSpec
 	var files []string
 	cmd := a.command(&cobra.Command{
-		Use: "task [NAME]", Short: "Add a task to operator.yaml", Args: cobra.MaximumNArgs(1),
+		Use: "task [NAME]", Short: "Add a task to operator.yaml", Args: arguments.AtMost("NAME"),
 		Example: `  holdfast kudo package add task service --resource service.yaml --path ./greeter
   holdfast kudo package add task store --kind KudoOperator --operator ../store --path ./greeter`,
 	}, func(args []string) (pack.Edit, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -57,7 +58,7 @@ func (l *listing) command(what, short string, part listed) *cobra.Command {
 		Short:   short,
 		Long:    short + ". Without an argument, the package is the current folder.",
 		Example: fmt.Sprintf("  holdfast kudo package list %s ./kafka", what),
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			location := "."
 			if len(args) == 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/lint"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -28,7 +29,7 @@ written to --destination; the original stays as it is.
 Only the apiVersion of an object changes. Where the successor needs more than that,
 the object stays as it is and is named, as by package verify.`,
 		Example: "  holdfast kudo package migrate ./kafka --destination ./kafka-migrated",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments.Exactly("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := pack.LoadFiles(args[0])
 			if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 // The files of a new package: a small one that can be installed, with one immutable and one
@@ -63,7 +65,7 @@ func newPackageNewCommand() *cobra.Command {
 		Long: `Begin a package in a new folder, whose last part is its name. It can be installed
 as it is: a ConfigMap with one parameter that is immutable and one that is not.`,
 		Example: "  holdfast kudo package new ./greeter",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder := filepath.Clean(args[0])
 			name := filepath.Base(folder)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/cli/kudo/progress"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/plan"
@@ -29,9 +30,9 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status INSTANCE",
 		Short:   "Show how far the plans of an instance are",
-		Long:    "Show how far the plans of an instance are. With --wait the one that runs is followed.",
+		Long:    "Show how far the plans of an instance are. With --wait, the command follows the plan that runs.",
 		Example: "  holdfast kudo plan status events",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if wait.wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
@@ -73,7 +74,7 @@ func newTriggerCommand() *cobra.Command {
 		Use:     "trigger INSTANCE PLAN",
 		Short:   "Run a plan of an instance",
 		Example: "  holdfast kudo plan trigger events backup --wait",
-		Args:    cobra.MaximumNArgs(2),
+		Args:    arguments.AtMost("INSTANCE", "PLAN"),
 		RunE: conn.withServer(func(cmd *cobra.Command, s *server, args []string) error {
 			name, others, err := who.take(args)
 			if err != nil {
@@ -112,7 +113,7 @@ func newCancelCommand() *cobra.Command {
 		Long: `End the running plan of an instance. The plan is then in state FATAL_ERROR, and the
 instance can be updated again. What the plan has done so far stays.`,
 		Example: "  holdfast kudo plan cancel events",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE: conn.withName(&who, func(cmd *cobra.Command, s *server, name string) error {
 			var cancelled string
 			cancel := change{name: "cancel", edit: func(instance *api.Instance) error {
@@ -142,9 +143,10 @@ func newHistoryCommand() *cobra.Command {
 		return printHistory(cmd.OutOrStdout(), instance, format)
 	})
 	cmd := &cobra.Command{
-		Use:   "history INSTANCE",
-		Short: "List the last run of each plan, and the versions an instance had",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "history INSTANCE",
+		Short:   "List the last run of each plan, and the versions an instance had",
+		Example: "  holdfast kudo plan history events",
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if who.instance != "" {
 				args = nil // with --instance, KUDO accepts an operator version and does not use it

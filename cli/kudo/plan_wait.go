@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/plan"
 )
@@ -19,7 +20,7 @@ func newWaitCommand() *cobra.Command {
 		Long: `Wait until the running plan of an instance has ended, and show how far it is. The
 command fails if the plan does. If no plan is running, the plan that ran last counts.`,
 		Example: "  holdfast kudo plan wait events",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
 			if instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())

@@ -1,7 +1,9 @@
 package kudo
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/repo"
 )
 
@@ -23,10 +26,11 @@ func newRepoAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME LOCATION",
 		Short: "Add a repository, a URL or a folder with an index.yaml",
-		Long: `Add a repository, a URL or a folder with an index.yaml in it, or give one that is
-there another location. The first of the list is asked when none is named.`,
+		Long: `Add a repository to the list: a URL or a folder with an index.yaml in it. If the list
+has a repository of that name, it gets the new location. Commands without --repo use
+the first repository of the list.`,
 		Example: "  holdfast kudo repo add team https://example.com/operators",
-		Args:    cobra.ExactArgs(2),
+		Args:    arguments.Exactly("NAME", "LOCATION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, list, err := from.repositories()
 			if err != nil {
@@ -40,8 +44,11 @@ there another location. The first of the list is asked when none is named.`,
 				}
 			}
 			index, err := from.client().Index(cmd.Context(), location)
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%w: write it with \"holdfast kudo repo index\"", err)
+			}
 			if err != nil {
-				return err
+				return fetchError{err}
 			}
 			if err := list.Add(repo.Repository{Name: args[0], URL: location}); err != nil {
 				return err
@@ -65,9 +72,10 @@ func newRepoListCommand() *cobra.Command {
 	var from source
 	var format output
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the repositories, the one that is asked by default first",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the repositories; commands without --repo use the first",
+		Example: "  holdfast kudo repo list -o yaml",
+		Args:    arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, list, err := from.repositories()
 			if err != nil {
@@ -91,9 +99,10 @@ func newRepoListCommand() *cobra.Command {
 func newRepoRemoveCommand() *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Take a repository off the list",
-		Args:  cobra.ExactArgs(1),
+		Use:     "remove NAME",
+		Short:   "Take a repository off the list",
+		Example: "  holdfast kudo repo remove team",
+		Args:    arguments.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, list, err := from.repositories()
 			if err != nil {
@@ -118,9 +127,10 @@ func newRepoRemoveCommand() *cobra.Command {
 func newRepoContextCommand() *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
-		Use:   "context NAME",
-		Short: "Make a repository the one that is asked when none is named",
-		Args:  cobra.ExactArgs(1),
+		Use:     "context NAME",
+		Short:   "Make a repository the first of the list, which commands use without --repo",
+		Example: "  holdfast kudo repo context team",
+		Args:    arguments.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, list, err := from.repositories()
 			if err != nil {
@@ -149,7 +159,7 @@ func newIndexCommand() *cobra.Command {
 		Long: `Write index.yaml into a folder of .tgz packages, which makes it a repository. Every
 one of them must be valid.`,
 		Example: "  holdfast kudo repo index ./repository",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			index, err := repo.Build(args[0], base, metav1.Now())
 			if err != nil {

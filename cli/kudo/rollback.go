@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 )
 
@@ -13,18 +14,22 @@ func newRollbackCommand() *cobra.Command {
 	var conn connection
 	var wait waiting
 	var who named
-	var dryRun bool
+	var dry dryRun
 	cmd := &cobra.Command{
 		Use:   "rollback INSTANCE",
 		Short: "Take an instance back to the version it had before",
 		Long: `Take an instance back to the version it had before its last upgrade, with the
-values it had then. What is immutable in both versions keeps its value.`,
-		Example: "  holdfast kudo rollback events --wait",
-		Args:    cobra.MaximumNArgs(1),
+values it had then. A parameter that is immutable in both versions keeps its value.`,
+		Example: `  holdfast kudo rollback events --dry-run
+  holdfast kudo rollback events --wait`,
+		Args: arguments.AtMost("INSTANCE"),
 		RunE: conn.withName(&who, func(cmd *cobra.Command, s *server, name string) error {
+			if err := dry.check(); err != nil {
+				return err
+			}
 			wanted := change{name: "rollback", edit: requestRollback}
-			if dryRun {
-				return s.preview(cmd.Context(), name, wanted, cmd.OutOrStdout())
+			if dry.wanted {
+				return dry.preview(cmd.Context(), s, wanted, printed{name, cmd.OutOrStdout()})
 			}
 			judged, err := s.write(cmd.Context(), name, wanted, nil)
 			if err != nil {
@@ -37,7 +42,7 @@ values it had then. What is immutable in both versions keeps its value.`,
 	conn.addFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would happen, and change nothing")
+	dry.addFlags(cmd.Flags())
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/repo"
 )
 
@@ -17,10 +18,10 @@ func newSearchCommand() *cobra.Command {
 		Use:   "search [WORD]",
 		Short: "Search a repository for packages",
 		Long: `Search a repository for packages with a word in their name or description; without
-a word all are listed. Of each package the newest version is shown.`,
+a word, list all packages. The command shows the newest version of each package.`,
 		Example: `  holdfast kudo search kafka
   holdfast kudo search --repo ./repository/index.yaml --all-versions`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments.AtMost("WORD"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			index, err := from.index(cmd.Context())
 			if err != nil {

@@ -55,11 +55,30 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 		"cannot be checked")
 }
 
+// fetchError is an error of a repository or of the server of a package. Advice about the API
+// server is not for it.
+type fetchError struct{ error }
+
+// asFetchError returns an error as a fetchError, nil for nil.
+func asFetchError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fetchError{err}
+}
+
+// Unwrap returns the error itself.
+func (e fetchError) Unwrap() error { return e.error }
+
+// Elsewhere tells that the error is not one of the API server.
+func (fetchError) Elsewhere() {}
+
 // load reads a package. The location is a URL, a folder or a .tgz, or else a name in a
 // repository.
 func (s *source) load(ctx context.Context, location string) (*pack.Package, error) {
 	if isURL(location) {
-		return s.client().PackageAt(ctx, location)
+		p, err := s.client().PackageAt(ctx, location)
+		return p, asFetchError(err)
 	}
 	_, err := os.Stat(location)
 	if isPath(location) || !errors.Is(err, fs.ErrNotExist) {
@@ -79,6 +98,7 @@ func (s *source) load(ctx context.Context, location string) (*pack.Package, erro
 // fetchEntry reads the package of an entry of an index.
 func (s *source) fetchEntry(ctx context.Context, entry *repo.Entry) (*pack.Package, error) {
 	p, err := s.client().Package(ctx, entry)
+	err = asFetchError(err)
 	var missing repo.MissingDigestError
 	if errors.As(err, &missing) {
 		return nil, fmt.Errorf("%w: write the index again with \"holdfast kudo repo index\", or accept the package with --%s",
@@ -113,7 +133,8 @@ func (s *source) index(ctx context.Context) (*repo.Index, error) {
 		}
 		location = found.URL
 	}
-	return s.client().Index(ctx, repository(location))
+	index, err := s.client().Index(ctx, repository(location))
+	return index, asFetchError(err)
 }
 
 // repositories reads the list of repositories and returns it with the path of its file.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 )
 
@@ -25,11 +26,12 @@ func newUninstallCommand() *cobra.Command {
 		Long: `Delete an instance and what it installed, after its plan cleanup if the package has
 one. The operator version stays, for other instances.
 
-Cluster-scoped objects, such as definitions and cluster roles, stay too: they are
-named. --delete-cluster-scoped waits until the instance is gone and deletes them, with
-your rights, except those that another instance uses and definitions that have objects.`,
+Cluster-scoped objects, such as definitions and cluster roles, stay too, and the
+command names them. With --delete-cluster-scoped it waits until the instance is gone
+and deletes them with your rights. It keeps objects that another instance uses, and
+definitions that have objects.`,
 		Example: "  holdfast kudo uninstall events --wait",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments.AtMost("INSTANCE"),
 		RunE:    u.withInstance(&u.named, u.run),
 	}
 	u.connection.addFlags(cmd.Flags())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 )
 
@@ -18,16 +19,17 @@ func newUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update INSTANCE",
 		Short: "Change the parameters of an instance",
-		Long: `Change parameters of an instance. What is not named stays. Immutable parameters may
-be given with the value they have, so one file serves install and update; if one
-would change, nothing does, and every one is named.
+		Long: `Change parameters of an instance. Parameters that you do not name stay as they are.
+You may name an immutable parameter with the value that it has, so one file serves
+install and update. If an immutable parameter would change, the server refuses the
+whole update, and the message names every such parameter.
 
 A plan does only what every user that set one of its values may do. If a user that
 set a value lacks a permission or has left, --take-over makes you the author of that
 value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs again.`,
 		Example: `  holdfast kudo update events -p BROKER_COUNT=5 --wait
   holdfast kudo update events --take-over BROKER_COUNT --wait`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments.AtMost("INSTANCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := who.only(args)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/pack"
 )
@@ -15,7 +16,7 @@ import (
 // upgrade holds the flags of the command.
 type upgrade struct {
 	request
-	dryRun bool
+	dryRun dryRun
 }
 
 func newUpgradeCommand() *cobra.Command {
@@ -25,27 +26,31 @@ func newUpgradeCommand() *cobra.Command {
 		Short: "Take an instance to a newer version of its package",
 		Long: `Take an instance to a newer version of its package.
 
-A parameter that becomes immutable, or is new and immutable, needs a value that is
-given now: with -p or -P, or with --accept-immutable for the value it has, or the
-default. All that is missing is named at once, and a refused upgrade leaves
-nothing behind. Packages that it depends on are put on the server with it.
+A parameter that becomes immutable, or is new and immutable, needs a value in the
+upgrade. Give one with -p or -P, or use --accept-immutable to take its current value
+or its default. The command names all missing parameters at once. A refused upgrade
+leaves nothing behind. The command also puts the packages that the new version
+depends on on the server.
 
---dry-run changes nothing. It prints what becomes of each parameter, which plan
-runs and how the rendered resources differ (values of Secrets are not shown); the
-exit code is 1 if the upgrade would be refused.`,
+--dry-run changes nothing. It prints the old and the new value of each parameter, the
+plan that would run, and the differences of the rendered objects without the values
+of Secrets. The exit code is 1 if the server would refuse the upgrade. -o json prints the same for programs.`,
 		Example: `  holdfast kudo upgrade ./kafka --instance events --dry-run
   holdfast kudo upgrade kafka --instance events -p LISTENER=tls --accept-immutable DISK_CLASS --wait`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments.Exactly("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd, args[0]) },
 	}
-	u.addFlags(cmd, "a parameter that becomes immutable with the value it has, or its default; may be given several times")
-	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "say what would happen, and change nothing")
+	u.addFlags(cmd, "a parameter that becomes immutable, for which you accept its current value or its default; may be given several times")
+	u.dryRun.addFlags(cmd.Flags())
 	return cmd
 }
 
 // run judges the upgrade and makes it, or prints what it would do.
 func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
+	if err := u.dryRun.check(); err != nil {
+		return err
+	}
 	p, values, err := u.packageAndValues(cmd, location)
 	if err != nil {
 		return err
@@ -66,8 +71,8 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	}
 	_, target := p.Resources(s.namespace)
 	wanted := u.change(target, values)
-	if u.dryRun {
-		return s.preview(ctx, u.instance, wanted, cmd.OutOrStdout())
+	if u.dryRun.wanted {
+		return u.dryRun.preview(ctx, s, wanted, printed{u.instance, cmd.OutOrStdout()})
 	}
 	written, err := s.upgrade(ctx, u.instance, packages, wanted)
 	if err != nil {

@@ -1,6 +1,7 @@
 package kudo_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,6 +50,18 @@ parameter 'BARE' was added in operator version 0.2.0, but no value was provided`
 	}
 	if strings.Contains(out, "hush") {
 		t.Errorf("a Secret is shown:\n%s", out)
+	}
+	c.fails(t, "--output goes with --dry-run", append(consented, "-o", "json")...)
+	out = c.must(t, append(consented, "--dry-run", "-o", "json")...)
+	var forecast struct {
+		From, To, Plan string
+		Refusals       []string
+		Parameters     []struct{ Name, Note string }
+		Resources      []struct{ Object, Difference string }
+	}
+	if err := json.Unmarshal([]byte(out), &forecast); err != nil || forecast.To != "tok-1.0-0.2.0" || forecast.Plan != "deploy" ||
+		len(forecast.Parameters) < 5 || len(forecast.Resources) != 2 || len(forecast.Refusals) > 0 || strings.Contains(out, "hush") {
+		t.Errorf("%v: %+v\n%s", err, forecast, out)
 	}
 	if got := c.instance(t, "tok").Spec.OperatorVersion.Name; got != "tok-1.0-0.1.0" {
 		t.Errorf("a dry run upgraded to %s", got)

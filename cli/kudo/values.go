@@ -23,7 +23,7 @@ type valueFlags struct {
 func (v *valueFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&v.pairs, "parameter", "p", nil, "a parameter as NAME=VALUE; may be given several times")
 	flags.StringArrayVarP(&v.files, "parameter-file", "P", nil,
-		"a YAML file of parameters, NAME: VALUE, where null takes a value away; may be given several times, - is stdin; -p goes before it")
+		"a YAML file of parameters, NAME: VALUE; null removes a value, - is stdin, and -p wins over a file; may be given several times")
 }
 
 // parameterValues holds values by parameter name. A nil value removes the parameter from the

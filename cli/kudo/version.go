@@ -4,14 +4,17 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 func newVersionCommand(program Program) *cobra.Command {
 	var format output
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of the program",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of the program",
+		Example: "  holdfast kudo version -o json",
+		Args:    arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "" {
 				return format.print(cmd.OutOrStdout(), map[string]any{"client": map[string]string{"gitVersion": program.Version}})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/definition/source"
 	"holdfast.dev/holdfast/definition/stock"
 	"holdfast.dev/holdfast/finding"
@@ -62,7 +63,7 @@ func newCompileCommand(version string) *cobra.Command {
 		Short:   "Compile markers to CEL rules or policies for a stock Kubernetes cluster",
 		Long:    compileHelp,
 		Example: compileExamples,
-		Args:    arguments(cobra.MinimumNArgs(1)),
+		Args:    checked(arguments.AtLeastOne("FILE")),
 		RunE:    c.run,
 	}
 	cmd.Flags().StringVar(&c.target, "to", "", "the target: cel (rules in the schema) or policy (ValidatingAdmissionPolicies)")

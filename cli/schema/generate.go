@@ -14,6 +14,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/definition/generate"
 	"holdfast.dev/holdfast/finding"
 )
@@ -62,7 +63,7 @@ func newGenerateCommand() *cobra.Command {
 		Short:   "Write definitions from Go types, with markers about immutability",
 		Long:    generateHelp,
 		Example: generateExamples,
-		Args:    arguments(cobra.MinimumNArgs(1)),
+		Args:    checked(arguments.AtLeastOne("PACKAGES")),
 		RunE:    g.run,
 	}
 	flags := cmd.Flags()

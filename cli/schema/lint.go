@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/definition/lint"
 	"holdfast.dev/holdfast/finding"
 	"holdfast.dev/holdfast/manifest"
@@ -54,7 +55,7 @@ func newLintCommand(version string) *cobra.Command {
 		Short:   "Find what a server refuses or warns about, and ways around immutable fields",
 		Long:    lintHelp,
 		Example: lintExamples,
-		Args:    arguments(cobra.MinimumNArgs(1)),
+		Args:    checked(arguments.AtLeastOne("FILE")),
 		RunE:    l.run,
 	}
 	l.addFlags(cmd)

@@ -13,6 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/cli/plan"
 	"holdfast.dev/holdfast/finding"
 	"holdfast.dev/holdfast/manifest"
@@ -48,7 +49,7 @@ func newPruneCommand(version string) *cobra.Command {
 		Short:   "Show which fields of custom resources a server would drop",
 		Long:    pruneHelp,
 		Example: pruneExamples,
-		Args:    arguments(cobra.MinimumNArgs(1)),
+		Args:    checked(arguments.AtLeastOne("FILE")),
 		RunE:    p.run,
 	}
 	p.catalog.addFlag(cmd)

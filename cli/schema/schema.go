@@ -11,6 +11,8 @@ package schema
 
 import (
 	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/cli/arguments"
 )
 
 const help = `Judge CustomResourceDefinitions and custom resources before a server does.
@@ -29,7 +31,7 @@ func New(version string) *cobra.Command {
 		Use:   "schema",
 		Short: "Judge definitions and custom resources in files, without a server",
 		Long:  help,
-		Args:  arguments(cobra.NoArgs),
+		Args:  checked(arguments.None),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -65,8 +67,8 @@ func (e exitError) ExitCode() int { return e.code }
 // unable returns the error of a command that could not judge.
 func unable(err error) error { return exitError{err, exitUnable} }
 
-// arguments returns a validator of the arguments with the exit code for a wrong command line.
-func arguments(validate cobra.PositionalArgs) cobra.PositionalArgs {
+// checked returns a validator of the arguments with the exit code for a wrong command line.
+func checked(validate cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := validate(cmd, args); err != nil {
 			return unable(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -29,7 +30,7 @@ func newSkeletonCommand() *cobra.Command {
 		Short:   "Print the structure of schemas, by which the server prunes objects",
 		Long:    skeletonHelp,
 		Example: skeletonExamples,
-		Args:    arguments(cobra.MinimumNArgs(1)),
+		Args:    checked(arguments.AtLeastOne("FILE")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "yaml" && output != "json" {
 				return unable(fmt.Errorf("output %q: must be yaml or json", output))

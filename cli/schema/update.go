@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/cli/plan"
 	"holdfast.dev/holdfast/definition/preview"
 	"holdfast.dev/holdfast/finding"
@@ -50,7 +51,7 @@ func newUpdateCommand(version string) *cobra.Command {
 		Short:   "Decide whether a server would accept an update, or what must be replaced",
 		Long:    updateHelp,
 		Example: updateExamples,
-		Args:    arguments(cobra.ExactArgs(2)),
+		Args:    checked(arguments.Exactly("OLD", "NEW")),
 		RunE:    u.run,
 	}
 	u.catalog.addFlag(cmd)

@@ -195,7 +195,7 @@ func TestRepositories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := list.Find(""); err == nil || err.Error() != "there is no repository: add one" {
+	if _, err := list.Find(""); err == nil || err.Error() != `there is no repository: add one with "holdfast kudo repo add"` {
 		t.Errorf("got %v", err)
 	}
 	for _, each := range []repo.Repository{{Name: "a", URL: "/a"}, {Name: "b", URL: "/b"}, {Name: "a", URL: "/other"}} {
@@ -222,7 +222,7 @@ func TestRepositories(t *testing.T) {
 			t.Errorf("%q: %v %v", name, got, err)
 		}
 	}
-	if _, err := again.Find("z"); err == nil || err.Error() != `there is no repository "z"` {
+	if _, err := again.Find("z"); err == nil || err.Error() != `there is no repository "z": "holdfast kudo repo list" lists those that exist` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -97,7 +97,7 @@ func (r *Repositories) Find(name string) (Repository, error) {
 		}
 	}
 	if name == "" {
-		return Repository{}, NotFoundError("there is no repository: add one")
+		return Repository{}, NotFoundError("there is no repository: add one with \"holdfast kudo repo add\"")
 	}
-	return Repository{}, fmt.Errorf("there is no repository %q", name)
+	return Repository{}, fmt.Errorf("there is no repository %q: \"holdfast kudo repo list\" lists those that exist", name)
 }
