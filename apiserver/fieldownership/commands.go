@@ -12,11 +12,12 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// A GET of an object with the query ?holdfast=commands is answered with the commands
-// that are remembered for the object. A client that may read the object may read them.
-// A server without this feature answers with the object.
 const (
+	// commandsQuery is the query parameter of a GET that asks for the commands that wrote an object,
+	// with the value commands. A client that may get the object may read them. A server without
+	// this feature answers with the object.
 	commandsQuery = "holdfast"
+	// commandsValue is the value of commandsQuery.
 	commandsValue = "commands"
 )
 

@@ -55,15 +55,15 @@ func newAuditCommand(program Program) *cobra.Command {
 
 func (a *auditing) run(cmd *cobra.Command) error {
 	if !slices.Contains([]string{outputTable, outputYAML, string(finding.JSON), string(finding.SARIF)}, a.output) {
-		return auditError{fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output), 2}
+		return auditError{fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output), exitUnable}
 	}
 	config, err := a.config()
 	if err != nil {
-		return auditError{err, 2}
+		return auditError{err, exitUnable}
 	}
 	found, objects, err := guard.Audit(cmd.Context(), config)
 	if err != nil {
-		return auditError{err, 2}
+		return auditError{err, exitUnable}
 	}
 	report := &finding.Report{Rules: guard.AuditRules(), Findings: found, Version: a.version, Objects: objects, Noun: "object"}
 	switch a.output {
@@ -76,9 +76,9 @@ func (a *auditing) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case err != nil:
-		return auditError{err, 2}
+		return auditError{err, exitUnable}
 	case len(found) > 0:
-		return auditError{errors.New(finding.Quantity(len(found), "finding")), 1}
+		return auditError{errors.New(finding.Quantity(len(found), "finding")), exitFound}
 	}
 	return nil
 }
@@ -111,6 +111,14 @@ func writeTable(cmd *cobra.Command, report *finding.Report) error {
 	}
 	return out.Flush()
 }
+
+// The exit codes besides 0.
+const (
+	// exitFound is the code if the audit found something.
+	exitFound = 1
+	// exitUnable is the code if the cluster could not be read.
+	exitUnable = 2
+)
 
 // auditError is an error with an exit code.
 type auditError struct {

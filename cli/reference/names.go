@@ -63,6 +63,11 @@ var chapters = []chapter{
 		func(c constant) bool { return strings.HasPrefix(c.value, "/holdfast/") || c.value == "/console/" },
 	},
 	{
+		"Media types and query parameters", "A GET of an object has other answers with these.",
+		[]string{"name", "answer"},
+		func(c constant) bool { return c.name == "MediaType" || c.name == "commandsQuery" },
+	},
+	{
 		"Conditions", "", []string{"condition", "meaning"}, isCondition,
 	},
 	{
@@ -134,9 +139,14 @@ func (c chapter) rows(found *source) ([][]string, error) {
 	}
 	if c.title == "Reasons of conditions and Events" {
 		for _, reason := range found.reasons {
-			if _, known := rows[reason.value]; !known {
-				rows[reason.value] = []string{code(reason.value), "Set by package " + code(reason.folder) + "."}
+			if _, known := rows[reason.value]; known {
+				continue
 			}
+			row, err := reasonRow(reason)
+			if err != nil {
+				return nil, err
+			}
+			rows[reason.value] = row
 		}
 	}
 	var sorted [][]string
@@ -148,8 +158,11 @@ func (c chapter) rows(found *source) ([][]string, error) {
 
 // commandOf returns the command whose exit codes are in a folder.
 func commandOf(folder string) string {
-	if folder == "cli" {
+	switch folder {
+	case "cli":
 		return "diff --plan"
+	case "cli/guard":
+		return "guard audit"
 	}
 	return strings.TrimPrefix(folder, "cli/")
 }

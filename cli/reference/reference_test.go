@@ -28,7 +28,13 @@ func TestNames(t *testing.T) {
 		"a metric by a call": {
 			`var _ = prometheus.NewDesc("holdfast_writes_total", "Writes.", nil)`, "| `holdfast_writes_total` | Writes. |",
 		},
-		"a reason": {`var _ = Condition{Reason: "AgentReady"}`, "| `AgentReady` | Set by package `cli`. |"},
+		"a reason": {
+			`var _ = Condition{Reason: "AgentReady"}`, "| `AgentReady` | The condition `Ready` of a Node: an agent writes volumes there. |",
+		},
+		"a media type": {
+			"// MediaType is the media type\n// of a report.\nconst MediaType = \"application/json;as=Report\"",
+			"| `application/json;as=Report` | The media type of a report. |",
+		},
 		"an error": {`var _ = apierrors.NewNotFound(x)`, "| `404` | `NotFound` |"},
 		"an exit code": {
 			"// exitFailed is the code of a failure.\nconst exitFailed = 2", "| `diff --plan` | `2` | The code of a failure. |",
@@ -43,6 +49,7 @@ func TestNames(t *testing.T) {
 	for name, source := range map[string]string{
 		"an annotation without a comment":  `const Wait = "holdfast.dev/wait"`,
 		"a metric without help":            `var _ = Opts{Name: "holdfast_writes_total"}`,
+		"a reason that is not in the list": `var _ = Condition{Reason: "Teatime"}`,
 		"an error that is not in the list": `var _ = apierrors.NewTeapot(x)`,
 	} {
 		if got, err := reference.Names(fstest.MapFS{"cli/one.go": {Data: []byte("package one\n\n" + source + "\n")}}); err == nil {

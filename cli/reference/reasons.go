@@ -1,0 +1,29 @@
+package reference
+
+import "fmt"
+
+// conditionReasons describes the reasons that the source writes into conditions without a constant
+// of its own.
+var conditionReasons = map[string]string{
+	"AgentReady":              "The condition `Ready` of a Node: an agent writes volumes there.",
+	"AutoApproved":            "The condition `Approved` of a CertificateSigningRequest: the server approved the request of a node for its own certificate.",
+	"ContentDeleted":          "A condition of a namespace: the deletion of its objects has no errors.",
+	"ContentHasNoFinalizers":  "A condition of a namespace: no object in it waits for a finalizer.",
+	"ContentRemoved":          "A condition of a namespace: no object is left in it.",
+	"EvictionByEvictionAPI":   "The condition `DisruptionTarget` of a pod that was evicted.",
+	"InstanceDeletionPending": "The condition `Terminating` of a CustomResourceDefinition: its objects are being deleted.",
+	"ParsedGroupVersions":     "A condition of a namespace: the server could read the name of every API.",
+	"ResourcesDiscovered":     "A condition of a namespace: the server knows all kinds of objects that may be in it.",
+	"SignerValidationFailure": "The condition `Failed` of a CertificateSigningRequest: the signer does not issue such a certificate.",
+}
+
+// reasonRow returns the row of a reason without a constant. A reason without a description is an
+// error.
+func reasonRow(reason constant) ([]string, error) {
+	text, known := conditionReasons[reason.value]
+	if !known {
+		return nil, fmt.Errorf("%s sets the reason %s, which package cli/reference does not describe: add it to conditionReasons",
+			reason.folder, reason.value)
+	}
+	return []string{code(reason.value), text}, nil
+}
