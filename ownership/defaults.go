@@ -50,12 +50,22 @@ const maxDefaults = 64
 // defaultsTo reports whether a field has a value once the server has set the defaults of
 // an object.
 func (j *judgement) defaultsTo(obj map[string]any, path []value.Step, v any) bool {
-	if j.Type.Default == nil || j.Partial || len(path) == 0 || j.Type.Applied.root.isText(path) {
+	if len(path) == 0 || j.Type.Applied.root.isText(path) {
 		return false
+	}
+	complete, ok := j.withDefaults(obj)
+	return ok && j.mode.Equal(lookup(complete, path), v)
+}
+
+// withDefaults returns an object with the defaults that the server sets. ok is false if they are
+// not known, or if the judgement has set defaults too often.
+func (j *judgement) withDefaults(obj map[string]any) (complete map[string]any, ok bool) {
+	if j.Type.Default == nil || j.Partial {
+		return nil, false
 	}
 	if j.defaults++; j.defaults > maxDefaults {
-		return false
+		return nil, false
 	}
 	complete, err := j.Type.Default(obj)
-	return err == nil && j.mode.Equal(lookup(complete, path), v)
+	return complete, err == nil
 }

@@ -84,11 +84,29 @@ func (p *plan) mergedInto(v, live any) any {
 		return p.value
 	}
 	merged := p.mergedBelow(v, live)
-	if isAbsent(v) && isEmpty(merged) && !isAbsent(live) {
+	if isAbsent(v) && isEmpty(merged) && !p.isSent(live) {
 		// Nothing differs, so the absent value stays absent.
 		return v
 	}
 	return merged
+}
+
+// isSent reports whether the patch of kubectl has the value, because it differs from a live one.
+// kubectl sends every null of the configuration: it differs from each live value, and from none.
+func (p *plan) isSent(live any) bool {
+	if p.isLeaf {
+		return p.isNull() || !equal(live, p.shown)
+	}
+	if isAbsent(live) {
+		return true
+	}
+	find := p.finder(live)
+	for below := range p.fields() {
+		if below.isSent(find(below)) {
+			return true
+		}
+	}
+	return false
 }
 
 // mergedBelow is mergedInto for a value with fields.

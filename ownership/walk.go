@@ -73,7 +73,7 @@ func (w *walk) report(p *plan, live, updated any) {
 	}
 	f := Finding{
 		Path: newPath(w.path), Live: live, New: updated, Applied: p.applied(),
-		Drifted: !p.isWrittenIn(live) || p.isNull() && !isAbsent(live),
+		Drifted: !p.isWrittenIn(live) || p.isLeaf && isAbsent(p.value) && !w.mode.IsAbsent(live),
 	}
 	if p.isRetained {
 		f.unit = newPath(w.path[:len(w.path)-1])

@@ -15,20 +15,31 @@ import (
 // operation is a write by a client. It returns the warnings for the client.
 type operation func(w *simulation) []string
 
+// byApply is a request of kubectl apply.
+var byApply = ownership.Request{Command: "kubectl apply", FieldManager: "kubectl-client-side-apply", User: "jane"}
+
 // apply simulates kubectl apply of a file.
 func apply(file string) operation {
 	return func(w *simulation) []string {
-		return w.apply(ownership.Request{Command: "kubectl apply", FieldManager: "kubectl-client-side-apply", User: "jane"}, file)
+		return w.apply(byApply, file)
 	}
 }
 
 func (w *simulation) apply(request ownership.Request, file string) []string {
+	lines, err := w.tryApply(request, file)
+	w.check(err)
+	return lines
+}
+
+// tryApply is apply, but returns the error of a patch that kubectl cannot create or the server
+// cannot apply.
+func (w *simulation) tryApply(request ownership.Request, file string) ([]string, error) {
 	config := parse(w.t, file)
 	text, err := ownership.Replacement(config)
 	w.check(err)
 	modified := w.annotate(config, text)
 	if !w.exists() {
-		return w.write(request, modified, false)
+		return w.write(request, modified, false), nil
 	}
 	live := w.live()
 	original := []byte(live.GetAnnotations()[ownership.LastApplied])
@@ -37,14 +48,18 @@ func (w *simulation) apply(request ownership.Request, file string) []string {
 		meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
 		w.check(err)
 		patch, err := strategicpatch.CreateThreeWayMergePatch(original, encode(w.t, modified), current, meta, true)
-		w.check(err)
+		if err != nil {
+			return nil, err
+		}
 		merged, err := strategicpatch.StrategicMergePatch(current, patch, typed)
-		w.check(err)
-		return w.write(request, parse(w.t, string(merged)), false)
+		if err != nil {
+			return nil, err
+		}
+		return w.write(request, parse(w.t, string(merged)), false), nil
 	}
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(original, encode(w.t, modified), current)
 	w.check(err)
-	return w.write(request, mergePatch(parse(w.t, string(current)), parse(w.t, string(patch))), false)
+	return w.write(request, mergePatch(parse(w.t, string(current)), parse(w.t, string(patch))), false), nil
 }
 
 // mergePatch applies a JSON merge patch to obj.

@@ -54,6 +54,18 @@ func TestZeroScenarios(t *testing.T) {
 	runScenarios(t, map[string]scenario{
 		"paused: false":      zeroOf(web("  paused: false", ""), ".spec.paused", `{"spec":{"paused":true}}`, "true", "false"),
 		"minReadySeconds: 0": zeroOf(web("  minReadySeconds: 0", ""), ".spec.minReadySeconds", `{"spec":{"minReadySeconds":5}}`, "5", "0"),
+		"a zero that is changed twice": {steps: []step{
+			{write: apply(web("  minReadySeconds: 0", ""))},
+			{
+				write:    patchWith("kubectl patch", "kubectl-patch", `{"spec":{"minReadySeconds":5}}`),
+				warnings: []string{changedByCommand("kubectl patch", ".spec.minReadySeconds", "<none>", "5", "0")},
+			},
+			{
+				// To undo, the field goes back to 0, and not to 5.
+				write:    patchWith("kubectl patch", "kubectl-patch", `{"spec":{"minReadySeconds":6}}`),
+				warnings: []string{changedByCommand("kubectl patch", ".spec.minReadySeconds", "5", "6", "0")},
+			},
+		}},
 		"minReadySeconds: null": zeroOf(web("  minReadySeconds: null", ""), ".spec.minReadySeconds",
 			`{"spec":{"minReadySeconds":5}}`, "5", "<none>"),
 		"args: []": zeroOf(web("", "        args: []"), args, container(`{"name":"web","args":["-v"]}`), `["-v"]`, "[]"),

@@ -35,8 +35,9 @@ type simulation struct {
 	fields   managedfieldstest.TestFieldManager
 	cache    *ownership.Cache
 	commands ownership.Commands
-	// rejected has the reasons why the last write was rejected.
+	// rejected has the reasons why the last write was rejected, and findings what it was warned of.
 	rejected []string
+	findings []ownership.Finding
 }
 
 // models returns the published models, and that of a custom resource.
@@ -195,7 +196,7 @@ func (w *simulation) normalize(obj map[string]any) map[string]any {
 // write checks and stores an object, and returns the warnings for the client. It stores
 // nothing if the write is rejected.
 func (w *simulation) write(request ownership.Request, obj map[string]any, replaced bool) []string {
-	w.rejected = nil
+	w.rejected, w.findings = nil, nil
 	live, created := w.live(), !w.exists()
 	writer := ownership.ParseWriter(request)
 	obj = w.normalize(obj)
@@ -207,7 +208,7 @@ func (w *simulation) write(request ownership.Request, obj map[string]any, replac
 			}
 			return nil
 		}
-		verdict.Replaced = replaced
+		verdict.Replaced, w.findings = replaced, verdict.Findings
 		verdict.Explain(w.commands)
 		w.remember(writer, live.Object, obj)
 		w.check(w.fields.Update(&unstructured.Unstructured{Object: obj}, writer.Manager))
