@@ -94,11 +94,25 @@ type CustomResourceDefinitionVersion struct {
 
 // CustomResourceValidation holds the schema of a version.
 //
-// +kubebuilder:object:generate=true
+// +kubebuilder:object:generate=false
 type CustomResourceValidation struct {
 	// OpenAPIV3Schema is the schema as JSON, with every extension that the client
-	// sent.
+	// sent. Copies of a definition share these bytes, so nothing may change them; assign
+	// other bytes instead.
 	OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema,omitempty"`
+}
+
+// DeepCopyInto copies the schema. The bytes of the JSON are shared: they are most of the memory
+// of a definition, and a server has several copies of it.
+func (in *CustomResourceValidation) DeepCopyInto(out *CustomResourceValidation) { *out = *in }
+
+// DeepCopy returns a copy, see DeepCopyInto.
+func (in *CustomResourceValidation) DeepCopy() *CustomResourceValidation {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	return &out
 }
 
 // CustomResourceDefinitionStatus is the part of a definition that the server

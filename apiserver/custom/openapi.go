@@ -95,7 +95,8 @@ func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 func (d *documents) updateV2() {
 	foreign := d.foreign
 	d.publisher.SetV2(openapi.NewV2(func() ([]byte, error) {
-		swagger, err := d.buildV2(d.all())
+		parts := newTextParts()
+		swagger, err := d.buildV2(d.all(), parts)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +109,11 @@ func (d *documents) updateV2() {
 			}
 			swagger = merged
 		}
-		return swagger.MarshalJSON()
+		document, err := swagger.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		return parts.fill(document)
 	}))
 }
 
@@ -224,7 +229,8 @@ func buildV3(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition
 	return builder.MergeSpecsV3(parts...)
 }
 
-func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.Swagger, error) {
+// buildV2 builds the v2 document of definitions and of the built-in kinds. Most of it is in texts.
+func (d *documents) buildV2(crds []*definition.CustomResourceDefinition, texts *textParts) (*spec.Swagger, error) {
 	var parts []*spec.Swagger
 	for _, crd := range crds {
 		paths, err := pathsOnly(crd)
@@ -247,6 +253,9 @@ func (d *documents) buildV2(crds []*definition.CustomResourceDefinition) (*spec.
 			part.Definitions[name] = *model.OpenAPIV2()
 			// The v2 document of the built-in kinds has no defaults either.
 			part.Definitions = handler.PruneDefaults(part.Definitions)
+			if err := texts.keepOwn(part, name); err != nil {
+				return nil, err
+			}
 			parts = append(parts, part)
 		}
 	}
