@@ -159,6 +159,7 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.addPod(t, "bare", "169.254.169.254")
+	c.addWaiting(t)
 	c.addService(t)
 	pods := "/api/v1/namespaces/default/pods/"
 	for path, want := range map[string]string{
@@ -168,13 +169,20 @@ func TestAddresses(t *testing.T) {
 		pods + "cloud/log":                             "address not allowed",
 		pods + "gone/log":                              `the kubelet of node \"gone\" does not answer: `,
 		pods + "bare/log":                              `node \"bare\" has no kubelet that the server can reach`,
+		pods + "waiting/log?container=a":               "204 ",
+		pods + "waiting/log":                           "a container name must be specified for pod waiting, choose one of: [init a b]",
+		pods + "waiting/log?container=c":               "container c is not valid for pod waiting",
+		pods + "waiting/exec?container=a&command=true": "400 ",
+		pods + "waiting/attach?container=init":         "pod waiting does not have a host assigned",
+		pods + "waiting/portforward":                   "pod waiting does not have a host assigned",
 		pods + "good/log?tailLines=-1":                 "must be greater than or equal to 0",
 		pods + "good/log?tailLines=x":                  "400",
 		pods + "good/exec?command=true":                "Upgrade request required",
 		pods + "good/proxy/":                           "address not allowed",
 		pods + "bare/proxy/":                           "address not allowed",
-		"/api/v1/nodes/good/proxy/pods":                "address not allowed",
-		"/api/v1/nodes/cloud/proxy/":                   "address not allowed",
+		"/api/v1/nodes/good/proxy/pods":                `"message":"address not allowed","reason":"BadRequest"`,
+		"/api/v1/nodes/cloud:80/proxy/":                `"message":"address not allowed","reason":"BadRequest"`,
+		"/api/v1/nodes/cloud/proxy/":                   `"message":"address not allowed","reason":"BadRequest"`,
 		"/api/v1/namespaces/default/services/s/proxy/": `no endpoints available for service \"s\"`,
 	} {
 		if got := get(t, c.Config(t), path); !strings.Contains(got, want) {
@@ -183,6 +191,20 @@ func TestAddresses(t *testing.T) {
 	}
 	if got := get(t, c.Config(t), pods+"gone/log"); !strings.HasPrefix(got, "502 ") || !strings.Contains(got, `"kind":"Status"`) {
 		t.Errorf("a kubelet that does not answer: %s", got)
+	}
+}
+
+// addWaiting creates a pod without a node, with three containers.
+func (c cluster) addWaiting(t *testing.T) {
+	t.Helper()
+	no := false
+	container := func(name string) corev1.Container { return corev1.Container{Name: name, Image: "x"} }
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "waiting"}, Spec: corev1.PodSpec{
+		AutomountServiceAccountToken: &no, InitContainers: []corev1.Container{container("init")},
+		Containers: []corev1.Container{container("a"), container("b")},
+	}}
+	if _, err := c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

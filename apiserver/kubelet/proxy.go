@@ -81,6 +81,9 @@ func (k *Kubelets) NodeProxy() rest.Storage {
 			if err != nil {
 				return target{}, err
 			}
+			if err := requireGlobalUnicast(ctx, kubelet.host); err != nil {
+				return target{}, apierrors.NewBadRequest(err.Error())
+			}
 			if port == "" || port == kubelet.port {
 				return target{kubelet.url("", nil), k.proxied, kubelet.target()}, nil
 			}
@@ -88,6 +91,21 @@ func (k *Kubelets) NodeProxy() rest.Storage {
 			return target{location, k.pods, fmt.Sprintf("port %s of node %q", port, name)}, nil
 		},
 	}
+}
+
+// requireGlobalUnicast returns an error if a host has an address that a proxy must not connect to.
+// The error is for the user: the server checks the address again when it connects.
+func requireGlobalUnicast(ctx context.Context, host string) error {
+	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return err
+	}
+	for _, address := range addresses {
+		if !address.IP.IsGlobalUnicast() {
+			return errAddress
+		}
+	}
+	return nil
 }
 
 // PodProxy serves pods/proxy.

@@ -3,6 +3,7 @@ package subresource
 import (
 	"context"
 	"fmt"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/native/columns"
 )
 
 // ScaleConfig says how the objects of one kind are scaled.
@@ -89,8 +92,18 @@ func (r *Scale) Update(
 }
 
 // ConvertToTable implements rest.TableConvertor.
-func (r *Scale) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return rest.NewDefaultTableConvertor(r.config.Store.DefaultQualifiedResource).ConvertToTable(ctx, obj, options)
+func (*Scale) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	scale, ok := obj.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, fmt.Errorf("unexpected object %T", obj)
+	}
+	printed, _ := columns.For(scale)
+	table := &metav1.Table{Rows: []metav1.TableRow{{Cells: printed.Cells(scale, time.Now()), Object: runtime.RawExtension{Object: scale}}}}
+	table.ResourceVersion = scale.ResourceVersion
+	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
+		table.ColumnDefinitions = printed.Columns
+	}
+	return table, nil
 }
 
 // view returns the Scale of an object as clients and admission see it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -28,6 +29,12 @@ var autoscalers = table(name,
 	}),
 	number("Replicas", autoscalingv2.HorizontalPodAutoscalerStatus{}.SwaggerDoc()["currentReplicas"],
 		func(h *autoscalingv2.HorizontalPodAutoscaler) int32 { return h.Status.CurrentReplicas }),
+	age)
+
+// scales is the table of the scale subresource.
+var scales = table(name,
+	number("Desired", autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"], func(s *autoscalingv1.Scale) int32 { return s.Spec.Replicas }),
+	number("Available", autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"], func(s *autoscalingv1.Scale) int32 { return s.Status.Replicas }),
 	age)
 
 // scalingTargets returns "current/target" for the first two metrics, and the number of the others.

@@ -4,6 +4,20 @@ import "testing"
 
 func TestAutoscaling(t *testing.T) {
 	rows{
+		"Scale": {
+			object: `
+apiVersion: autoscaling/v1
+kind: Scale
+metadata: {name: a, creationTimestamp: "2026-01-02T00:00:00Z"}
+spec: {replicas: 3}
+status: {replicas: 2}
+`,
+			want: `
+Name: a
+Desired: 3
+Available: 2
+Age: 10m`,
+		},
 		"HorizontalPodAutoscaler with resource metrics": {
 			object: `
 apiVersion: autoscaling/v2

@@ -14,6 +14,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -98,6 +99,8 @@ func For(obj runtime.Object) (Table, bool) {
 		return jobs, true
 	case *batchv1.CronJob:
 		return cronJobs, true
+	case *autoscalingv1.Scale:
+		return scales, true
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		return autoscalers, true
 	case *policyv1.PodDisruptionBudget:
