@@ -272,6 +272,10 @@ kudo-peer: build $(PEER) ## take an operator package through its life on kube-ap
 guard-peer: build $(PEER) ## compare kubectl on our server and on kube-apiserver with holdfast guard, and stop and remove the guard
 	go -C bench run . guard -peer ../bin/peer
 
+.PHONY: kubectl-peer
+kubectl-peer: build $(PEER) ## compare 300 kubectl commands on our server and on kube-apiserver
+	go -C bench run . kubectl -peer ../bin/peer
+
 .PHONY: cluster
 cluster: build $(COMPONENTS) ## run kube-controller-manager, kube-scheduler and hollow kubelets on our server (docs/cluster.md)
 	go -C bench run . cluster -peer ../bin/peer $(ARGS)

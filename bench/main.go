@@ -26,10 +26,10 @@ func main() {
 // run runs the command that the first argument names.
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
-		"attack": runAttack, "cluster": runCluster, "compare": runCompare, "guard": runGuard, "kudo": runKudo,
+		"attack": runAttack, "cluster": runCluster, "compare": runCompare, "guard": runGuard, "kubectl": runKubectl, "kudo": runKudo,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("usage: bench attack|cluster|compare|guard|kudo [flags]; bench compare -help lists the flags")
+		return errors.New("usage: bench attack|cluster|compare|guard|kubectl|kudo [flags]; bench compare -help lists the flags")
 	}
 	return commands[args[0]](ctx, args[1:])
 }
