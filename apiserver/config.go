@@ -14,11 +14,11 @@ import (
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/access/openid"
 	"holdfast.dev/holdfast/apiserver/etcd"
-	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/kubelet"
 	"holdfast.dev/holdfast/apiserver/serviceip"
 	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // Config is the configuration of a server.
@@ -146,7 +146,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Features == nil {
 		c.Features = native.NewFeatures()
 	}
-	if _, err := fieldownership.ParseMode(c.Ownership); err != nil {
+	if _, err := judgement.ParseMode(c.Ownership); err != nil {
 		return c, err
 	}
 	if err := c.checkLifetimes(); err != nil {

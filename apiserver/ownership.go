@@ -11,6 +11,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // commandResource is the resource that an encryption configuration names to encrypt
@@ -30,8 +31,8 @@ type ownershipStage struct {
 // applyOwnership puts the check of field ownership around the handlers and around
 // admission.
 func applyOwnership(b base) (ownershipStage, error) {
-	mode, err := fieldownership.ParseMode(b.config.Ownership)
-	if err != nil || mode == fieldownership.Off {
+	mode, err := judgement.ParseMode(b.config.Ownership)
+	if err != nil || mode == judgement.Off {
 		return ownershipStage{}, err
 	}
 	options, err := b.generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,12 +10,50 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// timeoutSeconds bounds one review.
-const timeoutSeconds = 5
+// The names of the webhooks, which an API server puts before the message of a refusal.
+const (
+	// ImmutableWebhook is the name of the webhook for immutable fields.
+	ImmutableWebhook = "immutable.guard.holdfast.dev"
+	// OwnershipWebhook is the name of the webhook for field ownership.
+	OwnershipWebhook = "ownership.guard.holdfast.dev"
+)
 
-// configuration returns the webhook configuration for a table. It has no webhook if no resource is
-// guarded.
-func configuration(t *table, client admissionregistrationv1.WebhookClientConfig) *admissionregistrationv1.ValidatingWebhookConfiguration {
+const (
+	// immutableSeconds and ownershipSeconds bound one review. While no guard answers, a write to an applied object waits for
+	// the second one.
+	immutableSeconds = 5
+	ownershipSeconds = 2
+)
+
+// wanted is what the webhook configuration depends on.
+type wanted struct {
+	rules *table
+	// ownership means that field ownership is judged.
+	ownership bool
+	address   address
+}
+
+// address is where the API server reaches the guard.
+type address struct {
+	// url is empty if the API server uses the Service.
+	url string
+	// authorities are the certificates of the authorities that the API server accepts.
+	authorities []byte
+}
+
+// at returns the address of a webhook.
+func (a address) at(path string) admissionregistrationv1.WebhookClientConfig {
+	out := admissionregistrationv1.WebhookClientConfig{CABundle: a.authorities}
+	if a.url != "" {
+		out.URL = new(a.url + path)
+	} else {
+		out.Service = &admissionregistrationv1.ServiceReference{Namespace: Namespace, Name: Name, Path: new(path), Port: new(int32(443))}
+	}
+	return out
+}
+
+// configuration returns the webhook configuration. It has no webhook for immutable fields if no resource is guarded.
+func (w wanted) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	out := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
@@ -24,11 +61,35 @@ func configuration(t *table, client admissionregistrationv1.WebhookClientConfig)
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: map[string]string{"app.kubernetes.io/part-of": Name}},
 		Webhooks:   []admissionregistrationv1.ValidatingWebhook{},
 	}
-	var rules []admissionregistrationv1.RuleWithOperations
+	if len(w.rules.resources) > 0 {
+		out.Webhooks = append(out.Webhooks, w.immutable())
+	}
+	if w.ownership {
+		out.Webhooks = append(out.Webhooks, w.owners())
+	}
+	return out
+}
+
+// webhook returns what both webhooks have in common.
+func (w wanted) webhook(name, path string) admissionregistrationv1.ValidatingWebhook {
+	return admissionregistrationv1.ValidatingWebhook{
+		Name: name, ClientConfig: w.address.at(path), MatchPolicy: new(admissionregistrationv1.Equivalent),
+		SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+		ObjectSelector: &metav1.LabelSelector{},
+		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: ExcludedNamespaces(),
+		}}},
+	}
+}
+
+// immutable returns the webhook for immutable fields, with exactly the guarded resources.
+func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
+	out := w.webhook(ImmutableWebhook, ImmutablePath)
+	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Fail), new(int32(immutableSeconds))
 	elections := false
-	for _, r := range t.sorted() {
+	for _, r := range w.rules.sorted() {
 		elections = elections || holdsElections(r.GroupResource)
-		rules = append(rules, admissionregistrationv1.RuleWithOperations{
+		out.Rules = append(out.Rules, admissionregistrationv1.RuleWithOperations{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 			Rule: admissionregistrationv1.Rule{
 				APIGroups: []string{r.Group}, APIVersions: r.versions, Resources: r.names(),
@@ -36,27 +97,9 @@ func configuration(t *table, client admissionregistrationv1.WebhookClientConfig)
 			},
 		})
 	}
-	if len(rules) == 0 {
-		return out
-	}
-	webhook := admissionregistrationv1.ValidatingWebhook{
-		Name: "immutable.guard.holdfast.dev", ClientConfig: client, Rules: rules,
-		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
-		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: new(int32(timeoutSeconds)),
-		AdmissionReviewVersions: []string{"v1"},
-		ObjectSelector:          &metav1.LabelSelector{},
-		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: ExcludedNamespaces(),
-		}}},
-	}
 	if elections {
-		webhook.MatchConditions = []admissionregistrationv1.MatchCondition{{
-			Name: "no-leader-election",
-			Expression: fmt.Sprintf(`!(request.resource.group == "" && request.resource.resource in ["configmaps", "endpoints"] && `+
-				`has(oldObject.metadata.annotations) && %q in oldObject.metadata.annotations)`, leaderAnnotation),
-		}}
+		out.MatchConditions = []admissionregistrationv1.MatchCondition{noElection()}
 	}
-	out.Webhooks = append(out.Webhooks, webhook)
 	return out
 }
 

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/guard/setup"
 	managersetup "holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // fixture is a server with a guard.
@@ -29,8 +30,8 @@ type fixture struct {
 	*testing.T
 	server *servertest.Server
 	client dynamic.Interface
-	// url is the URL of the guard.
-	url string
+	// url is the URL of the guard, health that of its health checks.
+	url, health string
 	// warnings are the warnings of the last request.
 	warnings *recorder
 	// stop stops the guard.
@@ -43,10 +44,16 @@ type recorder struct{ texts []string }
 // HandleWarningHeader implements rest.WarningHandler.
 func (r *recorder) HandleWarningHeader(_ int, _, text string) { r.texts = append(r.texts, text) }
 
-// start starts a server and installs the guard. run starts the guard itself.
+// start starts a server that judges no field ownership, as the servers of others. run starts the guard.
 func start(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, server: servertest.Start(t, apiserver.Config{}), warnings: &recorder{}}
+	return startServer(t, apiserver.Config{Ownership: string(judgement.Off)})
+}
+
+// startServer starts a server with a configuration.
+func startServer(t *testing.T, of apiserver.Config) *fixture {
+	t.Helper()
+	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}}
 	config := f.server.Config(t)
 	config.WarningHandler = f.warnings
 	var err error
@@ -63,6 +70,11 @@ func (f *fixture) run() {
 	if err != nil {
 		f.Fatal(err)
 	}
+	health, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.health = "http://" + health.Addr().String()
 	address := &url.URL{Scheme: "https", Host: listener.Addr().String()}
 	f.url = address.String()
 	installed := setup.Config{URL: address}
@@ -71,7 +83,7 @@ func (f *fixture) run() {
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))
-	config := guard.Config{Client: f.server.Config(f.T), Webhook: listener, URL: f.url, Ready: func() { close(ready) }}
+	config := guard.Config{Client: f.server.Config(f.T), Webhook: listener, Health: health, URL: f.url, Ready: func() { close(ready) }}
 	go func() { ended <- guard.Run(ctx, config) }()
 	select {
 	case <-ready:

@@ -2,14 +2,12 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
@@ -21,15 +19,13 @@ import (
 type judge struct {
 	// resource returns the rules of a resource, nil if it is not guarded.
 	resource func(ctx context.Context, name schema.GroupResource) (*resource, error)
-	// read reads an object.
-	read func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
+	read     readFunc
 	// namespace returns the labels of a namespace.
 	namespace func(name string) (labels.Set, error)
 	// mayGet reports whether the user of a review may get the object.
 	mayGet func(ctx context.Context, request *admissionv1.AdmissionRequest) bool
 	// status is the HTTP status of refusals, 400 or 422.
 	status int
-	meters *meters
 }
 
 // answer decides about one review.
@@ -116,7 +112,7 @@ func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.Ad
 	version := oldObj.GetResourceVersion()
 	u.stored = func(ctx context.Context, name string) (map[string]any, error) {
 		in := at.GroupResource().WithVersion(name)
-		found, err := j.readAt(ctx, in, request, version)
+		found, err := j.read.at(ctx, in, request, version)
 		if err != nil {
 			return nil, err
 		}
@@ -126,43 +122,16 @@ func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.Ad
 		u.oldObj, u.newObj = oldObj.Object, newObj.Object
 		return u, nil
 	}
-	parent, err := j.readAt(ctx, at, request, version)
+	parent, err := j.read.at(ctx, at, request, version)
 	if err != nil {
 		return nil, err
 	}
-	replicas, _, err := unstructured.NestedInt64(newObj.Object, "spec", "replicas")
+	scaled, err := scaledObject(parent, newObj, r.replicas[at.Version])
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
+		return nil, err
 	}
-	scaled := runtime.DeepCopyJSON(parent.Object)
-	if path := r.replicas[at.Version]; len(path) > 0 {
-		if err := unstructured.SetNestedField(scaled, replicas, path...); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-	}
-	u.oldObj, u.newObj = parent.Object, scaled
+	u.oldObj, u.newObj = parent.Object, scaled.Object
 	return u, nil
-}
-
-// readAt reads the object of a review. If it has another resourceVersion than the review, the write
-// would fail in the store, and the answer is that of our server.
-func (j *judge) readAt(
-	ctx context.Context, in schema.GroupVersionResource, request *admissionv1.AdmissionRequest, version string,
-) (*unstructured.Unstructured, error) {
-	found, err := j.read(ctx, in, request.Namespace, request.Name)
-	switch {
-	case apierrors.IsForbidden(err):
-		// Forbidden would look as if the user did not have the right.
-		return nil, apierrors.NewInternalError(fmt.Errorf(
-			"the guard may not read %s: create a ClusterRole with the right to get it and the label %s: %w", in.GroupResource(), ReaderLabel, err))
-	case err != nil:
-		return nil, err
-	}
-	if found.GetResourceVersion() != version {
-		return nil, apierrors.NewConflict(in.GroupResource(), request.Name,
-			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
-	}
-	return found, nil
 }
 
 // logRefusal logs one line, without values.

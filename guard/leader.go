@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // writeInterval is the interval at which the leader writes the configuration again, in case another
@@ -43,11 +44,12 @@ func (l leader) run(ctx context.Context) error {
 }
 
 func (l leader) write(ctx context.Context, current *table) error {
-	client, err := l.config.clientConfig(ctx, l.server)
+	at, err := l.config.address(ctx, l.server)
 	if err != nil {
 		return err
 	}
-	if err := applyConfiguration(ctx, l.server.Typed, configuration(current, client)); err != nil {
+	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
+	if err := applyConfiguration(ctx, l.server.Typed, wanted.configuration()); err != nil {
 		return err
 	}
 	for name, said := range current.reports {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -15,37 +16,54 @@ import (
 // meters count decisions and their time.
 type meters struct {
 	decisions *metrics.CounterVec
-	seconds   *metrics.Histogram
+	seconds   *metrics.HistogramVec
 }
 
-// newMeters registers the metrics of the guard. In a process with two guards, those of the first count.
+// newMeters registers the metrics of the guard. Two guards in one process have the same metrics.
 func newMeters() (*meters, error) {
-	m := &meters{
-		decisions: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "holdfast_guard_decisions_total", Help: "Decisions about updates: allowed, warned, refused or failed.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"group", "resource", "decision"}),
-		seconds: metrics.NewHistogram(&metrics.HistogramOpts{
-			Name: "holdfast_guard_decision_seconds", Help: "Time of a decision, with the requests to the API server that it needs.",
-			Buckets: metrics.ExponentialBuckets(0.0002, 2, 15), StabilityLevel: metrics.ALPHA,
-		}),
+	decisions, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "holdfast_guard_decisions_total", StabilityLevel: metrics.ALPHA,
+		Help: "Decisions about updates, of the webhook immutable or ownership: allowed, warned, refused or failed.",
+	}, []string{"webhook", "group", "resource", "decision"}))
+	if err != nil {
+		return nil, err
 	}
-	for _, metric := range []metrics.Registerable{m.decisions, m.seconds} {
-		var known prometheus.AlreadyRegisteredError
-		if err := legacyregistry.Register(metric); err != nil && !errors.As(err, &known) {
-			return nil, err
+	seconds, err := registered(metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name: "holdfast_guard_decision_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time of a decision, with the requests to the API server that it needs.",
+		Buckets: metrics.ExponentialBuckets(0.0002, 2, 15),
+	}, []string{"webhook"}))
+	return &meters{decisions: decisions, seconds: seconds}, err
+}
+
+// registered registers a metric. If there is one with its name already, it returns that one.
+func registered[M metrics.Registerable](metric M) (M, error) {
+	err := legacyregistry.Register(metric)
+	var known prometheus.AlreadyRegisteredError
+	if errors.As(err, &known) {
+		if existing, ok := known.ExistingCollector.(M); ok {
+			return existing, nil
 		}
 	}
-	return m, nil
+	return metric, err
 }
 
-// observe counts an answer.
-func (m *meters) observe(request *admissionv1.AdmissionRequest, answer *admissionv1.AdmissionResponse, took time.Duration) {
-	m.decisions.WithLabelValues(request.Resource.Group, request.Resource.Resource, decisionOf(answer)).Inc()
-	m.seconds.Observe(took.Seconds())
+// decided is a decision and its time.
+type decided struct {
+	webhook string
+	request *admissionv1.AdmissionRequest
+	answer  *admissionv1.AdmissionResponse
+	took    time.Duration
 }
 
-// decisionOf returns an answer in one word.
+// observe counts a decision.
+func (m *meters) observe(d decided) {
+	in := d.request.Resource
+	m.decisions.WithLabelValues(d.webhook, in.Group, in.Resource, decisionOf(d.answer)).Inc()
+	m.seconds.WithLabelValues(d.webhook).Observe(d.took.Seconds())
+}
+
+// decisionOf returns an answer in one word. A refusal names fields; without them the guard could not decide.
 func decisionOf(answer *admissionv1.AdmissionResponse) string {
 	switch {
 	case answer.Allowed && len(answer.Warnings) > 0:
@@ -55,7 +73,7 @@ func decisionOf(answer *admissionv1.AdmissionResponse) string {
 	}
 	if details := answer.Result.Details; details != nil {
 		for _, cause := range details.Causes {
-			if cause.Type == refusal.CauseTypeFieldImmutable {
+			if cause.Type == refusal.CauseTypeFieldImmutable || cause.Type == metav1.CauseTypeForbidden {
 				return "refused"
 			}
 		}

@@ -1,36 +1,13 @@
 package guard
 
 import (
-	"cmp"
 	"context"
-	"net/http"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
-
-	"holdfast.dev/holdfast/connection"
 )
-
-// newJudge returns a judge that reads objects and asks for rights at an API server.
-func newJudge(config Config, server *connection.Connection, rules *tracker) (*judge, error) {
-	counted, err := newMeters()
-	if err != nil {
-		return nil, err
-	}
-	return &judge{
-		resource: rules.resource, namespace: rules.labelsOf,
-		read: func(ctx context.Context, in schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-			return server.Dynamic.Resource(in).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-		},
-		mayGet: reviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews()),
-		status: cmp.Or(config.Status, http.StatusBadRequest),
-		meters: counted,
-	}, nil
-}
 
 // reviewedReaders asks the API server whether the user of a review may get the object, and then whether
 // it may get the subresource that it writes. If the API server does not answer, the answer is no.

@@ -1,27 +1,59 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/admissionreview"
+	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/native/judgement"
+	"holdfast.dev/holdfast/ownership"
 )
 
 // ImmutablePath is the path of the webhook for immutable fields.
 const ImmutablePath = "/immutable"
 
-// handler answers reviews and measures the answers.
-func (j *judge) handler() http.Handler {
+// newHandler returns the handler of both webhooks, which reads objects and asks for rights at an API server, and measures
+// its answers.
+func newHandler(config Config, server *connection.Connection, rules *tracker) (http.Handler, error) {
+	counted, err := newMeters()
+	if err != nil {
+		return nil, err
+	}
+	read := func(ctx context.Context, in schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+		return server.Dynamic.Resource(in).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	mayGet := reviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
 	mux := http.NewServeMux()
-	mux.Handle("POST "+ImmutablePath, admissionreview.Handler(
-		func(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-			began := time.Now()
-			answer := j.answer(ctx, request)
-			j.meters.observe(request, answer, time.Since(began))
-			return answer
-		}))
-	return mux
+	fields := &judge{
+		resource: rules.resource, namespace: rules.labelsOf, read: read, mayGet: mayGet,
+		status: cmp.Or(config.Status, http.StatusBadRequest),
+	}
+	mux.Handle("POST "+ImmutablePath, counted.measured("immutable", fields.answer))
+	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
+	if mode != judgement.Off {
+		o := &owners{
+			mode: mode, kinds: newKinds(server), read: read, mayGet: mayGet,
+			cache: ownership.NewCache(ownershipCacheBytes), notes: judgement.NewNotes(),
+		}
+		mux.Handle("POST "+OwnershipPath, counted.measured("ownership", o.answer))
+	}
+	return mux, nil
+}
+
+// measured returns a handler that answers the reviews of a webhook, and measures the answers.
+func (m *meters) measured(webhook string, answer admissionreview.Answer) http.Handler {
+	return admissionreview.Handler(func(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		began := time.Now()
+		answered := answer(ctx, request)
+		m.observe(decided{webhook: webhook, request: request, answer: answered, took: time.Since(began)})
+		return answered
+	})
 }

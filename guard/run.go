@@ -10,13 +10,13 @@ import (
 	"os"
 	"sync"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/lifecycle"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 const (
@@ -55,6 +55,9 @@ type Config struct {
 	CertFile, KeyFile, CAFile string
 	// Status is the HTTP status of refusals, 400 or 422; zero is 400.
 	Status int
+	// Ownership says whether writes to fields that kubectl apply and server-side apply own are warned about, and
+	// edits of them refused. The empty mode is judgement.EnforceEdit.
+	Ownership judgement.Mode
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
 	// random suffix.
 	Identity string
@@ -100,7 +103,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, keys
 	if err := rules.wait(ctx); err != nil {
 		return err
 	}
-	j, err := newJudge(config, server, rules)
+	handler, err := newHandler(config, server, rules)
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, keys
 			}
 		})
 	}
-	reviews := &http.Server{Handler: j.handler()}
+	reviews := &http.Server{Handler: handler}
 	start(reviews, tls.NewListener(config.Webhook, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.Certificate}))
 	if config.Health != nil {
 		start(webhook.Health(), config.Health)
@@ -138,27 +141,20 @@ func openKeys(ctx context.Context, config Config, server *connection.Connection)
 	return Certificates().Open(ctx, server.Typed)
 }
 
-// clientConfig returns how the API server reaches the guard. It reads the certificate of the authority
+// address returns where the API server reaches the guard. It reads the certificate of the authority
 // each time, because another program may replace it.
-func (c Config) clientConfig(ctx context.Context, server *connection.Connection) (admissionregistrationv1.WebhookClientConfig, error) {
-	var out admissionregistrationv1.WebhookClientConfig
-	if c.URL != "" {
-		out.URL = new(c.URL + ImmutablePath)
-	} else {
-		out.Service = &admissionregistrationv1.ServiceReference{
-			Namespace: Namespace, Name: Name, Path: new(ImmutablePath), Port: new(int32(443)),
-		}
-	}
+func (c Config) address(ctx context.Context, server *connection.Connection) (address, error) {
+	out := address{url: c.URL}
 	if c.CAFile != "" {
 		var err error
-		out.CABundle, err = os.ReadFile(c.CAFile)
+		out.authorities, err = os.ReadFile(c.CAFile)
 		return out, err
 	}
 	secret, err := server.Typed.CoreV1().Secrets(Namespace).Get(ctx, SecretName, metav1.GetOptions{})
 	if err != nil {
 		return out, fmt.Errorf("certificate of the webhook: %w", err)
 	}
-	out.CABundle = secret.Data[webhook.AuthorityCertKey]
+	out.authorities = secret.Data[webhook.AuthorityCertKey]
 	return out, nil
 }
 

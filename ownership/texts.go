@@ -8,6 +8,14 @@ import (
 const foreign = "This field's value does not appear in the last configuration applied, was previously set by another source.  " +
 	"This field may have been set by a controller outside of apply."
 
+// Parts of warnings by which IsWarning recognizes them.
+const (
+	unlikeApplied     = "This field's value does not match the last value set by `apply` ("
+	unlikeAppliedMany = "Their values do not match the last values set by `apply`, and another source may have updated these fields."
+	notChecked        = "ownership not checked: "
+	wasReplaced       = " is managed with kubectl apply; its last-applied configuration was set to the replacement."
+)
+
 // long returns the whole warning about a finding.
 func (v *Verdict) long(f *Finding) string {
 	field, is, last := f.Path.String(), v.shown(f), ""
@@ -17,7 +25,7 @@ func (v *Verdict) long(f *Finding) string {
 	switch f.Kind {
 	case Reverts:
 		return fmt.Sprintf("%s is changing the resource %s field %s value from %s to %s.  "+
-			"This field's value does not match the last value set by `apply` (%s), and another source may have updated this field.%s",
+			unlikeApplied+"%s), and another source may have updated this field.%s",
 			v.applier(), v.Resource, field, is.live, is.updated, is.applied, last)
 	case ChangesForeign:
 		return fmt.Sprintf("WARNING: %s is changing the resource %s field %s value from %s to %s.  %s%s",
@@ -94,9 +102,7 @@ func (v *Verdict) summary(group []*Finding) string {
 	n, f := len(group), group[0]
 	switch f.Kind {
 	case Reverts:
-		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+
-			"Their values do not match the last values set by `apply`, and another source may have updated these fields.",
-			v.applier(), n, v.Resource)
+		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+unlikeAppliedMany, v.applier(), n, v.Resource)
 	case ChangesForeign:
 		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
 	case TakesOver:

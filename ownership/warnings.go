@@ -22,10 +22,10 @@ const (
 func (v *Verdict) Warnings() []string {
 	var b budget
 	if v.Note != "" {
-		b.add("ownership not checked: "+printable(v.Note), 0)
+		b.add(notChecked+printable(v.Note), 0)
 	}
 	if v.Replaced {
-		return append(b.lines, v.Resource+" is managed with kubectl apply; its last-applied configuration was set to the replacement.")
+		return append(b.lines, v.Resource+wasReplaced)
 	}
 	rest := len(v.Findings)
 	for _, group := range groups(v.Findings) {

@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/capture"
 	"holdfast.dev/holdfast/apiserver/custom"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // MediaType is the media type of a report about an object: its locked fields, owners and drift. It
@@ -40,7 +41,7 @@ type Reports struct{ sources Sources }
 func (r *Reports) Start(sources Sources) {
 	if sources.Ownership == nil {
 		// The owners of fields are in the objects. Only the commands are not known.
-		sources.Ownership = fieldownership.New(fieldownership.Warn, nil)
+		sources.Ownership = fieldownership.New(judgement.Warn, nil)
 	}
 	r.sources = sources
 }

@@ -65,7 +65,7 @@ func (c *Checker) stored(ctx context.Context, r *request) {
 			judged.verdict.Explain(commands)
 		}
 	}
-	if judged.verdict.Note != "" && judged.configuration != "" && !c.notes.first(judged.uid, judged.configuration) {
+	if judged.verdict.Note != "" && judged.configuration != "" && !c.notes.First(judged.uid, judged.configuration) {
 		judged.verdict.Note = ""
 	}
 	if judged.verdict.ShowsValues() && !disclosure.Allowed(ctx) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/apiserver/disclosure"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 	"holdfast.dev/holdfast/protection"
 )
@@ -31,13 +32,13 @@ func (c *Checker) Check(ctx context.Context, u Update) field.ErrorList {
 	return errs
 }
 
-func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, field.ErrorList) {
+func (c *Checker) check(ctx context.Context, r *request, u Update) (result, field.ErrorList) {
 	if !r.writer.Exact && !isOwned(u, r.writer) {
-		return judgement{}, nil
+		return result{}, nil
 	}
 	write, err := newWrite(u, r.writer)
 	if err != nil {
-		return judgement{verdict: &ownership.Verdict{Note: err.Error()}}, nil
+		return result{verdict: &ownership.Verdict{Note: err.Error()}}, nil
 	}
 	verdict := c.judge(write, u)
 	switch r.replacementOutcome() {
@@ -46,11 +47,11 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 	case tooLarge:
 		verdict.Note = ownership.NoteTooLarge
 	}
-	judged := judgement{verdict: &verdict, uid: uidOf(u.Live), changed: r.changedFields(write, &verdict)}
+	judged := result{verdict: &verdict, uid: uidOf(u.Live), changed: r.changedFields(write, &verdict)}
 	if verdict.Note != "" && r.replacementOutcome() != tooLarge {
 		judged.configuration = appliedTo(u.New)
 	}
-	if c.mode != EnforceEdit || r.writer.Act != ownership.Edit || r.writer.Force {
+	if c.mode != judgement.EnforceEdit || r.writer.Act != ownership.Edit || r.writer.Force {
 		return judged, nil
 	}
 	if edited := r.editedObject(); edited != nil {
@@ -80,11 +81,11 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (judgement, f
 // objects that differ. If a finding needs more, judge fills in the whole objects and judges
 // again.
 func (c *Checker) judge(write ownership.Write, u Update) ownership.Verdict {
-	verdict := Judge(write, c.cache)
+	verdict := judgement.Judge(write, c.cache)
 	if _, isCustom := u.Live.(runtime.Unstructured); isCustom || !needsWhole(&verdict) || complete(&write, u) != nil {
 		return verdict
 	}
-	return Judge(write, c.cache)
+	return judgement.Judge(write, c.cache)
 }
 
 // changedFields returns the fields to remember if the write is stored. The fields of an

@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -125,7 +126,7 @@ func TestNoMemory(t *testing.T) {
 		t.Errorf("%d commands", n)
 	}
 	for text, ok := range map[string]bool{"": true, "warn": true, "off": true, "enforce-edit": true, "on": false} {
-		if _, err := fieldownership.ParseMode(text); (err == nil) != ok {
+		if _, err := judgement.ParseMode(text); (err == nil) != ok {
 			t.Errorf("mode %q: %v", text, err)
 		}
 	}

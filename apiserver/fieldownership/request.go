@@ -35,7 +35,7 @@ type request struct {
 	mu          sync.Mutex
 	edited      runtime.Object
 	replacement replacement
-	judgement   judgement
+	judgement   result
 }
 
 // replacement says what Prepare did to the last-applied configuration of a replaced object.
@@ -51,8 +51,8 @@ const (
 	tooLarge
 )
 
-// judgement is the result of Check. The zero judgement has no warnings.
-type judgement struct {
+// result is the result of Check. The zero result has no warnings.
+type result struct {
 	verdict *ownership.Verdict
 	uid     types.UID
 	// configuration is the last-applied configuration that a note is about. It is empty if
@@ -90,13 +90,13 @@ func (r *request) replacementOutcome() replacement {
 	return r.replacement
 }
 
-func (r *request) recordJudgement(j judgement) {
+func (r *request) recordJudgement(j result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.judgement = j
 }
 
-func (r *request) lastJudgement() judgement {
+func (r *request) lastJudgement() result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.judgement

@@ -25,7 +25,8 @@ const help = `Protect immutable fields on a cluster that you already have.
 A Kubernetes API server does not know the markers of immutable fields. The guard reads
 them from the annotation holdfast.dev/immutability of CustomResourceDefinitions, and
 from objects of the kind ImmutabilityPolicy, and answers the API server as an admission
-webhook, with the engine and the messages of "holdfast serve".`
+webhook, with the engine and the messages of "holdfast serve". It also warns about writes
+to fields that kubectl apply owns.`
 
 // New returns the command guard with all its subcommands.
 func New(program Program) *cobra.Command {

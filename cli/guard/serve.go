@@ -12,10 +12,12 @@ import (
 
 	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/guard"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 const serveHelp = `Answer the API server of a cluster that "holdfast guard init" was run for: refuse updates
-that change immutable fields.
+that change immutable fields, warn about writes to fields that kubectl apply owns, and
+refuse edits of them.
 
 Several guards can run: all of them answer the API server, and the holder of the Lease
 holdfast-guard/holdfast-guard writes the webhook configuration. It contains the resources
@@ -28,9 +30,9 @@ Inside of a cluster, the guard uses the account of its pod, elsewhere a kubeconf
 // service holds the flags of the command.
 type service struct {
 	connection
-	webhook, health string
-	config          guard.Config
-	verbosity       int
+	webhook, health, ownership string
+	config                     guard.Config
+	verbosity                  int
 }
 
 func newServeCommand(program Program) *cobra.Command {
@@ -56,6 +58,8 @@ func newServeCommand(program Program) *cobra.Command {
 	flags.StringVar(&s.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
 	flags.StringVar(&s.config.CAFile, "tls-ca-file", "", "certificate of the authority that signed it, for the webhook configuration")
 	flags.IntVar(&s.config.Status, "immutability-status", http.StatusBadRequest, "HTTP status of refusals: 400 or 422")
+	flags.StringVar(&s.ownership, "ownership", string(judgement.EnforceEdit),
+		"answer to a write to a field that apply owns: enforce-edit (a warning, and an edit is refused), warn, or off")
 	flags.IntVarP(&s.verbosity, "v", "v", 1, "how much to log on stderr: 0 warnings and errors, 1 also refused updates, and up more")
 	return cmd
 }
@@ -73,6 +77,9 @@ func (s *service) run(cmd *cobra.Command) error {
 		return err
 	}
 	var err error
+	if s.config.Ownership, err = judgement.ParseMode(s.ownership); err != nil {
+		return fmt.Errorf("--ownership: %w", err)
+	}
 	if s.config.Client, err = s.connection.config(); err != nil {
 		return err
 	}

@@ -15,6 +15,10 @@
 // commands that delete an object and create it again against every server, because no server
 // knows that the two requests belong together.
 //
+// A guard (package guard) warns about writes to other servers. If the response has its warnings, the Checker replaces
+// them by its own, which name the command, so that the user reads each once. It repeats an edit with --force that the
+// guard refuses under the field manager "force", because a guard does not see the header.
+//
 // If the object cannot be read or the dry run fails, the write is sent unchecked. If the
 // server stores it, one warning gives the reason. A Checker is safe for concurrent use.
 package ownershipcheck

@@ -14,8 +14,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/cli/ownershipcheck"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -82,7 +82,7 @@ func FuzzWrite(f *testing.F) {
 		}
 		total := 0
 		for _, line := range resp.Header.Values("Warning") {
-			if total += utf8.RuneCountInString(line); strings.Contains(line, fieldownership.NoteBroken) {
+			if total += utf8.RuneCountInString(line); strings.Contains(line, judgement.NoteBroken) {
 				t.Error(line)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	server "holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -78,7 +79,7 @@ func (w *write) create() (*http.Response, error) {
 		return w.sendUnchecked(body, err)
 	}
 	judged := newWrite(w.typeOf(live), live, updated, writer)
-	verdict := server.Judge(judged, w.cache)
+	verdict := judgement.Judge(judged, w.cache)
 	verdict.Explain(gone.commands)
 	if writer.Act == ownership.Replace && lastApplied(live) != "" {
 		body = withLastApplied(judged, body, &verdict)

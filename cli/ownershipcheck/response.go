@@ -13,13 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	server "holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 )
 
-// withWarnings adds the warnings of a verdict to the response of a successful write.
+// withWarnings adds the warnings of a verdict to the response of a successful write. The response may have warnings
+// of a guard about the same write already. Those of the verdict then replace them, because they name the command;
+// but a note that the client could not check the write is left out.
 func withWarnings(resp *http.Response, verdict ownership.Verdict) *http.Response {
 	if resp == nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return resp
+	}
+	if others, found := withoutOwnership(resp.Header.Values("Warning")); found {
+		if len(verdict.Findings) == 0 && !verdict.Replaced {
+			return resp
+		}
+		resp.Header["Warning"] = others
 	}
 	for _, line := range verdict.Warnings() {
 		// A line that is not valid in a header is dropped: the write has already succeeded.
@@ -28,6 +37,19 @@ func withWarnings(resp *http.Response, verdict ownership.Verdict) *http.Response
 		}
 	}
 	return resp
+}
+
+// withoutOwnership returns the Warning headers that are not about field ownership. found is true if others are.
+func withoutOwnership(headers []string) (others []string, found bool) {
+	for _, header := range headers {
+		parsed, _ := utilnet.ParseWarningHeaders([]string{header})
+		if len(parsed) == 1 && ownership.IsWarning(parsed[0].Text) {
+			found = true
+			continue
+		}
+		others = append(others, header)
+	}
+	return others, found
 }
 
 // refuse returns the response that a Holdfast server would send to a refused edit.
@@ -47,7 +69,7 @@ func (w *write) refuse(live map[string]any, refusals []ownership.Refusal) (*http
 		Status:     strconv.Itoa(http.StatusUnprocessableEntity) + " " + http.StatusText(http.StatusUnprocessableEntity),
 		StatusCode: http.StatusUnprocessableEntity, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{
-			"Content-Type": {"application/json"}, http.CanonicalHeaderKey(server.Header): {string(server.EnforceEdit)},
+			"Content-Type": {"application/json"}, http.CanonicalHeaderKey(server.Header): {string(judgement.EnforceEdit)},
 		},
 		Body:          io.NopCloser(bytes.NewReader(data)),
 		ContentLength: int64(len(data)), Request: w.req,

@@ -1,15 +1,11 @@
 package ownershipcheck
 
 import (
-	"encoding/json"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/spec3"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	server "holdfast.dev/holdfast/apiserver/fieldownership"
-	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/native/views"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -45,16 +41,11 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.custom[key] == nil {
-		document, err := from.Get("/openapi/v3/apis/" + gvk.GroupVersion().String())
+		document, err := from.Get(judgement.PublishedPath(gvk))
 		if err != nil {
 			document = nil
 		}
-		t.custom[key] = &ownership.Type{
-			Applied: ownership.Untyped(), Managed: managedView(gvk, document), Default: defaultsOf(gvk, document),
-		}
-		if gvk == definition.Kind {
-			t.custom[key].Canonical, t.custom[key].Default = server.CanonicalDefinition, server.DefaultDefinition
-		}
+		t.custom[key] = judgement.Published(gvk, document)
 	}
 	return t.custom[key]
 }
@@ -62,40 +53,4 @@ func (t *Types) Of(gvk schema.GroupVersionKind, from Schemas) *ownership.Type {
 // isNative reports whether a kind is built in.
 func (t *Types) isNative(gvk schema.GroupVersionKind) bool {
 	return t.native.Of(gvk.GroupKind()) != nil
-}
-
-// managedView returns how server-side apply divides the objects of a kind into fields, by
-// the OpenAPI document of their group and version. Without a schema every list is one
-// field.
-func managedView(gvk schema.GroupVersionKind, data []byte) *ownership.View {
-	var document spec3.OpenAPI
-	if json.Unmarshal(data, &document) != nil || document.Components == nil {
-		return ownership.Untyped()
-	}
-	for name, model := range document.Components.Schemas {
-		if !isModelOf(model, gvk) {
-			continue
-		}
-		if view, err := ownership.NewView(document.Components.Schemas, name, ownership.ServerSide); err == nil {
-			return view
-		}
-	}
-	return ownership.Untyped()
-}
-
-// isModelOf reports whether a schema is the one of a kind.
-func isModelOf(model *spec.Schema, gvk schema.GroupVersionKind) bool {
-	return model != nil && names(model.Extensions["x-kubernetes-group-version-kind"], gvk)
-}
-
-// names reports whether the extension x-kubernetes-group-version-kind names a kind.
-func names(extension any, gvk schema.GroupVersionKind) bool {
-	kinds, _ := extension.([]any)
-	for _, kind := range kinds {
-		k, ok := kind.(map[string]any)
-		if ok && k["group"] == gvk.Group && k["version"] == gvk.Version && k["kind"] == gvk.Kind {
-			return true
-		}
-	}
-	return false
 }

@@ -3,11 +3,13 @@ package ownershipcheck
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	server "holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/guard"
+	"holdfast.dev/holdfast/native/judgement"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -29,11 +31,15 @@ func (w *write) update() (*http.Response, error) {
 		return w.sendBody(body)
 	}
 	updated, err := w.updated(live, body)
+	if writer.Act == ownership.Edit && writer.Force && isRefusedByGuard(err) {
+		w.forceAsManager()
+		updated, err = w.updated(live, body)
+	}
 	if err != nil {
 		return w.sendUnchecked(body, err)
 	}
 	judged := newWrite(w.typeOf(live), live, updated, writer)
-	verdict := server.Judge(judged, w.cache)
+	verdict := judgement.Judge(judged, w.cache)
 	if writer.Act == ownership.Edit && !writer.Force {
 		if refusals := verdict.Refusals(); len(refusals) > 0 {
 			return w.refuse(live, refusals)
@@ -44,6 +50,19 @@ func (w *write) update() (*http.Response, error) {
 	}
 	resp, err := w.sendBody(body)
 	return withWarnings(resp, verdict), err
+}
+
+// isRefusedByGuard reports whether an error is the refusal of an edit by the guard of a cluster.
+func isRefusedByGuard(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), guard.OwnershipWebhook)
+}
+
+// forceAsManager forces an edit by its field manager, which is all that a guard sees of the command.
+func (w *write) forceAsManager() {
+	w.req = w.req.Clone(w.req.Context())
+	query := w.req.URL.Query()
+	query.Set("fieldManager", ownership.ForceManager)
+	w.req.URL.RawQuery = query.Encode()
 }
 
 // needsCheck reports whether a write of an object can have findings.

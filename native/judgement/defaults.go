@@ -1,4 +1,4 @@
-package ownershipcheck
+package judgement
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package fieldownership
+package judgement
 
 import (
 	"runtime/debug"

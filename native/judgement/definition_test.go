@@ -1,4 +1,4 @@
-package fieldownership_test
+package judgement_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/native/judgement"
 )
 
 // The canonical form of an applied definition has the shape of the stored object, and
@@ -73,7 +73,7 @@ versions:
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, unknown, err := fieldownership.CanonicalDefinition(config)
+			got, unknown, err := judgement.CanonicalDefinition(config)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,15 +91,16 @@ versions:
 		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":1}`: "json: cannot unmarshal number into Go struct field " +
 			"CustomResourceDefinition.spec of type definition.CustomResourceDefinitionSpec",
 	} {
-		if _, _, err := fieldownership.CanonicalDefinition([]byte(config)); err == nil || err.Error() != want {
+		if _, _, err := judgement.CanonicalDefinition([]byte(config)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", config, err, want)
 		}
 	}
-	if _, _, err := fieldownership.CanonicalDefinition([]byte("{}")); err != nil {
+	if _, _, err := judgement.CanonicalDefinition([]byte("{}")); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
 }
 
+// values returns the object in a YAML text.
 func values(t testing.TB, text string) (out map[string]any) {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))

@@ -1,4 +1,4 @@
-package fieldownership
+package judgement
 
 import (
 	"fmt"
@@ -16,11 +16,11 @@ import (
 
 // DefinitionType returns the type of CustomResourceDefinitions. kubectl applies them as
 // it applies custom resources.
-func (c *Checker) DefinitionType() *ownership.Type {
-	if c == nil {
-		return nil
+func DefinitionType() *ownership.Type {
+	return &ownership.Type{
+		Applied: ownership.Untyped(), Managed: ownership.Untyped(),
+		Canonical: CanonicalDefinition, Default: DefaultDefinition,
 	}
-	return c.definitions
 }
 
 // CanonicalDefinition is the ownership.Type.Canonical of definitions. It translates a

@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"holdfast.dev/holdfast/ownership"
+)
+
+// owners returns the webhook for field ownership. It is for all resources, because a client can apply an object of
+// any kind. The API server evaluates its conditions itself, so a write that they leave out costs no call.
+func (w wanted) owners() admissionregistrationv1.ValidatingWebhook {
+	out := w.webhook(OwnershipWebhook, OwnershipPath)
+	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Ignore), new(int32(ownershipSeconds))
+	out.Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*", "*/scale", "*/status"},
+			Scope: new(admissionregistrationv1.AllScopes),
+		},
+	}}
+	out.MatchConditions = []admissionregistrationv1.MatchCondition{notExcluded(), noElection(), noController(), isApplied()}
+	return out
+}
+
+// noElection leaves out objects that hold the record of a leader election.
+func noElection() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{
+		Name: "no-leader-election",
+		Expression: fmt.Sprintf(`!(request.resource.group == "" && request.resource.resource in ["configmaps", "endpoints"] && `+
+			`has(oldObject.metadata.annotations) && %q in oldObject.metadata.annotations)`, leaderAnnotation),
+	}
+}
+
+// notExcluded leaves out the resources of Excluded.
+func notExcluded() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{
+		Name: "not-excluded",
+		Expression: fmt.Sprintf(`!(request.resource.group in %s) && !(request.resource.group == "" && request.resource.resource in %s)`,
+			list(excludedGroups()), list(excludedCore())),
+	}
+}
+
+// noController leaves out nodes, service accounts and other components, which are controllers, unless they name a
+// command of kubectl. See ownership.ParseWriter.
+func noController() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{
+		Name: "no-controller",
+		Expression: `!request.userInfo.username.startsWith("system:") || ` +
+			`request.userInfo.username in ["system:admin", "system:anonymous", "system:unsecured"] || ` +
+			`has(request.options.fieldManager) && request.options.fieldManager.startsWith("kubectl-")`,
+	}
+}
+
+// isApplied leaves out objects without an owner: neither the old nor the new object has a last-applied configuration, or an
+// entry of server-side apply. Managers that apply only the status own nothing else. The review of a scale does not
+// show the object.
+func isApplied() admissionregistrationv1.MatchCondition {
+	const annotated = `has(OBJECT.metadata.annotations) && %q in OBJECT.metadata.annotations`
+	const managed = `has(OBJECT.metadata.managedFields) && OBJECT.metadata.managedFields.exists(m, ` +
+		`m.operation == "Apply" && !(has(m.subresource) && m.subresource == "status"))`
+	conditions := []string{`has(request.subResource) && request.subResource == "scale"`}
+	for _, object := range []string{"oldObject", "object"} {
+		conditions = append(conditions, strings.ReplaceAll(fmt.Sprintf(annotated, ownership.LastApplied), "OBJECT", object),
+			strings.ReplaceAll(managed, "OBJECT", object))
+	}
+	return admissionregistrationv1.MatchCondition{Name: "applied", Expression: strings.Join(conditions, " || ")}
+}
+
+// list returns a list of texts in CEL.
+func list(texts []string) string { return fmt.Sprintf(`["%s"]`, strings.Join(texts, `", "`)) }
