@@ -43,6 +43,7 @@
 //
 // [holdfast.dev/holdfast/guard] protects immutable fields on a cluster that another API
 // server serves, with the rules and the answers of this one.
+// [holdfast.dev/holdfast/installation] applies and removes the objects of such a program.
 //
 // # Files
 //

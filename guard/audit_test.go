@@ -10,14 +10,14 @@ import (
 
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/guard/setup"
-	managersetup "holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/installation"
 )
 
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	installed := setup.Config{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:9"}}
-	if err := setup.Install(t.Context(), f.server.Config(t), installed, func(managersetup.Outcome) {}); err != nil {
+	if err := setup.Install(t.Context(), f.server.Config(t), installed, func(installation.Outcome) {}); err != nil {
 		t.Fatal(err)
 	}
 	// The last applied configuration has a marker on spec.note, which neither the schema nor the annotation has.

@@ -21,7 +21,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/guard/setup"
-	managersetup "holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/native/judgement"
 )
 
@@ -78,7 +78,7 @@ func (f *fixture) run() {
 	address := &url.URL{Scheme: "https", Host: listener.Addr().String()}
 	f.url = address.String()
 	installed := setup.Config{URL: address}
-	if err := setup.Install(f.Context(), f.server.Config(f.T), installed, func(managersetup.Outcome) {}); err != nil {
+	if err := setup.Install(f.Context(), f.server.Config(f.T), installed, func(installation.Outcome) {}); err != nil {
 		f.Fatal(err)
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -310,7 +310,7 @@ func (f *fixture) uninstalled() {
 		f.Errorf("without a guard: %s", got)
 	}
 	var deleted []string
-	report := func(outcome managersetup.Outcome) {
+	report := func(outcome installation.Outcome) {
 		deleted = append(deleted, outcome.Object.GetKind()+"/"+outcome.Object.GetName())
 	}
 	if err := setup.Uninstall(f.Context(), f.server.Config(f.T), setup.UninstallOptions{Report: report}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
 )
@@ -25,7 +26,7 @@ func TestServiceAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := setup.Config{ServiceAccount: "operators", WebhookURL: &url.URL{Scheme: "https", Host: "127.0.0.1:9"}}
-	if err := installer.Install(t.Context(), config, func(setup.Outcome) {}); err != nil {
+	if err := installer.Install(t.Context(), config, func(installation.Outcome) {}); err != nil {
 		t.Fatal(err)
 	}
 	accounts := server.Client(t).CoreV1().ServiceAccounts(manager.Namespace)

@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
 )
@@ -34,7 +35,7 @@ func cluster(t *testing.T) *servertest.Server {
 		t.Fatal(err)
 	}
 	config := setup.Config{WebhookURL: &url.URL{Scheme: "https", Host: "127.0.0.1:9"}}
-	if err := installer.Install(t.Context(), config, func(setup.Outcome) {}); err != nil {
+	if err := installer.Install(t.Context(), config, func(installation.Outcome) {}); err != nil {
 		t.Fatal(err)
 	}
 	return server

@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/guard"
 	guardsetup "holdfast.dev/holdfast/guard/setup"
-	"holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/installation"
 )
 
 const initHelp = `Install the guard on a cluster: the kind ImmutabilityPolicy, and in the namespace
@@ -29,8 +29,8 @@ outside of the cluster ("holdfast guard serve --webhook-url").`
 // initialization holds the flags of the command.
 type initialization struct {
 	connection
-	image, webhookURL, output string
-	dryRun, certManager       bool
+	image, url, output  string
+	dryRun, certManager bool
 }
 
 func newInitCommand(program Program) *cobra.Command {
@@ -48,7 +48,7 @@ func newInitCommand(program Program) *cobra.Command {
 	flags := cmd.Flags()
 	i.connection.addFlags(flags)
 	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the guard, whose entry point is holdfast")
-	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
+	flags.StringVar(&i.url, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
 	flags.BoolVar(&i.certManager, "cert-manager", false, "let cert-manager make the certificate; it must be installed")
 	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
 	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
@@ -58,7 +58,7 @@ func newInitCommand(program Program) *cobra.Command {
 func (i *initialization) run(cmd *cobra.Command) error {
 	config := guardsetup.Config{Image: i.image, CertManager: i.certManager}
 	var err error
-	if config.URL, err = parseWebhookURL(i.webhookURL); err != nil {
+	if config.URL, err = webhook.ParseURL(i.url); err != nil {
 		return err
 	}
 	if i.dryRun {
@@ -84,28 +84,12 @@ func (i *initialization) print(cmd *cobra.Command, config guardsetup.Config) err
 	if err != nil {
 		return err
 	}
-	return setup.Print(cmd.OutOrStdout(), objects, cmp.Or(i.output, "yaml"))
-}
-
-// parseWebhookURL parses the flag --webhook-url, which may be empty.
-func parseWebhookURL(text string) (*url.URL, error) {
-	if text == "" {
-		return nil, nil
-	}
-	address, err := url.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("--webhook-url: %w", err)
-	}
-	// Kubernetes has these requirements for the URL of a webhook.
-	if address.Scheme != "https" || address.Hostname() == "" || address.User != nil || address.RawQuery != "" || address.Fragment != "" {
-		return nil, fmt.Errorf("--webhook-url %q: must be https://HOST[:PORT][/PATH]", text)
-	}
-	return address, nil
+	return installation.Print(cmd.OutOrStdout(), objects, cmp.Or(i.output, "yaml"))
 }
 
 // reporter prints what was done with each object.
-func reporter(cmd *cobra.Command) func(setup.Outcome) {
-	return func(outcome setup.Outcome) {
+func reporter(cmd *cobra.Command) func(installation.Outcome) {
+	return func(outcome installation.Outcome) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
 	}
 }

@@ -3,13 +3,13 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/native/judgement"
@@ -30,9 +30,10 @@ Inside of a cluster, the guard uses the account of its pod, elsewhere a kubeconf
 // service holds the flags of the command.
 type service struct {
 	connection
-	webhook, health, ownership string
-	config                     guard.Config
-	verbosity                  int
+	addresses webhook.Addresses
+	ownership string
+	config    guard.Config
+	verbosity int
 }
 
 func newServeCommand(program Program) *cobra.Command {
@@ -51,9 +52,8 @@ func newServeCommand(program Program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	s.connection.addFlags(flags)
-	flags.StringVar(&s.webhook, "webhook-address", ":9443", "address to answer the API server at, over TLS; port 0 picks a free one")
+	s.addresses.AddFlags(flags)
 	flags.StringVar(&s.config.URL, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
-	flags.StringVar(&s.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
 	flags.StringVar(&s.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
 	flags.StringVar(&s.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
 	flags.StringVar(&s.config.CAFile, "tls-ca-file", "", "certificate of the authority that signed it, for the webhook configuration")
@@ -73,7 +73,7 @@ func (s *service) run(cmd *cobra.Command) error {
 	if s.config.Status != http.StatusBadRequest && s.config.Status != http.StatusUnprocessableEntity {
 		return fmt.Errorf("--immutability-status %d: must be 400 or 422", s.config.Status)
 	}
-	if _, err := parseWebhookURL(s.config.URL); err != nil {
+	if _, err := webhook.ParseURL(s.config.URL); err != nil {
 		return err
 	}
 	var err error
@@ -83,13 +83,8 @@ func (s *service) run(cmd *cobra.Command) error {
 	if s.config.Client, err = s.connection.config(); err != nil {
 		return err
 	}
-	if s.config.Webhook, err = net.Listen("tcp", s.webhook); err != nil {
-		return fmt.Errorf("--webhook-address: %w", err)
-	}
-	if s.health != "" {
-		if s.config.Health, err = net.Listen("tcp", s.health); err != nil {
-			return errors.Join(fmt.Errorf("--health-address: %w", err), s.config.Webhook.Close())
-		}
+	if s.config.Webhook, s.config.Health, err = s.addresses.Listen(); err != nil {
+		return err
 	}
 	s.config.Ready = func() {
 		fmt.Fprintf(cmd.OutOrStdout(), "holdfast: guard answers at https://%s\n", s.config.Webhook.Addr())

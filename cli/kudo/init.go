@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validation"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/cli/arguments"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
 )
@@ -73,17 +74,9 @@ func (i *initialization) run(cmd *cobra.Command) error {
 		return fmt.Errorf("--service-account %q: %s", i.account, strings.Join(wrong, "; "))
 	}
 	config := setup.Config{Image: i.image, ServiceAccount: i.account, DefinitionsOnly: i.crdOnly}
-	if i.webhookURL != "" {
-		address, err := url.Parse(i.webhookURL)
-		if err != nil {
-			return fmt.Errorf("--webhook-url: %w", err)
-		}
-		// Kubernetes has these requirements for the URL of a webhook.
-		if address.Scheme != "https" || address.Hostname() == "" || address.User != nil ||
-			address.RawQuery != "" || address.Fragment != "" {
-			return fmt.Errorf("--webhook-url %q: must be https://HOST[:PORT][/PATH]", i.webhookURL)
-		}
-		config.WebhookURL = address
+	var err error
+	if config.WebhookURL, err = webhook.ParseURL(i.webhookURL); err != nil {
+		return err
 	}
 	if i.dryRun {
 		return i.print(cmd.OutOrStdout(), config)
@@ -108,7 +101,7 @@ func (i *initialization) print(out io.Writer, config setup.Config) error {
 	if err != nil {
 		return err
 	}
-	return setup.Print(out, objects, format)
+	return installation.Print(out, objects, format)
 }
 
 // install applies the objects and waits for the webhook, if --wait is set.
@@ -123,7 +116,7 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 	}
 	installer.Verify = i.verify
 	differing := 0
-	err = installer.Install(ctx, config, func(outcome setup.Outcome) {
+	err = installer.Install(ctx, config, func(outcome installation.Outcome) {
 		if outcome.What != "unchanged" {
 			differing++
 		}

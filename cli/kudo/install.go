@@ -15,14 +15,14 @@ import (
 	"holdfast.dev/holdfast/parameters"
 )
 
-// installation holds the flags of the command.
-type installation struct {
+// instanceInstallation holds the flags of the command.
+type instanceInstallation struct {
 	request
 	skipInstance, createNamespace, inCluster bool
 }
 
 func newInstallCommand() *cobra.Command {
-	var n installation
+	var n instanceInstallation
 	cmd := &cobra.Command{
 		Use:   "install PACKAGE",
 		Short: "Install a package",
@@ -50,7 +50,7 @@ its default. If the server refuses the install, the command leaves nothing behin
 }
 
 // install judges the installation and creates the objects of the packages and the Instance.
-func (n *installation) install(cmd *cobra.Command, location string) error {
+func (n *instanceInstallation) install(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
 	p, values, err := n.packageAndValues(cmd, location)
 	if err != nil {
@@ -85,7 +85,7 @@ func (n *installation) install(cmd *cobra.Command, location string) error {
 }
 
 // installStored installs an OperatorVersion that is on the server.
-func (n *installation) installStored(cmd *cobra.Command, name string) error {
+func (n *instanceInstallation) installStored(cmd *cobra.Command, name string) error {
 	values, err := n.read(cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (n *installation) installStored(cmd *cobra.Command, name string) error {
 }
 
 // instanceOf returns the Instance to create.
-func (n *installation) instanceOf(version *api.OperatorVersion, values map[string]string) *api.Instance {
+func (n *instanceInstallation) instanceOf(version *api.OperatorVersion, values map[string]string) *api.Instance {
 	return &api.Instance{
 		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "Instance"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -124,7 +124,7 @@ func (n *installation) instanceOf(version *api.OperatorVersion, values map[strin
 }
 
 // create creates the objects of the packages and the Instance, and reports it.
-func (n *installation) create(cmd *cobra.Command, s *server, packages []*pack.Package, instance *api.Instance) error {
+func (n *instanceInstallation) create(cmd *cobra.Command, s *server, packages []*pack.Package, instance *api.Instance) error {
 	if err := s.install(cmd.Context(), packages, instance); err != nil {
 		return err
 	}

@@ -3,10 +3,10 @@ package kudo
 import (
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/cli/arguments"
 	"holdfast.dev/holdfast/manager"
 )
@@ -26,9 +26,9 @@ After SIGTERM or Ctrl-C it ends, and the next manager continues the plans.`
 // management holds the flags of the command.
 type management struct {
 	connection
-	webhook, health string
-	config          manager.Config
-	verbosity       int
+	addresses webhook.Addresses
+	config    manager.Config
+	verbosity int
 }
 
 func newManagerCommand(program Program) *cobra.Command {
@@ -47,8 +47,7 @@ func newManagerCommand(program Program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	m.connection.addServerFlags(flags)
-	flags.StringVar(&m.webhook, "webhook-address", ":9443", "address to answer the API server at, over TLS; port 0 picks a free one")
-	flags.StringVar(&m.health, "health-address", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; empty is none")
+	m.addresses.AddFlags(flags)
 	flags.StringVar(&m.config.ServiceAccount, "service-account", manager.Name, "service account that the managers run under, as given to init")
 	flags.StringVar(&m.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
 	flags.StringVar(&m.config.KeyFile, "tls-private-key-file", "", "key of the certificate")
@@ -66,13 +65,8 @@ func (m *management) run(cmd *cobra.Command) error {
 	if m.config.Client, err = m.connection.config(); err != nil {
 		return err
 	}
-	if m.config.Webhook, err = net.Listen("tcp", m.webhook); err != nil {
-		return fmt.Errorf("--webhook-address: %w", err)
-	}
-	if m.health != "" {
-		if m.config.Health, err = net.Listen("tcp", m.health); err != nil {
-			return errors.Join(fmt.Errorf("--health-address: %w", err), m.config.Webhook.Close())
-		}
+	if m.config.Webhook, m.config.Health, err = m.addresses.Listen(); err != nil {
+		return err
 	}
 	m.config.Ready = func() {
 		fmt.Fprintf(cmd.OutOrStdout(), "holdfast: manager answers at https://%s\n", m.config.Webhook.Addr())

@@ -15,7 +15,7 @@ import (
 
 // namespaceOf creates the namespace of an installation. If the package has a template for it,
 // the namespace gets the labels and annotations of the template.
-func (n *installation) namespaceOf(ctx context.Context, s *server, p *pack.Package, values map[string]string) error {
+func (n *instanceInstallation) namespaceOf(ctx context.Context, s *server, p *pack.Package, values map[string]string) error {
 	namespace, err := namespaceFrom(ctx, p, render.Values{
 		Name: n.instance, Namespace: s.namespace, OperatorName: p.Operator.Name,
 		OperatorVersion: p.Operator.OperatorVersion, AppVersion: p.Operator.AppVersion, Params: p.Definitions().Effective(values),

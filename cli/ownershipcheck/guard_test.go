@@ -18,7 +18,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/guard/setup"
-	managersetup "holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/installation"
 )
 
 // runGuard runs a guard for a server until the test ends.
@@ -29,7 +29,7 @@ func runGuard(t *testing.T, config *rest.Config) {
 		t.Fatal(err)
 	}
 	at := &url.URL{Scheme: "https", Host: listener.Addr().String()}
-	if err := setup.Install(t.Context(), config, setup.Config{URL: at}, func(managersetup.Outcome) {}); err != nil {
+	if err := setup.Install(t.Context(), config, setup.Config{URL: at}, func(installation.Outcome) {}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

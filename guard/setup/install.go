@@ -13,14 +13,14 @@ import (
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/guard"
-	"holdfast.dev/holdfast/manager/setup"
+	"holdfast.dev/holdfast/installation"
 )
 
 // fieldManager is the field manager of all installed objects.
 const fieldManager = "holdfast-guard-init"
 
 // Install applies all objects and reports the outcome of each. It keeps keys that are valid.
-func Install(ctx context.Context, access *rest.Config, config Config, report func(setup.Outcome)) error {
+func Install(ctx context.Context, access *rest.Config, config Config, report func(installation.Outcome)) error {
 	server, err := connection.Open(access, connection.Options{})
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func Install(ctx context.Context, access *rest.Config, config Config, report fun
 	if err != nil {
 		return err
 	}
-	return setup.Applier{Client: server.Dynamic, FieldManager: fieldManager}.ApplyAll(ctx, objects, report)
+	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}.ApplyAll(ctx, objects, report)
 }
 
 // Uninstall removes the guard. It first takes the right to write the webhook configuration from the guard, then
@@ -70,12 +70,12 @@ func Uninstall(ctx context.Context, access *rest.Config, options UninstallOption
 			order = append(order, object)
 		}
 	}
-	return setup.Applier{Client: server.Dynamic, FieldManager: fieldManager}.DeleteAll(ctx, order, options.Report)
+	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}.DeleteAll(ctx, order, options.Report)
 }
 
 // UninstallOptions are the options of Uninstall.
 type UninstallOptions struct {
 	// Kind means that the kind is deleted too, with all policies.
 	Kind   bool
-	Report func(setup.Outcome)
+	Report func(installation.Outcome)
 }

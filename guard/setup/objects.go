@@ -9,15 +9,13 @@ package setup
 
 import (
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/guard"
+	"holdfast.dev/holdfast/installation"
 )
 
 //go:embed objects/*.yaml
@@ -39,11 +37,7 @@ type Config struct {
 
 // Hosts returns the hosts of the webhook's certificate.
 func (c Config) Hosts() []string {
-	if c.URL != nil {
-		return []string{c.URL.Hostname()}
-	}
-	service := guard.Name + "." + guard.Namespace + ".svc"
-	return []string{service, service + ".cluster.local"}
+	return installation.Service{Namespace: guard.Namespace, Name: guard.Name}.Hosts(c.URL)
 }
 
 // Objects returns all objects of an installation, in the order in which they are applied.
@@ -59,12 +53,13 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 	}
 	var all []*unstructured.Unstructured
 	for _, name := range names {
-		objects, err := read(name)
+		objects, err := installation.Read(files, "objects/"+name+".yaml")
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, objects...)
 	}
+	installation.Label(all, guard.Name)
 	for _, object := range all {
 		if err := config.complete(object); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
@@ -75,46 +70,13 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 
 // complete sets what depends on the configuration.
 func (c Config) complete(object *unstructured.Unstructured) error {
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels["app.kubernetes.io/part-of"] = guard.Name
-	object.SetLabels(labels)
 	switch object.GetKind() {
 	case "Secret":
-		data := make(map[string]any, len(c.Keys))
-		for name, text := range c.Keys {
-			data[name] = base64.StdEncoding.EncodeToString(text)
-		}
-		object.Object["data"] = data
+		installation.SetKeys(object, c.Keys)
 	case "Certificate":
 		return unstructured.SetNestedStringSlice(object.Object, c.Hosts(), "spec", "dnsNames")
 	case "Deployment":
-		containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
-		if err != nil {
-			return err
-		}
-		container, _ := containers[0].(map[string]any)
-		container["image"] = c.Image
-		return unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
+		return installation.SetContainer(object, func(container map[string]any) { container["image"] = c.Image })
 	}
 	return nil
-}
-
-// read decodes the objects of an embedded file.
-func read(name string) ([]*unstructured.Unstructured, error) {
-	text, err := files.ReadFile("objects/" + name + ".yaml")
-	if err != nil {
-		return nil, err
-	}
-	var all []*unstructured.Unstructured
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			return nil, fmt.Errorf("objects/%s.yaml: %w", name, err)
-		}
-		all = append(all, object)
-	}
-	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 )
 
@@ -38,7 +39,7 @@ func New(config *rest.Config) (*Installer, error) {
 
 // Install applies all objects and reports the outcome of each. On a cluster that has operator
 // packages built in it does nothing and returns manager.ErrBuiltIn.
-func (i *Installer) Install(ctx context.Context, config Config, report func(Outcome)) error {
+func (i *Installer) Install(ctx context.Context, config Config, report func(installation.Outcome)) error {
 	builtIn, err := manager.BuiltIn(ctx, i.typed.Discovery().RESTClient())
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (i *Installer) keys(ctx context.Context, config Config) (map[string][]byte,
 
 // removeWorkload deletes the Deployment and Service of an earlier installation if the manager
 // now runs outside the cluster.
-func (i *Installer) removeWorkload(ctx context.Context, config Config, report func(Outcome)) error {
+func (i *Installer) removeWorkload(ctx context.Context, config Config, report func(installation.Outcome)) error {
 	if config.WebhookURL == nil || config.DefinitionsOnly || i.Verify {
 		return nil
 	}
@@ -103,6 +104,6 @@ func (i *Installer) removeWorkload(ctx context.Context, config Config, report fu
 	return i.applier().DeleteAll(ctx, unwanted, report)
 }
 
-func (i *Installer) applier() Applier {
-	return Applier{Client: i.dynamic, FieldManager: fieldManager, Verify: i.Verify}
+func (i *Installer) applier() installation.Applier {
+	return installation.Applier{Client: i.dynamic, FieldManager: fieldManager, Verify: i.Verify}
 }

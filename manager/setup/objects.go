@@ -8,11 +8,11 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/schema"
@@ -39,11 +39,7 @@ type Config struct {
 
 // Hosts returns the hosts of the webhook's certificate.
 func (c Config) Hosts() []string {
-	if c.WebhookURL != nil {
-		return []string{c.WebhookURL.Hostname()}
-	}
-	service := manager.Secret + "." + manager.Namespace + ".svc"
-	return []string{service, service + ".cluster.local"}
+	return installation.Service{Namespace: manager.Namespace, Name: manager.Secret}.Hosts(c.WebhookURL)
 }
 
 // Objects returns all objects of an installation, in the order in which they are applied.
@@ -54,7 +50,7 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 	}
 	for _, object := range all {
 		if object.GetKind() == "Secret" && object.GetName() == manager.Secret {
-			object.Object["data"] = encoded(config.Keys)
+			installation.SetKeys(object, config.Keys)
 		}
 		config.setAccount(object)
 	}
@@ -76,14 +72,7 @@ func Objects(config Config) ([]*unstructured.Unstructured, error) {
 		}
 		all = append(all, workload...)
 	}
-	for _, object := range all {
-		labels := object.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels["app.kubernetes.io/part-of"] = "holdfast-kudo"
-		object.SetLabels(labels)
-	}
+	installation.Label(all, "holdfast-kudo")
 	return all, nil
 }
 
@@ -103,15 +92,6 @@ func (c Config) setAccount(object *unstructured.Unstructured) {
 
 // account returns the name of the manager's service account.
 func (c Config) account() string { return cmp.Or(c.ServiceAccount, manager.Name) }
-
-// encoded returns the keys as the data of a Secret in JSON.
-func encoded(keys map[string][]byte) map[string]any {
-	data := make(map[string]any, len(keys))
-	for name, text := range keys {
-		data[name] = base64.StdEncoding.EncodeToString(text)
-	}
-	return data
-}
 
 // webhooks returns the webhook configurations, with the address of the manager.
 func webhooks(config Config) ([]*unstructured.Unstructured, error) {
@@ -149,21 +129,19 @@ func workload(config Config) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	for _, object := range all {
-		pod, found, err := unstructured.NestedMap(object.Object, "spec", "template", "spec")
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
-		}
-		if !found {
+		if object.GetKind() != "Deployment" {
 			continue
 		}
-		pod["serviceAccountName"] = config.account()
-		containers, _ := pod["containers"].([]any)
-		container, _ := containers[0].(map[string]any)
-		container["image"] = config.Image
-		args, _ := container["args"].([]any)
-		container["args"] = append(args, "--service-account="+config.account())
-		if err := unstructured.SetNestedMap(object.Object, pod, "spec", "template", "spec"); err != nil {
+		if err := unstructured.SetNestedField(object.Object, config.account(), "spec", "template", "spec", "serviceAccountName"); err != nil {
 			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
+		}
+		err := installation.SetContainer(object, func(container map[string]any) {
+			container["image"] = config.Image
+			args, _ := container["args"].([]any)
+			container["args"] = append(args, "--service-account="+config.account())
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
@@ -210,17 +188,5 @@ func dropKeywords(node any) {
 
 // read decodes the objects of an embedded file.
 func read(name string) ([]*unstructured.Unstructured, error) {
-	text, err := files.ReadFile("objects/" + name + ".yaml")
-	if err != nil {
-		return nil, err
-	}
-	var all []*unstructured.Unstructured
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			return nil, fmt.Errorf("objects/%s.yaml: %w", name, err)
-		}
-		all = append(all, object)
-	}
-	return all, nil
+	return installation.Read(files, "objects/"+name+".yaml")
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/manager"
 	"holdfast.dev/holdfast/manager/setup"
 )
@@ -221,7 +222,7 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	all := objects(t, "")
 	var text bytes.Buffer
-	if err := setup.Print(&text, all, "yaml"); err != nil {
+	if err := installation.Print(&text, all, "yaml"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "x-kubernetes-immutable") {
@@ -237,7 +238,7 @@ func TestPrint(t *testing.T) {
 			t.Errorf("%s %s, want %s %s", got.GetKind(), got.GetName(), want.GetKind(), want.GetName())
 		}
 	}
-	if err := setup.Print(&text, all, "json"); err != nil {
+	if err := installation.Print(&text, all, "json"); err != nil {
 		t.Fatal(err)
 	}
 	list := &unstructured.UnstructuredList{}
