@@ -59,47 +59,51 @@ func (c compiler) compile(ctx context.Context, in inputs) (*table, error) {
 	return t, nil
 }
 
-// addPolicy adds the rules of a policy, and its report.
+// addPolicy adds the rules of a policy, and its report. The rules of each mode are a source.
 func (c compiler) addPolicy(
 	ctx context.Context, t *table, policy *ImmutabilityPolicy, read map[string]*definition.CustomResourceDefinition,
 ) error {
 	said := report{generation: policy.Generation}
 	defer func() { t.reports[policy.Name] = said }()
-	from := source{policy: policy.Name, warns: policy.Spec.Mode == Warn}
-	marks, err := policy.marks()
+	selected, err := newMatch(policy)
 	if err != nil {
-		said.problems = append(said.problems, err.Error())
-	}
-	if from.match, err = newMatch(policy); err != nil {
-		said.problems = append(said.problems, err.Error())
+		said.add(err)
 		return nil
 	}
-	for _, text := range policy.Spec.Resources {
-		name := runtimeschema.ParseGroupResource(text)
-		if Excluded(name) {
-			said.problems = append(said.problems, fmt.Sprintf("%s: this resource is never guarded", text))
+	for _, mode := range []string{Enforce, Warn} {
+		marks, err := policy.marks(mode)
+		said.add(err)
+		if len(marks) == 0 {
 			continue
 		}
-		crd, err := c.definition(ctx, name.String(), read)
-		if err != nil {
-			return err
-		}
-		if crd != nil {
-			crd = crd.DeepCopy()
-			crd.Annotations = map[string]string{immutability.Annotation: policy.text()}
-			err = t.addDefinition(crd, from)
-		} else {
-			err = c.addPublished(ctx, t, name, marks, from)
-		}
-		var unavailable unavailableError
-		if errors.As(err, &unavailable) {
-			return err
-		}
-		if err != nil {
-			said.problems = append(said.problems, fmt.Sprintf("%s: %v", text, err))
-		}
-		if r := t.resources[name]; r != nil && len(r.names()) > 0 {
-			said.matched = append(said.matched, text)
+		from := source{policy: policy.Name, warns: mode == Warn, match: selected}
+		for _, text := range policy.Spec.Resources {
+			name := runtimeschema.ParseGroupResource(text)
+			if Excluded(name) {
+				said.add(fmt.Errorf("%s: this resource is never guarded", text))
+				continue
+			}
+			crd, err := c.definition(ctx, name.String(), read)
+			if err != nil {
+				return err
+			}
+			if crd != nil {
+				crd = crd.DeepCopy()
+				crd.Annotations = map[string]string{immutability.Annotation: policy.text(mode)}
+				err = t.addDefinition(crd, from)
+			} else {
+				err = c.addPublished(ctx, t, name, marks, from)
+			}
+			var unavailable unavailableError
+			if errors.As(err, &unavailable) {
+				return err
+			}
+			if err != nil {
+				said.add(fmt.Errorf("%s: %w", text, err))
+			}
+			if r := t.resources[name]; r != nil && len(r.names()) > 0 && !slices.Contains(said.matched, text) {
+				said.matched = append(said.matched, text)
+			}
 		}
 	}
 	return nil

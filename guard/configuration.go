@@ -74,7 +74,8 @@ func (w wanted) configuration() *admissionregistrationv1.ValidatingWebhookConfig
 func (w wanted) webhook(name, path string) admissionregistrationv1.ValidatingWebhook {
 	return admissionregistrationv1.ValidatingWebhook{
 		Name: name, ClientConfig: w.address.at(path), MatchPolicy: new(admissionregistrationv1.Equivalent),
-		SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+		// An update that is no dry run may have an Event about a policy.
+		SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), AdmissionReviewVersions: []string{"v1"},
 		ObjectSelector: &metav1.LabelSelector{},
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: ExcludedNamespaces(),

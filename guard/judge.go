@@ -26,6 +26,8 @@ type judge struct {
 	mayGet func(ctx context.Context, request *admissionv1.AdmissionRequest) bool
 	// status is the HTTP status of refusals, 400 or 422.
 	status int
+	// events records Events about policies. It may be nil.
+	events *events
 }
 
 // answer decides about one review.
@@ -46,54 +48,63 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	if err != nil {
 		return admissionreview.Denied(err)
 	}
-	refused, warned, err := j.check(ctx, r, u)
-	if err != nil && len(refused) == 0 {
+	found, err := j.check(ctx, r, u)
+	if err != nil && len(found.refused) == 0 {
 		return admissionreview.Denied(err)
 	}
+	j.events.record(request, found.hits)
 	answer := refusal.Answer{Kind: r.kind, Name: u.name, Code: j.status}
-	if len(refused)+len(warned) > 0 {
+	if len(found.refused)+len(found.warned) > 0 {
 		answer.UID = (&unstructured.Unstructured{Object: u.oldObj}).GetUID()
 		answer.Values = j.mayGet(ctx, request)
 	}
-	if len(warned) > 0 {
-		for _, cause := range answer.Status(warned).Details.Causes {
+	if len(found.warned) > 0 {
+		for _, cause := range answer.Status(found.warned).Details.Causes {
 			allowed.Warnings = append(allowed.Warnings, cause.Field+": "+cause.Message)
 		}
 	}
-	if len(refused) == 0 {
+	if len(found.refused) == 0 {
 		return allowed
 	}
-	logRefusal(request, refused)
-	status := answer.Status(refused)
+	logRefusal(request, found.refused)
+	status := answer.Status(found.refused)
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: allowed.Warnings}
 }
 
-// check returns the violations of the rules that enforce, and of those that warn.
-func (j *judge) check(ctx context.Context, r *resource, u *update) (refused, warned []refusal.Violation, err error) {
+// violations are those of the rules that enforce, and of the rules that warn, with the policies that have them.
+type violations struct {
+	refused, warned []refusal.Violation
+	hits            []hit
+}
+
+// check returns the violations of an update. If it returns an error, those found so far are valid.
+func (j *judge) check(ctx context.Context, r *resource, u *update) (violations, error) {
+	var all violations
 	for _, from := range r.sources {
 		matches, err := from.match.matches(u, j.namespace)
 		if err != nil {
-			return refused, warned, err
+			return all, err
 		}
 		if !matches {
 			continue
 		}
 		found, err := from.rules.check(ctx, u)
 		if err != nil {
-			return refused, warned, err
+			return all, err
 		}
-		if from.policy != "" {
+		if from.policy != "" && len(found) > 0 {
 			for i := range found {
 				found[i].Source = "policy " + from.policy
 			}
+			all.hits = append(all.hits, hit{policy: from.policy, warns: from.warns, found: found})
 		}
 		if from.warns {
-			warned = refusal.Merge(warned, found)
+			all.warned = refusal.Merge(all.warned, found)
 		} else {
-			refused = refusal.Merge(refused, found)
+			all.refused = refusal.Merge(all.refused, found)
 		}
 	}
-	return refused, warned, nil
+	return all, nil
 }
 
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and

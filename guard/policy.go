@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -36,11 +37,11 @@ type ImmutabilityPolicy struct {
 
 // PolicySpec is the part of an ImmutabilityPolicy that its author writes.
 type PolicySpec struct {
-	// Mode is Enforce or Warn.
+	// Mode is Enforce or Warn. It is the mode of the rules without one.
 	Mode string `json:"mode,omitempty"`
 	// Resources are the guarded resources as kubectl writes them: deployments.apps, configmaps.
 	Resources []string `json:"resources"`
-	// Rules are lines of immutability.Annotation.
+	// Rules are lines of immutability.Annotation. A rule may begin with its mode: warn immutable spec.size.
 	Rules []string `json:"rules"`
 	// NamespaceSelector selects the namespaces of the objects, by labels. Without it, the policy is
 	// for all namespaces, and for objects without one.
@@ -58,12 +59,30 @@ func decodePolicy(obj *unstructured.Unstructured) (*ImmutabilityPolicy, error) {
 	return policy, nil
 }
 
-// text returns the rules in the form of the annotation.
-func (p *ImmutabilityPolicy) text() string { return strings.Join(p.Spec.Rules, "\n") }
+// text returns the rules with a mode in the form of the annotation. Rules of the other mode are empty lines, so that
+// an error names the number of the rule.
+func (p *ImmutabilityPolicy) text(mode string) string {
+	lines := make([]string, len(p.Spec.Rules))
+	for i, rule := range p.Spec.Rules {
+		if of, line := p.split(rule); of == mode {
+			lines[i] = line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
 
-// marks returns the rules of the policy. The error names the rules that are wrong.
-func (p *ImmutabilityPolicy) marks() ([]immutability.Mark, error) {
-	marks, err := immutability.ParseMarks(p.text())
+// split returns the mode of a rule, and the rule without it.
+func (p *ImmutabilityPolicy) split(rule string) (mode, line string) {
+	rule = strings.TrimSpace(rule)
+	if first, rest, _ := strings.Cut(rule, " "); first == Enforce || first == Warn {
+		return first, strings.TrimSpace(rest)
+	}
+	return cmp.Or(p.Spec.Mode, Enforce), rule
+}
+
+// marks returns the rules of the policy with a mode. The error names the rules that are wrong.
+func (p *ImmutabilityPolicy) marks(mode string) ([]immutability.Mark, error) {
+	marks, err := immutability.ParseMarks(p.text(mode))
 	if err != nil {
 		return marks, fmt.Errorf("spec.rules: %w", err)
 	}

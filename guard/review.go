@@ -22,7 +22,7 @@ const ImmutablePath = "/immutable"
 
 // newHandler returns the handler of both webhooks, which reads objects and asks for rights at an API server, and measures
 // its answers.
-func newHandler(config Config, server *connection.Connection, rules *tracker) (http.Handler, error) {
+func newHandler(config Config, server *connection.Connection, rules *tracker, recorder *events) (http.Handler, error) {
 	counted, err := newMeters()
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func newHandler(config Config, server *connection.Connection, rules *tracker) (h
 	mux := http.NewServeMux()
 	fields := &judge{
 		resource: rules.resource, namespace: rules.labelsOf, read: read, mayGet: mayGet,
-		status: cmp.Or(config.Status, http.StatusBadRequest),
+		status: cmp.Or(config.Status, http.StatusBadRequest), events: recorder,
 	}
 	mux.Handle("POST "+ImmutablePath, counted.measured("immutable", fields.answer))
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)

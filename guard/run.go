@@ -103,7 +103,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, keys
 	if err := rules.wait(ctx); err != nil {
 		return err
 	}
-	handler, err := newHandler(config, server, rules)
+	handler, err := newHandler(config, server, rules, newEvents(serving, server.Typed, rules.policies.GetStore()))
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,13 @@ type report struct {
 	problems []string
 }
 
+// add adds a problem, if there is one that the report does not have yet.
+func (r *report) add(err error) {
+	if err != nil && !slices.Contains(r.problems, err.Error()) {
+		r.problems = append(r.problems, err.Error())
+	}
+}
+
 func newTable() *table {
 	return &table{resources: map[schema.GroupResource]*resource{}, reports: map[string]report{}}
 }
