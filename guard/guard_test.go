@@ -32,6 +32,8 @@ type fixture struct {
 	client dynamic.Interface
 	// url is the URL of the guard, health that of its health checks.
 	url, health string
+	// reviews and checks are the listeners of the guard.
+	reviews, checks net.Listener
 	// warnings are the warnings of the last request.
 	warnings *recorder
 	// stop stops the guard.
@@ -66,24 +68,35 @@ func startServer(t *testing.T, of apiserver.Config) *fixture {
 // run installs and runs a guard until the test ends.
 func (f *fixture) run() {
 	f.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.Fatal(err)
+	f.install()
+	f.serve()
+}
+
+// install installs a guard. It opens the listeners.
+func (f *fixture) install() {
+	f.Helper()
+	for _, listener := range []*net.Listener{&f.reviews, &f.checks} {
+		var err error
+		if *listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			f.Fatal(err)
+		}
 	}
-	health, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.health = "http://" + health.Addr().String()
-	address := &url.URL{Scheme: "https", Host: listener.Addr().String()}
-	f.url = address.String()
+	address := &url.URL{Scheme: "https", Host: f.reviews.Addr().String()}
+	f.url, f.health = address.String(), "http://"+f.checks.Addr().String()
 	installed := setup.Config{URL: address}
 	if err := setup.Install(f.Context(), f.server.Config(f.T), installed, func(installation.Outcome) {}); err != nil {
 		f.Fatal(err)
 	}
+}
+
+// serve runs an installed guard until the test ends.
+func (f *fixture) serve() {
+	f.Helper()
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))
-	config := guard.Config{Client: f.server.Config(f.T), Webhook: listener, Health: health, URL: f.url, Ready: func() { close(ready) }}
+	config := guard.Config{
+		Client: f.server.Config(f.T), Webhook: f.reviews, Health: f.checks, URL: f.url, Ready: func() { close(ready) },
+	}
 	go func() { ended <- guard.Run(ctx, config) }()
 	select {
 	case <-ready:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/native/judgement"
 )
@@ -23,6 +24,10 @@ type leader struct {
 	config Config
 	server *connection.Connection
 	rules  *tracker
+	// accepted are the authorities that the API server accepts.
+	accepted *webhook.Authorities
+	// wake has a value if the keys of the webhook have changed.
+	wake <-chan struct{}
 }
 
 // run writes after each change of the table, and every writeInterval, until ctx ends.
@@ -37,6 +42,7 @@ func (l leader) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-changed:
+		case <-l.wake:
 		case <-ticker.C:
 		}
 	}
@@ -48,6 +54,11 @@ func (l leader) write(ctx context.Context, current *table) error {
 	if err != nil {
 		return err
 	}
+	accepted, err := acceptedAuthorities(ctx, l.server.Typed)
+	if err != nil {
+		return err
+	}
+	at.authorities = l.accepted.Bundle(at.authorities, accepted, time.Now())
 	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
 	if err := applyConfiguration(ctx, l.server.Typed, wanted.configuration()); err != nil {
 		return err

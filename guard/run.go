@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/access/webhook"
@@ -82,24 +85,32 @@ func Run(ctx context.Context, config Config) error {
 	if _, err := server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list policies: %w: run %q first", err, Certificates().Remedy)
 	}
-	keys, err := openKeys(ctx, config, server)
+	wake := make(chan struct{}, 1)
+	keys, err := openKeys(ctx, config, server, wake)
 	if err != nil {
 		return err
 	}
-	return run(ctx, config, server, keys)
+	return run(ctx, config, server, parts{keys: keys, wake: wake})
+}
+
+// parts are the parts of a guard that Run opens.
+type parts struct {
+	keys webhook.Keys
+	// wake has a value if the keys have changed.
+	wake <-chan struct{}
 }
 
 // run starts all parts. At the end it first releases the Lease, and then stops answering reviews.
-func run(ctx context.Context, config Config, server *connection.Connection, keys webhook.Keys) error {
+func run(ctx context.Context, config Config, server *connection.Connection, opened parts) error {
 	leading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	var parts sync.WaitGroup
-	defer parts.Wait()
+	var running sync.WaitGroup
+	defer running.Wait()
 	defer end()
 
 	rules := newTracker(server)
-	parts.Go(func() { rules.run(serving) })
+	running.Go(func() { rules.run(serving) })
 	if err := rules.wait(ctx); err != nil {
 		return err
 	}
@@ -108,24 +119,24 @@ func run(ctx context.Context, config Config, server *connection.Connection, keys
 		return err
 	}
 	start := func(server *http.Server, listener net.Listener) {
-		parts.Go(func() {
+		running.Go(func() {
 			if err := webhook.Serve(serving, server, listener); err != nil {
 				stop(err)
 			}
 		})
 	}
 	reviews := &http.Server{Handler: handler}
-	start(reviews, tls.NewListener(config.Webhook, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.Certificate}))
+	start(reviews, tls.NewListener(config.Webhook, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: opened.keys.Certificate}))
 	if config.Health != nil {
 		start(webhook.Health(), config.Health)
 	}
-	parts.Go(func() { keys.Keep(serving) })
+	running.Go(func() { opened.keys.Keep(serving) })
 	if config.Ready != nil {
 		config.Ready()
 	}
 	election := lifecycle.Election{Client: config.Client, Namespace: Namespace, Name: Name, Identity: config.Identity}
 	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
-		return leader{config: config, server: server, rules: rules}.run(ctx)
+		return leader{config: config, server: server, rules: rules, accepted: &webhook.Authorities{}, wake: opened.wake}.run(ctx)
 	})
 	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {
 		return broken
@@ -133,12 +144,36 @@ func run(ctx context.Context, config Config, server *connection.Connection, keys
 	return err
 }
 
-// openKeys returns the keys in the files of the config, or else those in the Secret.
-func openKeys(ctx context.Context, config Config, server *connection.Connection) (webhook.Keys, error) {
+// openKeys returns the keys in the files of the config, or else those in the Secret. A changed Secret wakes the leader,
+// which writes its authority into the webhook configuration.
+func openKeys(ctx context.Context, config Config, server *connection.Connection, wake chan<- struct{}) (webhook.Keys, error) {
 	if config.CertFile != "" || config.KeyFile != "" {
 		return webhook.OpenFiles(config.CertFile, config.KeyFile)
 	}
-	return Certificates().Open(ctx, server.Typed)
+	secret := Certificates()
+	secret.Accepts = func(ctx context.Context, pair *tls.Certificate) (bool, error) {
+		bundle, err := acceptedAuthorities(ctx, server.Typed)
+		return len(bundle) == 0 || webhook.Accepts(bundle, pair, time.Now()), err
+	}
+	secret.Waiting = func() {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	return secret.Open(ctx, server.Typed)
+}
+
+// acceptedAuthorities returns the authorities in the webhook configuration, none if there is no webhook.
+func acceptedAuthorities(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
+	found, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && len(found.Webhooks) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webhook configuration: %w", err)
+	}
+	return found.Webhooks[0].ClientConfig.CABundle, nil
 }
 
 // address returns where the API server reaches the guard. It reads the certificate of the authority

@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -12,10 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/access"
 )
@@ -27,9 +22,6 @@ const (
 	// AuthorityKeyKey is the key of the private key of the authority.
 	AuthorityKeyKey = "ca.key"
 )
-
-// renewalInterval is the interval at which a certificate in a Secret is checked.
-const renewalInterval = time.Hour
 
 // Complete returns the content of the Secret: an authority and a serving certificate for
 // hosts, neither of which expires soon. It keeps the authority and the certificate in found
@@ -71,6 +63,12 @@ type Secret struct {
 	FieldManager string
 	// Remedy is the command that creates the Secret, and replaces its authority.
 	Remedy string
+	// Accepts reports whether the API server accepts a certificate, because the webhook configurations have its authority.
+	// A changed Secret is used when it does. If Accepts is nil, it is used at once, and Keep does not replace the
+	// authority.
+	Accepts func(ctx context.Context, pair *tls.Certificate) (bool, error)
+	// Waiting is called while a changed Secret is not used yet. It may be nil.
+	Waiting func()
 }
 
 // Open reads the certificate in the Secret.
@@ -83,7 +81,12 @@ func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, er
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the webhook: %w", err)
 	}
-	return kept, kept.use(found)
+	pair, err := parsePair(found)
+	if err != nil {
+		return nil, err
+	}
+	kept.current.Store(pair)
+	return kept, nil
 }
 
 // secretKeys is the certificate in a Secret.
@@ -91,6 +94,8 @@ type secretKeys struct {
 	secret  Secret
 	client  kubernetes.Interface
 	current atomic.Pointer[tls.Certificate]
+	// acceptedSince is the time since which the API server accepts the certificate that waits. Only Keep uses it.
+	acceptedSince time.Time
 }
 
 // Certificate implements Keys.
@@ -98,70 +103,18 @@ func (k *secretKeys) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return k.current.Load(), nil
 }
 
-// use makes the certificate in the Secret the current one.
-func (k *secretKeys) use(found *corev1.Secret) error {
+// parsePair returns the certificate in a Secret.
+func parsePair(found *corev1.Secret) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(found.Data[corev1.TLSCertKey], found.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
-		return fmt.Errorf("certificate of the webhook: secret %s/%s: %w", found.Namespace, found.Name, err)
+		return nil, fmt.Errorf("certificate of the webhook: secret %s/%s: %w", found.Namespace, found.Name, err)
 	}
-	k.current.Store(&pair)
-	return nil
-}
-
-// Keep implements Keys. It watches the Secret and renews its certificate. If the Secret is deleted or not valid,
-// the last certificate stays in use.
-func (k *secretKeys) Keep(ctx context.Context) {
-	update := func(obj any) {
-		found, isSecret := obj.(*corev1.Secret)
-		if !isSecret {
-			return
-		}
-		err := k.use(found)
-		if err == nil {
-			err = k.renew(ctx, found)
-		}
-		if err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "certificate of the webhook is not renewed")
-		}
-	}
-	one := cache.NewListWatchFromClient(k.client.CoreV1().RESTClient(), "secrets", k.secret.Namespace,
-		fields.OneTermEqualSelector("metadata.name", k.secret.Name))
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: one, ObjectType: &corev1.Secret{}, ResyncPeriod: renewalInterval,
-		Handler: cache.ResourceEventHandlerFuncs{AddFunc: update, UpdateFunc: func(_, obj any) { update(obj) }},
-	})
-	informer.RunWithContext(ctx)
-}
-
-// renew replaces a certificate that expires soon by one for the same hosts. It does not
-// replace the authority, because the webhook configurations have its certificate too.
-func (k *secretKeys) renew(ctx context.Context, found *corev1.Secret) error {
-	if len(found.Data[AuthorityKeyKey]) == 0 {
-		return nil // without the key of the authority, another program renews the Secret
-	}
-	hosts, err := hostsOf(k.current.Load())
-	if err != nil {
-		return err
-	}
-	data, err := k.secret.Complete(found.Data, hosts, time.Now())
-	if err != nil || bytes.Equal(data[corev1.TLSCertKey], found.Data[corev1.TLSCertKey]) {
-		return err
-	}
-	if !bytes.Equal(data[AuthorityCertKey], found.Data[AuthorityCertKey]) {
-		return fmt.Errorf("its authority expires soon: run %q again", k.secret.Remedy)
-	}
-	renewed := found.DeepCopy()
-	renewed.Data = data
-	_, err = k.client.CoreV1().Secrets(k.secret.Namespace).Update(ctx, renewed, metav1.UpdateOptions{FieldManager: k.secret.FieldManager})
-	if apierrors.IsConflict(err) {
-		return nil // another replica has renewed it
-	}
-	return err
+	return &pair, nil
 }
 
 // hostsOf returns the host names and IP addresses of a certificate.
 func hostsOf(pair *tls.Certificate) ([]string, error) {
-	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	leaf, err := leafOf(pair)
 	if err != nil {
 		return nil, err
 	}
