@@ -69,8 +69,8 @@ func (c *Client) Healthy(ctx context.Context, prefix string) error {
 }
 
 // Storage opens the storage of one resource. Its keys begin with the prefix of the config,
-// followed by prefix. The returned function closes the storage; it may be called more than
-// once.
+// followed by prefix. Its errors tell a client of the API what an outage of etcd means for the
+// request. The returned function closes the storage; it may be called more than once.
 func (c *Client) Storage(
 	config *storagebackend.ConfigForResource, newFunc, newListFunc func() runtime.Object, prefix string,
 ) (storage.Interface, func(), error) {
@@ -90,7 +90,7 @@ func (c *Client) Storage(
 		_ = watcher.Close()
 		return nil, nil, err
 	}
-	return store, sync.OnceFunc(func() {
+	return outageStorage{store, config.GroupResource}, sync.OnceFunc(func() {
 		store.Close()
 		_ = watcher.Close()
 	}), nil

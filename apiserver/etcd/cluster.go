@@ -9,15 +9,17 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 const (
 	// answerTimeout is how long Connect waits for a cluster to answer.
 	answerTimeout = 5 * time.Second
-	// With these keepalive times, those of Kubernetes, the client soon notices a member
-	// that is gone.
-	keepaliveTime    = 30 * time.Second
-	keepaliveTimeout = 10 * time.Second
+	// After the sum of these times, the client sends no more requests to a member that does not
+	// answer, such as a paused process. Requests to it wait until then. Kubernetes has 30 s and
+	// 10 s. gRPC allows no keepalive time below 10 s.
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 5 * time.Second
 )
 
 // Cluster is an etcd cluster outside of the process.
@@ -36,6 +38,10 @@ func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
 	settings := clientv3.Config{
 		Endpoints: cluster.Servers, DialTimeout: answerTimeout, Logger: zap.NewNop(),
 		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout,
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(withLeader(len(cluster.Servers))),
+			grpc.WithChainStreamInterceptor(listWithLeader(len(cluster.Servers))),
+		},
 	}
 	if cluster.CAFile != "" || cluster.CertFile != "" {
 		files := transport.TLSInfo{CertFile: cluster.CertFile, KeyFile: cluster.KeyFile, TrustedCAFile: cluster.CAFile}
