@@ -11,12 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
 
-// cluster is an etcd cluster whose members are processes.
-type cluster struct{ members []*member }
+// cluster is an etcd cluster whose members are processes. The traffic between the members goes
+// through links, which can be cut.
+type cluster struct {
+	members []*member
+	links   *links
+}
 
 // member is a member of an etcd cluster.
 type member struct {
@@ -24,30 +29,30 @@ type member struct {
 	flags []string
 	// url is where clients connect.
 	url string
+	id  uint64
 }
 
 // startCluster starts a cluster and waits until it answers.
 func startCluster(t *testing.T, size int) *cluster {
 	t.Helper()
 	dir := t.TempDir()
-	c := &cluster{}
-	var peers, all []string
-	for i := range size {
-		peers = append(peers, "http://"+freeAddress(t))
-		all = append(all, fmt.Sprintf("m%d=%s", i, peers[i]))
+	c := &cluster{links: newLinks(t, size)}
+	var all []string
+	for i, url := range c.links.urls {
+		all = append(all, fmt.Sprintf("m%d=%s", i, url))
 	}
-	for i, peer := range peers {
-		name, url := fmt.Sprintf("m%d", i), "http://"+freeAddress(t)
+	for i := range size {
+		name, peer, url := fmt.Sprintf("m%d", i), c.links.peers[i], "http://"+freeAddress(t)
 		m := &member{url: url, flags: []string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--log-level", "fatal",
 			"--initial-cluster", strings.Join(all, ","), "--heartbeat-interval=50", "--election-timeout=500",
-			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", c.links.urls[i],
 			"--listen-client-urls", url, "--advertise-client-urls", url,
 		}}
 		m.start(t)
 		c.members = append(c.members, m)
 	}
-	c.wait(t)
+	c.leader(t)
 	return c
 }
 
@@ -59,22 +64,19 @@ func (m *member) start(t *testing.T) {
 // servers starts API servers on the cluster.
 func (c *cluster) servers(t *testing.T, count int) []*server {
 	t.Helper()
-	var urls []string
-	for _, m := range c.members {
-		urls = append(urls, m.url)
-	}
 	dir := t.TempDir()
 	servers := make([]*server, count)
 	for i := range servers {
-		servers[i] = newServer(filepath.Join(dir, fmt.Sprintf("data-%d", i)), "--etcd-servers", strings.Join(urls, ","))
+		servers[i] = newServer(filepath.Join(dir, fmt.Sprintf("data-%d", i)), "--etcd-servers", strings.Join(c.urls(), ","))
 		servers[i].start(t)
 	}
 	return servers
 }
 
-// wait waits until all members agree on a leader.
-func (c *cluster) wait(t *testing.T) {
+// leader waits until all members agree on a leader, and returns its index.
+func (c *cluster) leader(t *testing.T) int {
 	t.Helper()
+	leader := -1
 	eventually(t, func() error {
 		ids := make([]uint64, len(c.members))
 		for i, m := range c.members {
@@ -84,13 +86,39 @@ func (c *cluster) wait(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			ids[i] = status.Leader
+			m.id = status.Header.MemberId
+			c.links.setID(i, m.id)
+			if ids[i] = status.Leader; m.id == status.Leader {
+				leader = i
+			}
 		}
 		if slices.Min(ids) != slices.Max(ids) || ids[0] == 0 {
 			return errors.New("the members have no common leader")
 		}
 		return nil
 	})
+	return leader
+}
+
+// moveLeader makes another member the leader.
+func (c *cluster) moveLeader(t *testing.T, from, to int) {
+	t.Helper()
+	_, err := ask(t.Context(), c.members[from].url, func(ctx context.Context, client *clientv3.Client) (*clientv3.MoveLeaderResponse, error) {
+		return client.MoveLeader(ctx, c.members[to].id)
+	})
+	// On a busy machine, another member may have become the leader meanwhile.
+	if err != nil && !errors.Is(err, rpctypes.ErrNotLeader) {
+		t.Fatal(err)
+	}
+}
+
+// urls returns the URLs of all members for clients.
+func (c *cluster) urls() []string {
+	var urls []string
+	for _, m := range c.members {
+		urls = append(urls, m.url)
+	}
+	return urls
 }
 
 // ask sends a request to one member.

@@ -69,7 +69,8 @@ func (s *server) inside(path string) string {
 	return fmt.Sprintf("/proc/%d/root%s", s.cmd.Process.Pid, path)
 }
 
-// The disk of a server becomes full while clients write. The last line of the server says what to do. When there is space again, it starts with every acknowledged write.
+// The disk of a server becomes full while clients write. The last line of the server says what to do. When
+// there is space again, it starts with every acknowledged write.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := newSeed(t)
@@ -90,12 +91,7 @@ func TestDiskFull(t *testing.T) {
 	for _, w := range newWriters(s, ledger) {
 		running.Go(func() { w.run(ctx, t, c) })
 	}
-	eventually(t, func() error {
-		if ledger.count.Load() < 100 {
-			return errTooFew
-		}
-		return nil
-	})
+	ledger.await(t, 100)
 	// Copying needs a place outside of the mount, while the files can still be reached.
 	root, err := os.OpenRoot(server.inside(server.dataDir))
 	if err != nil {

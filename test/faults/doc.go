@@ -1,5 +1,6 @@
 // Package faults breaks the parts of a running system and checks that it stays right: it kills
-// and pauses servers, cuts their files, fills their disks, and attacks them.
+// and pauses servers and members of etcd, cuts their connections and files, fills their disks, and
+// attacks them.
 //
 // Everything that it breaks is a process of its own: the test binary again, under the name
 // holdfast or etcd. Every test has a short form, which `make test` runs, and a long form, which

@@ -3,12 +3,9 @@ package faults_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +19,7 @@ import (
 const (
 	historyPath = "/api/v1/namespaces/history/configmaps"
 	keyPrefix   = "key-"
+	clients     = 5
 	// never is the end of an operation without an answer: it may take effect at any time.
 	never = math.MaxInt64
 )
@@ -35,6 +33,13 @@ type history struct {
 	acknowledged int
 	// errors counts the answers that say neither yes nor no, by their text.
 	errors map[string]int
+	// unclear are the texts of those errors that do not tell a client to try again, refused counts the
+	// others, and failed is the time of the last error.
+	unclear []string
+	refused int
+	failed  time.Time
+	// pause is how long a client waits between two operations.
+	pause time.Duration
 }
 
 func newHistory(t *testing.T, c *client) *history {
@@ -48,11 +53,11 @@ func newHistory(t *testing.T, c *client) *history {
 // takes another one when it gets no answer.
 func (h *history) run(ctx context.Context, s seed, servers ...*server) (wait func()) {
 	var running sync.WaitGroup
-	for id := range 5 {
+	for id := range clients {
 		random := s.random(fmt.Sprintf("client %d", id))
 		running.Go(func() {
 			known := [keys]uint64{}
-			for at := id; ctx.Err() == nil; {
+			for at := id; ctx.Err() == nil; time.Sleep(h.pause) {
 				if !h.operate(ctx, id, servers[at%len(servers)].client.Load(), random, &known) {
 					at++
 					time.Sleep(20 * time.Millisecond)
@@ -75,7 +80,7 @@ func (h *history) operate(ctx context.Context, id int, c *client, random *rand.R
 	if o.version = known[o.key]; o.verb == "update" && o.version == 0 {
 		o.verb, o.value = "get", ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, either(2*time.Second, 5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout())
 	defer cancel()
 	from := time.Since(h.begin).Nanoseconds()
 	a := o.send(ctx, c)
@@ -90,6 +95,9 @@ func (h *history) operate(ctx context.Context, id int, c *client, random *rand.R
 	h.add(porcupine.Operation{ClientId: id, Input: o, Output: r, Call: from, Return: till}, a)
 	return a.code != 0
 }
+
+// requestTimeout is how long a client waits for an answer.
+func requestTimeout() time.Duration { return either(2*time.Second, 5*time.Second) }
 
 // send sends the request of an operation.
 func (o operation) send(ctx context.Context, c *client) answer {
@@ -146,7 +154,7 @@ func (h *history) add(o porcupine.Operation, a answer) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if a.outcome == open || a.outcome == refused && a.code != http.StatusNotFound && a.code != http.StatusConflict {
-		h.errors[errorText(a)]++
+		h.failure(a)
 	}
 	read := o.Input.(operation).verb == "get" || o.Input.(operation).verb == "list"
 	switch {
@@ -163,14 +171,6 @@ func (h *history) add(o porcupine.Operation, a answer) {
 	h.operations = append(h.operations, o)
 }
 
-// errorText returns a text for an error without names and numbers that differ each time.
-func errorText(a answer) string {
-	if a.code == 0 {
-		return "no answer"
-	}
-	return fmt.Sprintf("%d %v", a.code, a.err)
-}
-
 // settle ends the operations without an answer: a dead process does not store them later.
 func (h *history) settle() {
 	h.mutex.Lock()
@@ -184,59 +184,28 @@ func (h *history) settle() {
 // progress waits until the servers have acknowledged more writes.
 func (h *history) progress(t *testing.T, writes int) {
 	t.Helper()
+	h.await(t, &h.acknowledged, writes)
+}
+
+// refusals waits until more operations have failed with an error that tells the client to try again.
+func (h *history) refusals(t *testing.T, errors int) {
+	t.Helper()
+	h.await(t, &h.refused, errors)
+}
+
+// await waits until a counter has increased.
+func (h *history) await(t *testing.T, counter *int, increase int) {
+	t.Helper()
 	count := func() int {
 		h.mutex.Lock()
 		defer h.mutex.Unlock()
-		return h.acknowledged
+		return *counter
 	}
-	target := count() + writes
+	target := count() + increase
 	eventually(t, func() error {
 		if n := count(); n < target {
 			return fmt.Errorf("%w: %d of %d", errTooFew, n, target)
 		}
 		return nil
 	})
-}
-
-// check fails the test if the history is not linearizable.
-func (h *history) check(t *testing.T) {
-	t.Helper()
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	h.endObserved()
-	begin := time.Now()
-	verdict, info := porcupine.CheckOperationsVerbose(model, h.operations, patience)
-	pending := 0
-	for _, o := range h.operations {
-		if o.Output.(result).outcome == open {
-			pending++
-		}
-	}
-	t.Logf("%d operations, %d acknowledged writes, %d without an answer: %s after %s",
-		len(h.operations), h.acknowledged, pending, verdict, time.Since(begin).Round(time.Millisecond))
-	for _, text := range slices.Sorted(maps.Keys(h.errors)) {
-		t.Logf("%d times: %s", h.errors[text], text)
-	}
-	if verdict != porcupine.Ok {
-		file := filepath.Join(t.ArtifactDir(), "history.html")
-		t.Errorf("the history is not linearizable: %s, see %s (%v)", verdict, file, porcupine.VisualizePath(model, info, file))
-	}
-}
-
-// endObserved ends a write without an answer when the first read that saw its value ended. Without
-// that, the checker would try it at all later times too.
-func (h *history) endObserved() {
-	first := map[string]int64{}
-	for _, o := range h.operations {
-		for _, c := range o.Output.(result).cells {
-			if end, seen := first[c.value]; c.value != "" && (!seen || o.Return < end) {
-				first[c.value] = o.Return
-			}
-		}
-	}
-	for i, o := range h.operations {
-		if end, seen := first[o.Input.(operation).value]; seen && o.Output.(result).outcome == open {
-			h.operations[i].Return = min(o.Return, end)
-		}
-	}
 }

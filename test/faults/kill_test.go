@@ -73,13 +73,7 @@ func writeUntilKilled(t *testing.T, s *server, l *ledger, writers []*writer, wri
 	for _, w := range writers {
 		running.Go(func() { w.run(ctx, t, s.client.Load()) })
 	}
-	target := l.count.Load() + int64(writes)
-	eventually(t, func() error {
-		if l.count.Load() < target {
-			return errTooFew
-		}
-		return nil
-	})
+	l.await(t, l.count.Load()+int64(writes))
 	s.kill()
 	running.Wait()
 }

@@ -86,6 +86,21 @@ func (l *ledger) end(k *kind, name string, next state, a answer) {
 	}
 }
 
+// await waits until the server has acknowledged a number of writes. It waits for a few at a time, so that
+// a test fails only if there is no progress at all.
+func (l *ledger) await(t *testing.T, writes int64) {
+	t.Helper()
+	for next := l.count.Load(); next < writes; {
+		next = min(writes, next+50)
+		eventually(t, func() error {
+			if n := l.count.Load(); n < next {
+				return fmt.Errorf("%w: %d of %d", errTooFew, n, writes)
+			}
+			return nil
+		})
+	}
+}
+
 // settle compares the stored objects with the ledger, and takes over the results of open writes.
 func (l *ledger) settle(t *testing.T, c *client) {
 	t.Helper()

@@ -31,7 +31,7 @@ func TestLinearizableOneServer(t *testing.T) {
 	h.progress(t, 50)
 	stop()
 	wait()
-	h.check(t)
+	h.check(t, model)
 }
 
 // The same on two servers that share an etcd. Each of them is killed and paused while the clients use
@@ -59,5 +59,5 @@ func TestLinearizableReplicas(t *testing.T) {
 	h.progress(t, 50)
 	stop()
 	wait()
-	h.check(t)
+	h.check(t, model)
 }

@@ -29,13 +29,7 @@ func TestLowMemory(t *testing.T) {
 			}
 		})
 	}
-	target := int64(either(60, 10_000))
-	eventually(t, func() error {
-		if ledger.count.Load() < target {
-			return errTooFew
-		}
-		return nil
-	})
+	ledger.await(t, int64(either(60, 10_000)))
 	cancel()
 	running.Wait()
 	if err := c.rest.Get().RequestURI("/readyz").Do(t.Context()).Error(); err != nil {
