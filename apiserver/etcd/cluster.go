@@ -55,9 +55,7 @@ func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", servers, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	if _, err := client.Get(ctx, "/health"); err != nil {
+	if err := firstRead(ctx, client, len(cluster.Servers)); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("etcd at %s: no answer within %s: %w", servers, answerTimeout, err)
 	}
@@ -72,4 +70,19 @@ func Connect(ctx context.Context, cluster Cluster) (*Client, error) {
 		return member, func() { _ = member.Close() }, nil
 	}
 	return connected, nil
+}
+
+// firstRead sends a read to the members in turn until one answers. A member that has just lost its
+// leader keeps a request for longer than answerTimeout.
+func firstRead(ctx context.Context, client *clientv3.Client, members int) error {
+	var err error
+	for range members {
+		attempt, cancel := context.WithTimeout(ctx, answerTimeout/time.Duration(members))
+		_, err = client.Get(attempt, "/health")
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
 }
