@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +36,8 @@ func startShell(t *testing.T, dir string) *shell {
 	t.Helper()
 	cmd := exec.Command("bash", "--noprofile", "--norc")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG=", "XDG_DATA_HOME=", "PATH="+dir+"/bin:"+os.Getenv("PATH"))
+	tools := filepath.Join(dir, ".tools")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG=", "XDG_DATA_HOME=", "PATH="+tools+":"+readersPath(t))
 	// The shell and its jobs get a process group of their own, so that all of them can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
@@ -62,7 +64,10 @@ func startShell(t *testing.T, dir string) *shell {
 		}
 		_ = read.Close()
 	})
-	if err := os.WriteFile(filepath.Join(dir, "bin", "make"), []byte("#!/bin/sh\n[ \"$*\" = build ]\n"), 0o700); err != nil {
+	if err := os.Mkdir(tools, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tools, "make"), []byte("#!/bin/sh\n[ \"$*\" = build ]\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -78,6 +83,18 @@ func startShell(t *testing.T, dir string) *shell {
 		}
 	}()
 	return &shell{in: in, lines: lines}
+}
+
+// readersPath returns the PATH of a reader that has not installed holdfast: it lacks the directory
+// with the programs of the tests.
+func readersPath(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("holdfast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return dir == filepath.Dir(program) })
+	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
 // ofServer matches what servers and agents in the background print between the outputs of the
