@@ -3,6 +3,7 @@ package stock_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,10 +184,18 @@ func object(t testing.TB, definition map[string]any) manifest.Object {
 }
 
 // newSubject compiles a definition. It returns nil if the definition cannot be compiled or has no
-// markers.
+// markers. A definition that cannot be compiled has refusals, each of which names a field of its schema.
 func newSubject(t testing.TB, definition map[string]any, options stock.Options) (*subject, []stock.Refusal) {
 	t.Helper()
 	result := stock.Compile(t.Context(), object(t, definition), options)
+	if len(result.Refusals) == 0 && result.Rules == 0 && hasMarkers(rootSchema(definition)) {
+		t.Fatalf("markers without a rule and without a refusal: %v", definition)
+	}
+	for _, r := range result.Refusals {
+		if !strings.HasPrefix(r.Path, "spec.versions[0].schema.openAPIV3Schema.properties[") || r.Message == "" {
+			t.Fatalf("a refusal names no field: %+v", r)
+		}
+	}
 	if len(result.Refusals) > 0 || result.Rules == 0 {
 		return nil, result.Refusals
 	}
@@ -309,7 +318,7 @@ func TestDifferential(t *testing.T) {
 			}
 			counts.known = nil
 			t.Logf("%+v", counts)
-			if counts.compiled < int(seeds/6) || counts.accepted < counts.compiled || counts.refused < counts.compiled {
+			if counts.refusedDefinitions == 0 || counts.compiled < int(seeds/6) || counts.accepted < counts.compiled || counts.refused < counts.compiled {
 				t.Errorf("too few cases: %+v", counts)
 			}
 		})
