@@ -148,15 +148,20 @@ func encode(t *testing.T, value any) []byte {
 // review asks the guard about an update by an administrator.
 func (f *fixture) review(version string, oldObj, newObj *unstructured.Unstructured) *admissionv1.AdmissionResponse {
 	f.Helper()
+	return f.ask(&admissionv1.AdmissionRequest{
+		UID: "1", Operation: admissionv1.Update, Namespace: "default", Name: oldObj.GetName(),
+		Kind:      metav1.GroupVersionKind{Group: "example.com", Version: version, Kind: "Ship"},
+		Resource:  metav1.GroupVersionResource{Group: "example.com", Version: version, Resource: "ships"},
+		UserInfo:  authenticationv1.UserInfo{Username: "admin", Groups: []string{"system:masters"}},
+		OldObject: runtime.RawExtension{Raw: encode(f.T, oldObj.Object)}, Object: runtime.RawExtension{Raw: encode(f.T, newObj.Object)},
+	})
+}
+
+// ask sends a review to the guard as an API server does.
+func (f *fixture) ask(asked *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.Helper()
 	review := admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{
-			UID: "1", Operation: admissionv1.Update, Namespace: "default", Name: "s",
-			Kind:      metav1.GroupVersionKind{Group: "example.com", Version: version, Kind: "Ship"},
-			Resource:  metav1.GroupVersionResource{Group: "example.com", Version: version, Resource: "ships"},
-			UserInfo:  authenticationv1.UserInfo{Username: "admin", Groups: []string{"system:masters"}},
-			OldObject: runtime.RawExtension{Raw: encode(f.T, oldObj.Object)}, Object: runtime.RawExtension{Raw: encode(f.T, newObj.Object)},
-		},
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: asked,
 	}
 	secret, err := f.server.Client(f.T).CoreV1().Secrets(guard.Namespace).Get(f.Context(), guard.SecretName, metav1.GetOptions{})
 	if err != nil {
@@ -181,4 +186,13 @@ func (f *fixture) review(version string, oldObj, newObj *unstructured.Unstructur
 		f.Fatalf("%s: %v", response.Status, err)
 	}
 	return answered.Response
+}
+
+// statusOf returns the Status of a refusal as JSON.
+func statusOf(t *testing.T, answer *admissionv1.AdmissionResponse) string {
+	t.Helper()
+	if answer.Allowed {
+		return ""
+	}
+	return string(encode(t, withoutType(*answer.Result)))
 }

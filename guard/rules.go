@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -63,12 +64,27 @@ func (r definedRules) check(ctx context.Context, u *update) ([]refusal.Violation
 			return nil, err
 		}
 	}
+	written := u.newObj
+	if (&unstructured.Unstructured{Object: u.oldObj}).GetDeletionTimestamp() != nil {
+		written = r.restored(others, stored, u)
+	}
 	for _, name := range others {
 		other := r.compiled[name]
-		more := other.Policy.Check(converted(stored, other), converted(u.newObj, other))
+		more := other.Policy.Check(converted(stored, other), converted(written, other))
 		found = refusal.Merge(found, refusal.Of("version "+name, more))
 	}
 	return found, nil
+}
+
+// restored returns the new object with the marked values that its version does not have. An API server other
+// than ours drops them, so they count as removed. But an object that is being deleted must lose its finalizers in
+// every version.
+func (r definedRules) restored(others []string, stored map[string]any, u *update) map[string]any {
+	var policies []*immutability.Policy
+	for _, name := range others {
+		policies = append(policies, r.compiled[name].Policy)
+	}
+	return immutability.FindUnseen(policies, stored, converted(stored, r.compiled[u.version])).Restore(u.newObj)
 }
 
 // converted returns a copy of an object as a GET in another version returns it.
