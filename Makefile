@@ -269,8 +269,13 @@ kudo-peer: build $(PEER) ## take an operator package through its life on kube-ap
 	go -C bench run . kudo -peer ../bin/peer
 
 .PHONY: guard-peer
-guard-peer: build $(PEER) ## compare kubectl on our server and on kube-apiserver with holdfast guard, and stop and remove the guard
-	go -C bench run . guard -peer ../bin/peer
+guard-peer: build $(PEER) ## compare our server with kube-apiserver with the guard, policies and CEL, and break the guard (ARGS="-seed 1")
+	go -C bench run . guard -peer ../bin/peer $(ARGS)
+
+.PHONY: guard-reviews
+guard-reviews: build $(PEER) ## record the reviews of a kube-apiserver, which the tests of the guard replay
+	rm -f guard/testdata/reviews/*.json
+	go -C bench run . guard -peer ../bin/peer -record ../guard/testdata/reviews
 
 .PHONY: kubectl-peer
 kubectl-peer: build $(PEER) ## compare 300 kubectl commands on our server and on kube-apiserver

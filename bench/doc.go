@@ -3,7 +3,7 @@
 //	bench attack     slow bodies of one user, while other clients go on (package attack)
 //	bench cluster    stock components on the server: workloads, nodes and packages (package cluster)
 //	bench compare    the cost of requests, watches, definitions and starts (package compare)
-//	bench guard      kubectl on our server and on kube-apiserver with the guard
+//	bench guard      the same writes on our server and on kube-apiserver with the guard, policies and CEL (package guard)
 //	bench kudo       operator packages on kube-apiserver: init, manager, and the life of a package
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make peer" builds. Without it, the command runs on Holdfast

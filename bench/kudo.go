@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"holdfast.dev/holdfast/bench/side"
 )
@@ -50,26 +48,37 @@ func runKudo(ctx context.Context, args []string) error {
 		return err
 	}
 	defer client.Close()
-	l := &life{binary: chosen.holdfast, kubeconfig: admin, account: *account, client: client}
+	l := &life{binary: chosen.holdfast, kubeconfig: admin, client: client}
 	initialize := []string{"init", "--webhook-url", "https://" + *address, "--service-account", *account}
 	if err := l.kudo(ctx, initialize...); err != nil {
 		return err
 	}
-	stop, err := l.manage(ctx, server, filepath.Join(dir, "manager.kubeconfig"), *address)
+	manager, err := server.StartProgram(side.Program{
+		Name: "manager", Path: l.binary, Account: side.ServiceAccount{Namespace: "kudo-system", Name: *account},
+		Args: func(_, kubeconfig string) []string {
+			return []string{
+				"kudo", "manager", "--kubeconfig", kubeconfig, "--webhook-address", *address, "--health-address", "",
+				"--service-account", *account, "--unattended",
+			}
+		},
+	})
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer manager.Stop()
 	if err := l.kudo(ctx, append(initialize, "--wait")...); err != nil {
 		return err
 	}
-	return l.run(ctx, *packages)
+	if err := l.run(ctx, *packages); err != nil {
+		return fmt.Errorf("%w\nlog of the manager:\n%s", err, manager.Log())
+	}
+	return nil
 }
 
 // life takes a package through its life on one server.
 type life struct {
-	binary, kubeconfig, account string
-	client                      *side.Client
+	binary, kubeconfig string
+	client             *side.Client
 }
 
 // kudo runs a command of holdfast kudo and prints it.
@@ -81,34 +90,6 @@ func (l *life) kudo(ctx context.Context, args ...string) error {
 		return fmt.Errorf("holdfast kudo %s: %w", args[0], err)
 	}
 	return nil
-}
-
-// manage starts the manager with a token of its service account, and returns a function that
-// ends it.
-func (l *life) manage(ctx context.Context, server *side.Server, kubeconfig, address string) (stop func(), err error) {
-	answer, err := l.client.Do(ctx, side.Request{
-		Method: http.MethodPost, Path: "/api/v1/namespaces/kudo-system/serviceaccounts/" + l.account + "/token", Body: []byte(`{"spec":{}}`),
-	})
-	if err != nil {
-		return nil, err
-	}
-	var token struct{ Status struct{ Token string } }
-	if err := json.Unmarshal(answer, &token); err != nil {
-		return nil, err
-	}
-	if err := server.WriteTokenKubeconfig(kubeconfig, token.Status.Token); err != nil {
-		return nil, err
-	}
-	manager := exec.Command(l.binary, "kudo", "manager", "--kubeconfig", kubeconfig, "--webhook-address", address,
-		"--health-address", "", "--service-account", l.account, "--unattended")
-	manager.Stdout, manager.Stderr = os.Stdout, os.Stdout
-	if err := manager.Start(); err != nil {
-		return nil, err
-	}
-	return func() {
-		_ = manager.Process.Signal(syscall.SIGTERM)
-		_ = manager.Wait() // its output says how it ended
-	}, nil
 }
 
 // run installs, updates, upgrades, rolls back and uninstalls the package, and checks that the

@@ -13,6 +13,9 @@ type Program struct {
 	Path string
 	// User is the identity in the kubeconfig of the program.
 	User User
+	// Account is the service account of the program. If it has a name, its token is in the kubeconfig instead of a
+	// certificate of User.
+	Account ServiceAccount
 	// Args returns the arguments. The directory is for files of the program.
 	Args func(dir, kubeconfig string) []string
 }
@@ -27,7 +30,11 @@ func (s *Server) StartProgram(p Program) (*Component, error) {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := s.WriteKubeconfig(kubeconfig, p.User); err != nil {
+	write := func() error { return s.WriteKubeconfig(kubeconfig, p.User) }
+	if p.Account.Name != "" {
+		write = func() error { return s.writeAccountKubeconfig(kubeconfig, p.Account) }
+	}
+	if err := write(); err != nil {
 		return nil, err
 	}
 	started, err := startProcess(dir, p.Path, p.Args(dir, kubeconfig)...)
@@ -39,6 +46,9 @@ func (s *Server) StartProgram(p Program) (*Component, error) {
 
 // Running returns an error with the end of the log if the program has ended.
 func (c *Component) Running() error { return c.process.running() }
+
+// Log returns the end of the log.
+func (c *Component) Log() string { return c.process.lastLines() }
 
 // Stop ends the program and waits for its end.
 func (c *Component) Stop() { c.process.stop() }

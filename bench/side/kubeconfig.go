@@ -1,10 +1,13 @@
 package side
 
 import (
+	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 )
 
@@ -24,9 +27,28 @@ func (s *Server) WriteKubeconfig(file string, user User) error {
 		encoded("CERTIFICATE", pair.Certificate[0]), encoded("PRIVATE KEY", key)))
 }
 
-// WriteTokenKubeconfig writes a kubeconfig with a token.
-func (s *Server) WriteTokenKubeconfig(file, token string) error {
-	return s.writeKubeconfig(file, fmt.Sprintf("{token: %s}", token))
+// ServiceAccount is the identity of a program that runs in a cluster.
+type ServiceAccount struct{ Namespace, Name string }
+
+// writeAccountKubeconfig writes a kubeconfig with a new token of a service account.
+func (s *Server) writeAccountKubeconfig(file string, account ServiceAccount) error {
+	client, err := s.Client(Administrator())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	answer, err := client.Do(context.Background(), Request{
+		Method: http.MethodPost, Path: fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", account.Namespace, account.Name),
+		Body: []byte(`{"spec":{}}`),
+	})
+	if err != nil {
+		return err
+	}
+	var token struct{ Status struct{ Token string } }
+	if err := json.Unmarshal(answer, &token); err != nil {
+		return err
+	}
+	return s.writeKubeconfig(file, fmt.Sprintf("{token: %s}", token.Status.Token))
 }
 
 func (s *Server) writeKubeconfig(file, credential string) error {

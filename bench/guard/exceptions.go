@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// difference is an outcome that is not that of our server.
+type difference struct {
+	cluster, write string
+	ours, theirs   outcome
+}
+
+// exception is a difference that is known. docs/guard.md and docs/schema.md list them for users.
+type exception struct {
+	name     string
+	clusters []string
+	// explains reports whether the exception is the reason of a difference.
+	explains func(difference) bool
+	// accepts reports whether the cluster accepts a change that our server refuses. A write may have several such changes.
+	accepts func(cause) bool
+	used    map[string]int
+}
+
+// exceptions returns all exceptions.
+func exceptions() []*exception {
+	all := []*exception{
+		{
+			name: "kube-apiserver validates the schema before it asks webhooks", clusters: []string{webhook},
+			explains: func(d difference) bool {
+				return bothRefuse(d) && strings.Contains(d.theirs.text, " is invalid: ") && !isRefusal(d.theirs)
+			},
+		},
+		{
+			name: "kube-apiserver drops fields that the version of the request does not have", clusters: []string{webhook},
+			explains: func(d difference) bool {
+				return d.ours.accepted && !d.theirs.accepted && !slices.ContainsFunc(d.theirs.causes, func(c cause) bool {
+					return c.Field != "spec.rigging" || !strings.HasSuffix(c.Message, ", which version v2 forbids")
+				})
+			},
+		},
+		{
+			name: "kubectl edit prints the names of temporary files", clusters: []string{webhook},
+			explains: func(d difference) bool { return bothRefuse(d) && strings.Contains(d.ours.text, "kubectl-edit-") },
+		},
+		{
+			name: "kubectl apply --force recreates an object after 422", clusters: []string{policy, cel},
+			explains: func(d difference) bool {
+				return strings.HasSuffix(d.write, " --force") && !d.ours.accepted && d.theirs.accepted
+			},
+		},
+		{name: "policies and rules in the schema have messages of their own", clusters: []string{policy, cel}, explains: bothRefuse},
+		{name: "for CEL, null is absent in an object", clusters: []string{cel}, accepts: only("spec.note", "added null", "removed null")},
+		{
+			name: "for CEL, two texts of one time are equal", clusters: []string{cel},
+			accepts: only("spec.launched", fromTo(`"`+utc+`"`, `"`+abroad+`"`)...),
+		},
+		{
+			name: "for CEL, numbers of type number are floating-point numbers", clusters: []string{cel},
+			accepts: only("spec.draught", fromTo(fmt.Sprint(largeEven), fmt.Sprint(largeOdd))...),
+		},
+	}
+	for _, e := range all {
+		e.used = map[string]int{}
+	}
+	return all
+}
+
+func bothRefuse(d difference) bool { return !d.ours.accepted && !d.theirs.accepted }
+
+// only returns a function that accepts changes of one field whose messages have one of the ends.
+func only(field string, ends ...string) func(cause) bool {
+	return func(c cause) bool {
+		return c.Field == field && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(c.Message, end) })
+	}
+}
+
+func fromTo(a, b string) []string {
+	return []string{"from " + a + " to " + b, "from " + b + " to " + a}
+}
+
+// explain returns an error for a difference that no exception explains.
+func (t *trial) explain(d difference) error {
+	if d.ours.accepted == d.theirs.accepted && d.ours.code == d.theirs.code && d.ours.text == d.theirs.text {
+		return nil
+	}
+	var accepting []*exception
+	for _, e := range t.known {
+		switch {
+		case !slices.Contains(e.clusters, d.cluster):
+		case e.accepts != nil:
+			accepting = append(accepting, e)
+		case e.explains(d):
+			e.used[d.cluster]++
+			return nil
+		}
+	}
+	if explained := d.ours.causes; len(explained) > 0 && d.theirs.accepted {
+		for _, e := range accepting {
+			before := len(explained)
+			explained = slices.DeleteFunc(slices.Clone(explained), e.accepts)
+			if len(explained) < before {
+				e.used[d.cluster]++
+			}
+		}
+		if len(explained) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s\nour server: %s\n%s: %s", d.write, d.ours, d.cluster, d.theirs)
+}
+
+// unusedExceptions prints how often each exception explained a difference, and returns an error for those that never did.
+func (t *trial) unusedExceptions() error {
+	var unused []error
+	t.printf("exceptions:")
+	for _, e := range t.known {
+		for _, name := range e.clusters {
+			t.printf("  %5d %-8s %s", e.used[name], name, e.name)
+			if e.used[name] == 0 {
+				unused = append(unused, fmt.Errorf("the exception %q explains nothing on %s: remove it", e.name, name))
+			}
+		}
+	}
+	return errors.Join(unused...)
+}
