@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/access/webhook"
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/installation"
 	"holdfast.dev/holdfast/lifecycle"
 	"holdfast.dev/holdfast/native/judgement"
 )
@@ -145,12 +146,18 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 }
 
 // openKeys returns the keys in the files of the config, or else those in the Secret. A changed Secret wakes the leader,
-// which writes its authority into the webhook configuration.
+// which writes its authority into the webhook configuration. If there is no Secret and the guard may create one, as it
+// may if it was installed without "holdfast guard init", it makes the keys.
 func openKeys(ctx context.Context, config Config, server *connection.Connection, wake chan<- struct{}) (webhook.Keys, error) {
 	if config.CertFile != "" || config.KeyFile != "" {
 		return webhook.OpenFiles(config.CertFile, config.KeyFile)
 	}
 	secret := Certificates()
+	address, err := webhook.ParseURL(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	secret.Hosts = installation.Service{Namespace: Namespace, Name: Name}.Hosts(address)
 	secret.Accepts = func(ctx context.Context, pair *tls.Certificate) (bool, error) {
 		bundle, err := acceptedAuthorities(ctx, server.Typed)
 		return len(bundle) == 0 || webhook.Accepts(bundle, pair, time.Now()), err

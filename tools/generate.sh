@@ -38,3 +38,8 @@ go -C tools run ./picture < docs/write.txt > "$out/docs/write.svg"
 # The CustomResourceDefinition that the controller tests install.
 mkdir -p "$out/test/controller/testdata"
 (cd test && "$controller_gen" crd paths=./controller/berth output:crd:dir="$out/test/controller/testdata")
+
+# The objects of the guard that its chart has without change.
+mkdir -p "$out/dist/helm/holdfast-guard/templates" "$out/dist/helm/holdfast-guard/crds"
+cp guard/setup/objects/kind.yaml "$out/dist/helm/holdfast-guard/crds"
+cp guard/setup/objects/cluster.yaml guard/setup/objects/keys.yaml "$out/dist/helm/holdfast-guard/templates"

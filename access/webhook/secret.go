@@ -69,14 +69,23 @@ type Secret struct {
 	Accepts func(ctx context.Context, pair *tls.Certificate) (bool, error)
 	// Waiting is called while a changed Secret is not used yet. It may be nil.
 	Waiting func()
+	// Hosts are the hosts of the certificate in a Secret that Open creates.
+	Hosts []string
 }
 
-// Open reads the certificate in the Secret.
+// Open reads the certificate in the Secret. If there is no Secret, it creates one for Hosts. It returns an error that
+// names Remedy if there are no Hosts, or if the client may not create it.
 func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, error) {
 	kept := &secretKeys{secret: s, client: client}
 	found, err := client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("certificate of the webhook: %w: run %q first", err, s.Remedy)
+		missing := fmt.Errorf("certificate of the webhook: %w: run %q first", err, s.Remedy)
+		if len(s.Hosts) == 0 {
+			return nil, missing
+		}
+		if found, err = s.create(ctx, client); apierrors.IsForbidden(err) {
+			return nil, missing
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the webhook: %w", err)
@@ -87,6 +96,22 @@ func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, er
 	}
 	kept.current.Store(pair)
 	return kept, nil
+}
+
+// create creates the Secret. If another replica was faster, it returns that Secret.
+func (s Secret) create(ctx context.Context, client kubernetes.Interface) (*corev1.Secret, error) {
+	data, err := s.Complete(nil, s.Hosts, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	secrets := client.CoreV1().Secrets(s.Namespace)
+	created, err := secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Type: corev1.SecretTypeTLS, Data: data,
+	}, metav1.CreateOptions{FieldManager: s.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return secrets.Get(ctx, s.Name, metav1.GetOptions{})
+	}
+	return created, err
 }
 
 // secretKeys is the certificate in a Secret.

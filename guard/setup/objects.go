@@ -42,11 +42,11 @@ func (c Config) Hosts() []string {
 
 // Objects returns all objects of an installation, in the order in which they are applied.
 func Objects(config Config) ([]*unstructured.Unstructured, error) {
-	names := []string{"kind", "cluster"}
+	names := []string{"kind", "namespace", "cluster"}
 	if config.CertManager {
 		names = append(names, "cert-manager")
 	} else {
-		names = append(names, "secret")
+		names = append(names, "keys", "secret")
 	}
 	if config.URL == nil {
 		names = append(names, "workload")
