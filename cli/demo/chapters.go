@@ -23,7 +23,7 @@ type step struct {
 
 // chapters returns the chapters in their order.
 func chapters() []chapter {
-	return []chapter{pruning(), immutableFields(), immutableConfig(), operators(), ownership()}
+	return []chapter{pruning(), immutableFields(), immutableConfig(), operators(), ownership(), otherClusters()}
 }
 
 func pruning() chapter {
@@ -88,6 +88,21 @@ func ownership() chapter {
 			command("apply -f web.yaml"),
 			command("scale deployment web --replicas=5").wanting("Warning", "managed by `kubectl apply`"),
 			command("apply -f web.yaml").wanting("Warning", "from 5 to 2"),
+		},
+	}
+}
+
+// otherClusters shows what a user installs on a cluster with kube-apiserver. The demo has no such cluster, so the
+// chapter only shows the definition for it.
+func otherClusters() chapter {
+	return chapter{
+		title: "The same rules on a cluster that you already have",
+		text: "kube-apiserver refuses or drops the markers, but keeps an annotation. guard convert moves the markers there. " +
+			"On such a cluster, holdfast guard init installs a webhook with the engine of this server, which reads the annotation and gives the " +
+			"same answers. Without a webhook, holdfast schema compile turns the markers into admission policies or CEL rules. " +
+			"This demo has no kube-apiserver, so it ends here.",
+		steps: []step{
+			command("guard convert -f widgets.yaml").wanting("holdfast.dev/immutability", "immutable spec.size"),
 		},
 	}
 }

@@ -1,6 +1,6 @@
 // Package demo holds the command "holdfast demo". It starts a server in a temporary directory and
-// shows the five protections one after the other: each command as a user types it, and what it
-// prints. The commands run as processes of the same program, so the demo shows exactly what a
+// shows the five protections one after the other, and the form of a definition for other clusters: each
+// command as a user types it, and what it prints. The commands run as processes of the same program, so the demo shows exactly what a
 // user sees.
 package demo
 
@@ -17,7 +17,8 @@ import (
 	"holdfast.dev/holdfast/cli/arguments"
 )
 
-const help = `Start a server in a temporary directory and show the five protections.
+const help = `Start a server in a temporary directory and show the five protections, and how to
+get the one of immutable fields on a cluster with kube-apiserver.
 
 It prints each command as you would type it, with its answer. The commands and the
 files that they read are real. At the end it removes the server and its directory. The
