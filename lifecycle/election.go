@@ -60,11 +60,11 @@ func Lead(ctx context.Context, election Election, lead func(context.Context) err
 		return fmt.Errorf("client of the election: %w", err)
 	}
 	defer server.Close()
-	candidate := &candidate{lock: &ownLease{Interface: &resourcelock.LeaseLock{
+	candidate := &candidate{lease: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: election.Namespace, Name: election.Name},
 		Client:     server.Typed.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: election.Identity},
-	}}}
+	}}
 	for ctx.Err() == nil {
 		if err := candidate.run(ctx, lead); err != nil {
 			return err
@@ -82,16 +82,19 @@ func randomIdentity() (string, error) {
 }
 
 // candidate takes part in the election with one identity.
-type candidate struct{ lock resourcelock.Interface }
+type candidate struct{ lease resourcelock.Interface }
 
 // run waits until it holds the Lease and calls lead, with a context that ends when the
 // Lease is lost or ctx ends. It releases the Lease only after lead has returned, so that
 // there are never two leaders at the same time.
 func (c *candidate) run(ctx context.Context, lead func(context.Context) error) error {
 	elected := make(chan context.Context, 1)
+	taken, take := context.WithCancel(context.Background())
+	defer take()
+	lock := &ownLease{Interface: c.lease, taken: take}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name:            c.lock.Describe(),
-		Lock:            c.lock,
+		Name:            lock.Describe(),
+		Lock:            lock,
 		LeaseDuration:   leaseDuration,
 		RenewDeadline:   renewDeadline,
 		RetryPeriod:     retryPeriod,
@@ -125,27 +128,40 @@ func (c *candidate) run(ctx context.Context, lead func(context.Context) error) e
 		leading, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(lease, cancel)()
-		klog.InfoS("this process is the leader", "lease", c.lock.Describe())
-		defer klog.InfoS("this process is no longer the leader", "lease", c.lock.Describe())
+		defer context.AfterFunc(taken, cancel)()
+		klog.InfoS("this process is the leader", "lease", lock.Describe())
+		defer klog.InfoS("this process is no longer the leader", "lease", lock.Describe())
 		return lead(leading)
 	}
 }
 
-// ownLease is a lock that releases the Lease only if this process holds it. Without it, a
-// leader that was replaced without noticing would release the Lease of its successor: the
-// elector does not check the holder when it releases a Lease.
+// ownLease is a lock that knows whether this process holds the Lease. It releases the Lease only
+// then. Without that, a leader that was replaced without noticing would release the Lease of its
+// successor: the elector does not check the holder when it releases a Lease.
 type ownLease struct {
 	resourcelock.Interface
 	holder string
+	// taken is called when another process has taken the Lease, as after a pause of this process.
+	// The elector would only give up after renewDeadline.
+	taken func()
 }
 
 // Get implements resourcelock.Interface.
 func (l *ownLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil {
-		l.holder = record.HolderIdentity
+	if err != nil {
+		return record, raw, err
 	}
-	return record, raw, err
+	if l.holder == l.Identity() && record.HolderIdentity != l.holder {
+		l.taken()
+	}
+	l.holder = record.HolderIdentity
+	return record, raw, nil
+}
+
+// Create implements resourcelock.Interface.
+func (l *ownLease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.written(record, l.Interface.Create(ctx, record))
 }
 
 // Update implements resourcelock.Interface.
@@ -153,5 +169,13 @@ func (l *ownLease) Update(ctx context.Context, record resourcelock.LeaderElectio
 	if record.HolderIdentity == "" && l.holder != l.Identity() {
 		return fmt.Errorf("release lease: it is held by %s", l.holder)
 	}
-	return l.Interface.Update(ctx, record)
+	return l.written(record, l.Interface.Update(ctx, record))
+}
+
+// written remembers the holder of a Lease that was written.
+func (l *ownLease) written(record resourcelock.LeaderElectionRecord, err error) error {
+	if err == nil {
+		l.holder = record.HolderIdentity
+	}
+	return err
 }

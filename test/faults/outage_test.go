@@ -100,12 +100,12 @@ func (s *system) serverStarts() {
 // The short form waits for writes only: the clients of a busy machine may get no answer for other reasons.
 func (s *system) everyRequestIsAnswered() {
 	s.t.Helper()
+	begin := time.Now()
 	s.writesGoOn()
 	if !long() {
 		return
 	}
 	const keepalive, busy = 15 * time.Second, 10 * time.Second
-	begin := time.Now()
 	eventually(s.t, func() error {
 		if quiet := time.Since(s.history.lastFailure()); quiet < requestTimeout()+time.Second {
 			return errors.New("requests still fail")
