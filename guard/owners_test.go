@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -145,8 +146,11 @@ func (f *fixture) sendWrite(of ownedObject, w ownedWrite) string {
 	if err := request.Do(f.Context()).Error(); err != nil {
 		lines[0] = strings.Replace(outcome(err), `admission webhook "`+guard.OwnershipWebhook+`" denied the request: `, "", 1)
 	}
-	return strings.Join(append(lines, received.texts...), "\n")
+	return writtenAt.ReplaceAllString(strings.Join(append(lines, received.texts...), "\n"), "")
 }
+
+// writtenAt is the time of a write in a warning. The two servers of a test store an object at different times.
+var writtenAt = regexp.MustCompile(` at [0-9-]+T[0-9:]+Z`)
 
 // asked waits until the API server asks the guard about field ownership.
 func (f *fixture) asked() {
