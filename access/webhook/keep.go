@@ -109,7 +109,12 @@ func (k *secretKeys) adopt(ctx context.Context, found *corev1.Secret) (used bool
 	}
 	if now.Sub(k.acceptedSince) < settleTime {
 		// If the API server does not accept the current certificate, there is no reason to wait.
-		if still, err := k.secret.Accepts(ctx, current); err != nil || still {
+		still, err := k.secret.Accepts(ctx, current)
+		if err != nil {
+			klog.ErrorS(err, "the last certificate of the webhook stays in use")
+			return false, nil
+		}
+		if still {
 			return false, nil
 		}
 	}
