@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	kubeversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/scale"
+
+	"holdfast.dev/holdfast/apiserver/subresource"
 )
 
 // newScopes creates the request scopes of the endpoints of a version.
@@ -75,7 +76,7 @@ func scaleScope(main handlers.RequestScope) handlers.RequestScope {
 	main.HubGroupVersion = main.Kind.GroupVersion()
 	main.Creater, main.Convertor, main.Defaulter, main.Typer = scheme, scheme, scheme, scheme
 	main.UnsafeConvertor = runtime.UnsafeObjectConvertor(scheme)
-	main.TableConvertor = rest.NewDefaultTableConvertor(main.Resource.GroupResource())
+	main.TableConvertor = &subresource.Scale{}
 	return main
 }
 
