@@ -21,7 +21,7 @@ func runGuard(ctx context.Context, args []string) error {
 	flags.StringVar(&settings.Kubectl, "kubectl", "kubectl", "the kubectl binary")
 	flags.StringVar(&settings.Examples, "examples", "../examples", "directory with widgets.yaml and widget.yaml")
 	flags.Uint64Var(&settings.Seed, "seed", 0, "seed of the random writes; 0 chooses one, which is printed")
-	flags.IntVar(&settings.Writes, "writes", 300, "number of random writes")
+	flags.IntVar(&settings.Writes, "writes", 1000, "number of random writes; with few of them, an exception may explain nothing by chance")
 	record := flags.String("record", "", "write recorded reviews to this directory, which has definition.yaml, instead")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -9,7 +9,7 @@
 // explains nothing. Then the package kills guards, replaces their keys and changes policies, while clients write. Record stores the
 // reviews that kube-apiserver sends to the guard, for the tests of the guard that need no kube-apiserver.
 //
-//	err := guard.Run(ctx, dir, guard.Settings{Holdfast: "bin/holdfast", Peer: "bin/peer", Kubectl: "kubectl", Seed: 1, Writes: 300})
+//	err := guard.Run(ctx, dir, guard.Settings{Holdfast: "bin/holdfast", Peer: "bin/peer", Kubectl: "kubectl", Seed: 1, Writes: 1000})
 //
 // All programs are processes of their own.
 package guard
