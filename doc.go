@@ -32,6 +32,7 @@
 // [holdfast.dev/holdfast/admissionreview] serves the reviews that an API server sends to
 // the webhooks of the operator packages and of the guard.
 // [holdfast.dev/holdfast/protection] counts the writes that the protections refuse.
+// [holdfast.dev/holdfast/walltime] notices that the clock of the machine was set.
 //
 // # Operator packages
 //

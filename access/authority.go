@@ -145,15 +145,20 @@ func (a *Authority) Issue(subject Subject, now time.Time) (KeyPair, error) {
 }
 
 // Fits reports whether the pair can stay in use for the subject. The authority
-// must have signed the certificate, the key must belong to it, it must not expire
-// within 60 days, and it must be valid for every host of the subject. Fits does
-// not compare the user and the groups.
+// must have signed the certificate, the key must belong to it, it must have begun,
+// it must not expire within 60 days, and it must be valid for every host of the
+// subject. Fits does not compare the user and the groups.
 func (a *Authority) Fits(pair KeyPair, subject Subject, now time.Time) bool {
 	if _, err := tls.X509KeyPair(pair.Cert, pair.Key); err != nil {
 		return false
 	}
 	cert, err := parseCertificate(pair.Cert)
 	if err != nil || cert.CheckSignatureFrom(a.cert) != nil || now.Add(renewBefore).After(cert.NotAfter) {
+		return false
+	}
+	// The clock was ahead when the certificate was issued. A certificate that begins in a moment
+	// is one that replaces a revoked one.
+	if now.Add(backdate).Before(cert.NotBefore) {
 		return false
 	}
 	return !slices.ContainsFunc(subject.Hosts, func(host string) bool { return cert.VerifyHostname(host) != nil })
@@ -163,6 +168,20 @@ func (a *Authority) Fits(pair KeyPair, subject Subject, now time.Time) bool {
 // less than 60 days after a certificate that it signs now.
 func (a *Authority) ExpiresSoon(now time.Time) bool {
 	return !now.Add(leafLife + renewBefore).Before(a.cert.NotAfter)
+}
+
+// checkTime returns an error if the authority has not begun or has ended. No client trusts its
+// certificates then.
+func (a *Authority) checkTime(now time.Time) error {
+	clock := now.UTC().Format(time.RFC3339)
+	switch {
+	case now.Before(a.cert.NotBefore):
+		return fmt.Errorf("it begins at %s, and the clock of this machine says %s: set the clock", a.cert.NotBefore.Format(time.RFC3339), clock)
+	case now.After(a.cert.NotAfter):
+		return fmt.Errorf("it ended at %s, and the clock of this machine says %s: set the clock if it is wrong; otherwise remove the files ca.*, "+
+			"serving.*, admin.* and kubelet-client.* beside it, and issue every kubeconfig again", a.cert.NotAfter.Format(time.RFC3339), clock)
+	}
+	return nil
 }
 
 // clientTemplate returns the template of a client certificate that is valid for

@@ -80,6 +80,9 @@ func (p *PKI) openAuthority() (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read authority %s: %w", p.CAFile(), err)
 	}
+	if err := authority.checkTime(p.now()); err != nil {
+		return nil, fmt.Errorf("authority %s: %w", p.CAFile(), err)
+	}
 	return authority, nil
 }
 
@@ -121,8 +124,8 @@ func (p *PKI) Admin() (KeyPair, error) {
 
 // Renew replaces the serving certificate, the client certificates of the server for kubelets and
 // for aggregated API servers, and the certificate of the administrator, if they are missing, expire
-// within 60 days, were signed by another authority, or are not valid for all hosts. It is cheap if
-// all are up to date.
+// within 60 days, have not begun, were signed by another authority, or are not valid for all hosts.
+// It is cheap if all are up to date.
 func (p *PKI) Renew() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/apiserver/storage"
+	"holdfast.dev/holdfast/walltime"
 )
 
 const (
@@ -164,13 +165,24 @@ func (s *Server) waitReady(ctx context.Context) error {
 	})
 }
 
+// renewCertificates renews the certificates when they are due, until ctx ends. If the clock was set,
+// they may be due at once.
 func (s *Server) renewCertificates(ctx context.Context) {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
+	set := make(chan time.Duration)
+	go walltime.Watch(ctx, func(by time.Duration) {
+		select {
+		case set <- by:
+		case <-ctx.Done():
+		}
+	})
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case by := <-set:
+			klog.InfoS("the clock of this machine was set: certificates, tokens and leases depend on it", "by", by.Round(time.Second))
 		case <-ticker.C:
 		}
 		err := s.opened.pki.Renew()

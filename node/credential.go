@@ -28,6 +28,8 @@ const (
 	// to certificateJitter of that time later, so that not all nodes renew at once.
 	certificateRenewFraction = 0.7
 	certificateJitter        = 0.2
+	// renewCheck is how often the agent looks whether a renewal is due.
+	renewCheck = time.Minute
 	// renewRetry is the delay after a renewal that failed.
 	renewRetry        = 10 * time.Minute
 	renewTimeout      = 15 * time.Minute
@@ -145,32 +147,44 @@ func checkSubject(user, name string) error {
 // Run renews the certificate whenever it is due, until ctx ends.
 func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
 	for {
-		left, err := c.untilRenewal()
-		if err == nil && left <= 0 {
+		due, err := c.renewal()
+		if err == nil && !c.clock.Now().Before(due) {
 			err = c.renew(ctx, client)
 		}
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "the certificate is not renewed; will be tried again", "node", c.name)
-			left = renewRetry
+			due = c.clock.Now().Add(renewRetry)
 		}
-		select {
-		case <-ctx.Done():
+		if !c.waitUntil(ctx, due) {
 			return
-		case <-c.clock.After(left):
 		}
 	}
 }
 
-// untilRenewal returns the time until the certificate has to be renewed. It is
-// negative if the renewal is overdue.
-func (c *Credential) untilRenewal() (time.Duration, error) {
+// waitUntil waits until a time, and returns false if ctx ends before. It looks at the clock every
+// renewCheck: a timer does not notice that the clock was set.
+func (c *Credential) waitUntil(ctx context.Context, due time.Time) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.clock.After(min(due.Sub(c.clock.Now()), renewCheck)):
+		}
+		if !c.clock.Now().Before(due) {
+			return true
+		}
+	}
+}
+
+// renewal returns when the certificate has to be renewed.
+func (c *Credential) renewal() (time.Time, error) {
 	pair, err := tls.LoadX509KeyPair(c.file, c.file)
 	if err != nil {
-		return 0, err
+		return time.Time{}, err
 	}
 	life := pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore)
 	use := wait.Jitter(time.Duration(float64(life)*certificateRenewFraction), certificateJitter)
-	return pair.Leaf.NotBefore.Add(use).Sub(c.clock.Now()), nil
+	return pair.Leaf.NotBefore.Add(use), nil
 }
 
 // expires returns when the certificate expires. It returns false for a nil Credential, and if

@@ -27,6 +27,9 @@ const (
 	// tokenRetry is the delay before the agent requests a token again that it could
 	// not replace.
 	tokenRetry = 10 * time.Second
+	// A token that was issued more than tokenSkew after now is replaced: the clock was set back,
+	// and the server does not accept the token yet.
+	tokenSkew = time.Minute
 )
 
 // tokens adds the tokens of the volume to values and next.Tokens. It reuses a token
@@ -56,7 +59,7 @@ func (r *refresh) tokens(
 		file, inFile := files[path]
 		token, known := before.Tokens[want.Path]
 		have := inFile && known
-		if !have || !now.Before(token.Refresh) {
+		if !have || !now.Before(token.Refresh) || now.Add(tokenSkew).Before(token.Issued) {
 			value, issued, err := r.request(ctx, want)
 			switch {
 			case err == nil:

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/reconcile"
+	"holdfast.dev/holdfast/walltime"
 )
 
 const (
@@ -61,8 +62,19 @@ func (a *Agent) work(ctx context.Context, running *sync.WaitGroup) error {
 	if err := a.sweep(); err != nil {
 		return fmt.Errorf("node agent: %w", err)
 	}
+	running.Go(func() { walltime.Watch(ctx, func(by time.Duration) { a.syncAll(ctx, by) }) })
 	a.loop.Run(ctx)
 	return nil
+}
+
+// syncAll enqueues all pods after the clock was set, because their tokens may have ended.
+func (a *Agent) syncAll(ctx context.Context, by time.Duration) {
+	klog.FromContext(ctx).Info("the clock of this machine was set", "node", a.Name, "by", by.Round(time.Second))
+	for _, obj := range a.pods.GetStore().List() {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			a.loop.Add(cache.MetaObjectToName(pod))
+		}
+	}
 }
 
 // watchPods creates the informer for the pods of the node.

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, runOnSmallDisk(os.Args))
 		os.Exit(1)
 	case slices.Contains(programNames, name):
+		if os.Getenv(pausedVariable) != "" {
+			pauseSelf()
+		}
 		os.Exit(cli.Main())
 	}
 	servertest.Quiet()
