@@ -44,6 +44,8 @@ type Disk struct {
 	Path       string `json:"path"`
 	FreeBytes  uint64 `json:"freeBytes"`
 	TotalBytes uint64 `json:"totalBytes"`
+	// SyncSeconds is how long it took until a small file was on the disk.
+	SyncSeconds float64 `json:"syncSeconds"`
 	// Error says why a file cannot be written.
 	Error string `json:"error,omitempty"`
 }
@@ -51,8 +53,9 @@ type Disk struct {
 // Certificate is a file with a certificate.
 type Certificate struct {
 	File string `json:"file"`
-	// NotAfter is when the certificate expires.
-	NotAfter time.Time `json:"notAfter"`
+	// NotBefore is when the certificate begins, and NotAfter when it expires.
+	NotBefore time.Time `json:"notBefore"`
+	NotAfter  time.Time `json:"notAfter"`
 	// Error says why the file cannot be read.
 	Error string `json:"error,omitempty"`
 }
@@ -111,7 +114,11 @@ func DiskOf(dir string) Disk {
 	disk.FreeBytes, disk.TotalBytes = stat.Bavail*size, stat.Blocks*size
 	file, err := os.CreateTemp(dir, ".writable-")
 	if err == nil {
-		_, err = file.WriteString("holdfast")
+		begin := time.Now()
+		if _, err = file.WriteString("holdfast"); err == nil {
+			err = file.Sync()
+		}
+		disk.SyncSeconds = time.Since(begin).Seconds()
 		_ = file.Close()
 		_ = os.Remove(file.Name())
 	}
@@ -139,7 +146,7 @@ func CertificateOf(file string) Certificate {
 		c.Error = err.Error()
 		return c
 	}
-	c.NotAfter = leaf.NotAfter
+	c.NotBefore, c.NotAfter = leaf.NotBefore, leaf.NotAfter
 	return c
 }
 

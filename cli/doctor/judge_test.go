@@ -22,6 +22,9 @@ func TestJudge(t *testing.T) {
 	ends := func(left time.Duration) []check {
 		return certificates([]apiserver.Certificate{{File: "ca.crt", NotAfter: now.Add(left)}}, now)
 	}
+	begins := func(left time.Duration) []check {
+		return certificates([]apiserver.Certificate{{File: "ca.crt", NotBefore: now.Add(left), NotAfter: now.Add(365 * day)}}, now)
+	}
 	space := func(free, total uint64) []check { return disk(apiserver.Disk{FreeBytes: free, TotalBytes: total}) }
 	member := etcd.MemberStatus{HasLeader: true, SizeBytes: 1 << 20, QuotaBytes: 100 << 20}
 	with := func(change func(*etcd.MemberStatus)) []check {
@@ -59,12 +62,15 @@ func TestJudge(t *testing.T) {
 		"certificate for a year":   {ends(365 * day), []state{good}},
 		"certificate for 29 days":  {ends(29 * day), []state{warning}},
 		"certificate has ended":    {ends(-time.Hour), []state{failure}},
+		"certificate begins later": {begins(time.Hour), []state{failure}},
 		"certificate is damaged":   {certificates([]apiserver.Certificate{{Error: "x"}}, now), []state{failure}},
 		"disk with space":          {space(50<<30, 100<<30), []state{good}},
 		"large disk, 11 GiB left":  {space(11<<30, 1000<<30), []state{good}},
 		"small disk, half of it":   {space(1<<20, 2<<20), []state{good}},
 		"disk is nearly full":      {space(5<<30, 100<<30), []state{warning}},
 		"disk is full":             {space(0, 100<<30), []state{failure}},
+		"disk is slow":             {disk(apiserver.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{warning}},
+		"disk is full and slow":    {disk(apiserver.Disk{TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{failure, warning}},
 		"disk is read-only":        {disk(apiserver.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, Error: "read-only"}), []state{failure}},
 		"two members":              {with(func(*etcd.MemberStatus) {}), []state{good}},
 		"one member is away":       {with(func(m *etcd.MemberStatus) { *m = etcd.MemberStatus{Error: "away"} }), []state{failure}},

@@ -163,7 +163,7 @@ func (s *server) plans(ctx context.Context) []check {
 			if status.Status == "FATAL_ERROR" {
 				found = append(found, check{
 					"plans", warning, fmt.Sprintf("plan %s of instance %s/%s has failed", plan, item.Metadata.Namespace, item.Metadata.Name),
-					fmt.Sprintf("holdfast kudo plan status --instance %s -n %s", item.Metadata.Name, item.Metadata.Namespace),
+					fmt.Sprintf("holdfast kudo plan status %s -n %s", item.Metadata.Name, item.Metadata.Namespace),
 				})
 			}
 		}

@@ -17,6 +17,8 @@ const (
 	// noShare and noSpace.
 	lowShare, lowSpace = 0.1, 10 << 30
 	noShare, noSpace   = 0.02, 1 << 30
+	// slowSync is the number of seconds above which a sync is slow.
+	slowSync = 0.1
 	// fullDatabase is the part of its quota above which a database is nearly full.
 	fullDatabase = 0.8
 )
@@ -26,7 +28,11 @@ func examineStopped(ctx context.Context, config apiserver.Config) report {
 	diagnosis, err := apiserver.Diagnose(ctx, config)
 	if err != nil {
 		next := "if a server uses the directory, ask it: holdfast doctor --kubeconfig " + config.DataDir + "/admin.kubeconfig"
-		if !strings.Contains(err.Error(), "in use by another") {
+		switch {
+		case strings.Contains(err.Error(), "in use by another"):
+		case len(config.Etcd.Servers) > 0:
+			next = "start etcd, or name other servers with --etcd-servers"
+		default:
 			next = "mend what the message names; if the data is damaged, restore a backup: holdfast restore FILE --data-dir NEW"
 		}
 		return report{{"data", failure, err.Error(), next}}
@@ -51,8 +57,14 @@ func certificates(files []apiserver.Certificate, now time.Time) []check {
 			found = append(found, check{"certificates", failure, file.Error, "restore the file from a backup"})
 			continue
 		}
+		if file.NotBefore.After(now) {
+			found = append(found, check{
+				"certificates", failure, fmt.Sprintf("pki/%s begins at %s", file.File, file.NotBefore.UTC().Format(time.RFC3339)),
+				"set the clock of the server: it was ahead when the certificate was issued, or it is behind now",
+			})
+		}
 		if c, bad := certificate("certificates", "pki/"+file.File, file.NotAfter.Sub(now)); bad {
-			c.Next = "restart the server, which issues new certificates; if " + file.File + " is an authority, see docs/access.md"
+			c.Next = "restart the server, which issues new certificates; for ca.crt, the authority, see docs/serve.md"
 			found = append(found, c)
 		}
 	}
@@ -71,20 +83,28 @@ func certificate(name, what string, left time.Duration) (check, bool) {
 }
 
 func disk(d apiserver.Disk) []check {
-	free := fmt.Sprintf("%s of %s are free in the file system of %s", size(int64(d.FreeBytes)), size(int64(d.TotalBytes)), d.Path)
-	share := float64(d.FreeBytes) / float64(max(d.TotalBytes, 1))
-	switch {
-	case d.Error != "":
+	if d.Error != "" {
 		return []check{{
 			"disk", failure, fmt.Sprintf("%s cannot be written: %s", d.Path, d.Error),
 			"free space, or mount the file system for writing; the server then goes on, restart it if it does not",
 		}}
-	case d.FreeBytes < noSpace && share < noShare:
-		return []check{{"disk", failure, free, "free space: nothing can be stored when the disk is full"}}
-	case d.FreeBytes < lowSpace && share < lowShare:
-		return []check{{"disk", warning, free, "free space before the disk is full"}}
 	}
-	return []check{{Name: "disk", State: good, Message: free}}
+	free := fmt.Sprintf("%s of %s are free in the file system of %s", size(int64(d.FreeBytes)), size(int64(d.TotalBytes)), d.Path)
+	share := float64(d.FreeBytes) / float64(max(d.TotalBytes, 1))
+	var found []check
+	switch {
+	case d.FreeBytes < noSpace && share < noShare:
+		found = append(found, check{"disk", failure, free, "free space: nothing can be stored when the disk is full"})
+	case d.FreeBytes < lowSpace && share < lowShare:
+		found = append(found, check{"disk", warning, free, "free space before the disk is full"})
+	}
+	if d.SyncSeconds > slowSync {
+		found = append(found, check{
+			"disk", warning, fmt.Sprintf("a small file in %s took %.1f seconds to reach the disk", d.Path, d.SyncSeconds),
+			"etcd needs a disk that syncs within 10 ms: stop what else writes to it, or move the data to a disk of its own",
+		})
+	}
+	return orGood("disk", free, found)
 }
 
 func database(members []etcd.MemberStatus) []check {
