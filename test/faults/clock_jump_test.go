@@ -99,6 +99,9 @@ func (s *clockServer) token(t *testing.T) string {
 
 // renewed returns an error until the leader has renewed its Lease at the time of its clock.
 func (s *clockServer) renewed(ctx context.Context, offset time.Duration) error {
+	if err := s.connect(0, ""); err != nil {
+		return err
+	}
 	a := s.client.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-controllers")
 	text, _, _ := unstructured.NestedString(a.object, "spec", "renewTime")
 	at, err := time.Parse(time.RFC3339, text)
