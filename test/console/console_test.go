@@ -131,7 +131,8 @@ func TestDefinition(t *testing.T) {
 	b.checkTraffic()
 }
 
-// TestPlan follows a plan that waits, without loading the page again.
+// TestPlan looks at the locked parameters of an Instance, and follows a plan that waits, without
+// loading the page again.
 func TestPlan(t *testing.T) {
 	server := startServer(t)
 	o := newObjects(t, server)
@@ -146,6 +147,11 @@ func TestPlan(t *testing.T) {
 	o.patch(instances, "shop", "test", `{"spec":{"parameters":{"IMAGE":"b"}}}`)
 	b.waitFor("the running plan", `document.querySelector('#plans h4')?.innerText.includes('in progress')`)
 	b.waitFor("what it waits for", `document.querySelector('#plans')?.innerText.includes('the last change is not taken up yet')`)
+	locked := ".spec.parameters.STORE\tevery change is refused\tthe parameter is immutable in the OperatorVersion shop-0.1.0\t" +
+		"an upgrade to an OperatorVersion in which the parameter is not immutable"
+	if got := b.text("#locks tbody"); got != locked {
+		t.Errorf("locks %q, want %q", got, locked)
+	}
 	b.checkAccess("the plan")
 	b.picture("plan")
 	o.patch(deployments, "shop", "test", strings.Replace(ready, "%d", "2", 1), "status")

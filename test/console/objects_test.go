@@ -165,7 +165,7 @@ metadata: {name: shop-0.1.0}
 spec:
   operator: {name: shop}
   version: 0.1.0
-  parameters: [{name: IMAGE, default: a}]
+  parameters: [{name: IMAGE, default: a}, {name: STORE, default: disk, immutable: true}]
   templates:
     web.yaml: |
       apiVersion: apps/v1
