@@ -5,7 +5,6 @@
 package v1beta1
 
 import (
-	"holdfast.dev/holdfast/definition"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -76,8 +75,7 @@ func (in *CustomResourceDefinitionSpec) DeepCopyInto(out *CustomResourceDefiniti
 	in.Names.DeepCopyInto(&out.Names)
 	if in.Validation != nil {
 		in, out := &in.Validation, &out.Validation
-		*out = new(definition.CustomResourceValidation)
-		(*in).DeepCopyInto(*out)
+		*out = (*in).DeepCopy()
 	}
 	if in.Subresources != nil {
 		in, out := &in.Subresources, &out.Subresources
@@ -138,8 +136,7 @@ func (in *CustomResourceDefinitionVersion) DeepCopyInto(out *CustomResourceDefin
 	}
 	if in.Schema != nil {
 		in, out := &in.Schema, &out.Schema
-		*out = new(definition.CustomResourceValidation)
-		(*in).DeepCopyInto(*out)
+		*out = (*in).DeepCopy()
 	}
 	if in.Prune != nil {
 		in, out := &in.Prune, &out.Prune
