@@ -255,7 +255,7 @@ func TestNodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(help, "It runs no containers") || !strings.Contains(help, `"127.0.0.1:9464"`) {
+	if !strings.Contains(help, "The agent runs no containers") || !strings.Contains(help, `"127.0.0.1:9464"`) {
 		t.Errorf("the help does not say that it runs nothing, or where it listens:\n%s", help)
 	}
 	for _, flag := range []string{

@@ -85,6 +85,10 @@ func create(t *testing.T) {
 	for _, o := range objects {
 		post(t, o.path, o.object)
 	}
+	servertest.Eventually(t, "the plan of the Instance has ended", func() bool {
+		metrics := read(t)
+		return metrics["holdfast_plans_finished_total{complete}"] > 0 && metrics["holdfast_plans_running{PENDING}"] == 0
+	})
 }
 
 // post creates an object, when its kind is served.

@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -30,22 +31,29 @@ func (b *builder) build() ([]byte, error) {
 
 func identified() string { return "ABC" }
 
-func get(handler http.Handler, path string, header ...string) *http.Response {
+// answer is the answer to a request.
+type answer struct {
+	code   int
+	header http.Header
+	body   *bytes.Buffer
+}
+
+func get(handler http.Handler, path string, header ...string) answer {
 	req := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, req)
-	return w.Result()
+	return answer{w.Code, w.Header(), w.Body}
 }
 
-func body(t *testing.T, res *http.Response) string {
+func body(t *testing.T, res answer) string {
 	t.Helper()
-	reader := io.Reader(res.Body)
-	if res.Header.Get("Content-Encoding") == "gzip" {
+	reader := io.Reader(res.body)
+	if res.header.Get("Content-Encoding") == "gzip" {
 		var err error
-		if reader, err = gzip.NewReader(res.Body); err != nil {
+		if reader, err = gzip.NewReader(res.body); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,10 +95,10 @@ func TestEncodings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := get(d, "/openapi/v3/apis/boats/v1", test.header...)
-			if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != test.wantType {
-				t.Errorf("%s, Content-Type %s, want %s", res.Status, got, test.wantType)
+			if got := res.header.Get("Content-Type"); res.code != http.StatusOK || got != test.wantType {
+				t.Errorf("%d, Content-Type %s, want %s", res.code, got, test.wantType)
 			}
-			if got := res.Header.Get("Content-Encoding"); got != test.wantEncoding {
+			if got := res.header.Get("Content-Encoding"); got != test.wantEncoding {
 				t.Errorf("Content-Encoding %q, want %q", got, test.wantEncoding)
 			}
 			if got := body(t, res); got != test.content {
@@ -98,8 +106,8 @@ func TestEncodings(t *testing.T) {
 			}
 		})
 	}
-	if res := get(d, "/", "Accept", "text/html"); res.StatusCode != http.StatusNotAcceptable {
-		t.Errorf("text/html: %s", res.Status)
+	if res := get(d, "/", "Accept", "text/html"); res.code != http.StatusNotAcceptable {
+		t.Errorf("text/html: %d", res.code)
 	}
 	if b.times != 1 {
 		t.Errorf("the document was built %d times", b.times)
@@ -113,18 +121,18 @@ func TestHash(t *testing.T) {
 	d := openapi.NewV3(identified, b.build)
 	const path = "/openapi/v3/apis/boats/v1"
 	res := get(d, path+"?hash=OLD")
-	if res.StatusCode != http.StatusMovedPermanently || res.Header.Get("Location") != path+"?hash=ABC" {
-		t.Errorf("another hash: %s to %s", res.Status, res.Header.Get("Location"))
+	if res.code != http.StatusMovedPermanently || res.header.Get("Location") != path+"?hash=ABC" {
+		t.Errorf("another hash: %d to %s", res.code, res.header.Get("Location"))
 	}
 	res = get(d, path+"?hash=ABC")
-	if res.StatusCode != http.StatusOK || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
-		t.Errorf("the hash: %s, Cache-Control %s", res.Status, res.Header.Get("Cache-Control"))
+	if res.code != http.StatusOK || !strings.Contains(res.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("the hash: %d, Cache-Control %s", res.code, res.header.Get("Cache-Control"))
 	}
-	if res := get(d, path); res.Header.Get("Etag") != `"ABC"` || res.Header.Get("Cache-Control") != "" {
-		t.Errorf("no hash: Etag %s, Cache-Control %s", res.Header.Get("Etag"), res.Header.Get("Cache-Control"))
+	if res := get(d, path); res.header.Get("Etag") != `"ABC"` || res.header.Get("Cache-Control") != "" {
+		t.Errorf("no hash: Etag %s, Cache-Control %s", res.header.Get("Etag"), res.header.Get("Cache-Control"))
 	}
-	if res := get(d, path, "If-None-Match", `"ABC"`); res.StatusCode != http.StatusNotModified {
-		t.Errorf("known entity tag: %s", res.Status)
+	if res := get(d, path, "If-None-Match", `"ABC"`); res.code != http.StatusNotModified {
+		t.Errorf("known entity tag: %d", res.code)
 	}
 }
 
@@ -166,11 +174,11 @@ func TestFailure(t *testing.T) {
 	t.Parallel()
 	b := &builder{err: errors.New("no schema")}
 	d := openapi.NewV2(b.build)
-	if res := get(d, "/openapi/v2"); res.StatusCode != http.StatusInternalServerError || !strings.Contains(body(t, res), "no schema") {
-		t.Errorf("document that cannot be built: %s", res.Status)
+	if res := get(d, "/openapi/v2"); res.code != http.StatusInternalServerError || !strings.Contains(body(t, res), "no schema") {
+		t.Errorf("document that cannot be built: %d", res.code)
 	}
 	b.err = nil
-	if res := get(d, "/openapi/v2"); res.StatusCode != http.StatusOK {
-		t.Errorf("document that can be built again: %s", res.Status)
+	if res := get(d, "/openapi/v2"); res.code != http.StatusOK {
+		t.Errorf("document that can be built again: %d", res.code)
 	}
 }

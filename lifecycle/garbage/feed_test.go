@@ -1,7 +1,6 @@
 package garbage
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func TestFeedListsAgain(t *testing.T) {
 	}
 	third := f.begin()
 	f.change(Change{Object: boat("b=2"), Revision: 4})
-	f.fail(context.Background(), errors.New("still no key"))
+	f.fail(t.Context(), errors.New("still no key"))
 	if !f.isCurrent(third) || len(f.pending) > 0 {
 		t.Error("changes before a list keep waiting")
 	}

@@ -96,7 +96,7 @@ func vdso(pid int) (start, end int64, err error) {
 func pausedOutside(pid int, start, end int64) error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil || len(threads) == 0 {
-		return fmt.Errorf("threads of process %d: %v", pid, err)
+		return fmt.Errorf("threads of process %d: %w", pid, err)
 	}
 	for _, thread := range threads {
 		stat, err := os.ReadFile(thread + "/stat")
