@@ -21,6 +21,7 @@ HOLLOW    ?= 1000x10
 STEADY    ?= 3m
 OUTAGE    ?= 10s
 PACKAGES  ?= ./...
+EARLIER   ?= d983a34
 ROUNDS    ?=
 SEED      ?=
 
@@ -240,6 +241,17 @@ soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
 faults: ## kill and pause servers, cut files, fill disks, attack, in the long form (FAULTS=regexp chooses, SEED=, ROUNDS=)
 	cd test && HOLDFAST_FAULTS=long HOLDFAST_FAULTS_SEED=$(SEED) HOLDFAST_FAULTS_ROUNDS=$(ROUNDS) \
 		go test -vet=off -count 1 -v -parallel 1 -timeout 3h -run '$(FAULTS)' ./faults
+
+.PHONY: downgrade
+downgrade: ## serve the data of this version with the program of EARLIER (a tag or commit), and back
+	mkdir -p bin/earlier && tools/release-program.sh $(EARLIER) bin/earlier/holdfast
+	cd test && HOLDFAST_RELEASE_PROGRAM=$(CURDIR)/bin/earlier/holdfast go test -vet=off -count 1 -v -run TestDowngrade ./upgrade
+
+.PHONY: upgrade-data
+upgrade-data: ## write the data of EARLIER, on which make test starts this version from then on
+	mkdir -p bin/earlier && tools/release-program.sh $(EARLIER) bin/earlier/holdfast
+	cd test && HOLDFAST_RELEASE_PROGRAM=$(CURDIR)/bin/earlier/holdfast HOLDFAST_RELEASE_ARCHIVE=testdata/$(EARLIER).tar.gz \
+		go test -vet=off -count 1 -v -run TestWrite ./upgrade
 
 .PHONY: docs
 docs: bin/gotestsum ## run the commands of all documents (make test runs those of README)
