@@ -39,6 +39,10 @@ func (a *allocation) allocate(ctx context.Context) error {
 
 func (a *allocation) allocateAddress(ctx context.Context) error {
 	spec := &a.service.Spec
+	if len(a.before.addresses) == 0 && len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP {
+		// The validation refuses the addresses. An allocation would replace them unnoticed.
+		return nil
+	}
 	switch {
 	case spec.ClusterIP == corev1.ClusterIPNone || slices.Contains(a.before.addresses, spec.ClusterIP):
 	case spec.ClusterIP == "":
