@@ -34,6 +34,9 @@ type Config struct {
 	AdvertiseAddress string
 	// Port is the port to listen on; 0 picks a free one.
 	Port int
+	// Revision identifies the source of the program. It is part of the hashes of OpenAPI
+	// documents, by which clients keep them. If it is empty, each process has hashes of its own.
+	Revision string
 	// Kubeconfig is where the admin kubeconfig is written; empty is
 	// DataDir/admin.kubeconfig.
 	Kubeconfig string

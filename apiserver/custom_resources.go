@@ -42,6 +42,7 @@ func (i installer) newCustomResources(
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
 		Registered:         local.SetCustom,
 		Ownership:          ownership,
+		Revision:           i.config.Revision,
 		ImmutabilityStatus: i.config.ImmutabilityStatus,
 		MinWatch:           minWatch,
 		MaxBody:            i.generic.MaxRequestBodyBytes,

@@ -33,7 +33,7 @@ type builtInDocuments struct {
 	build func() (map[string][]byte, error)
 
 	mu sync.Mutex
-	// built are the documents that nobody has taken. It is nil before they are built.
+	// built are the documents that take has not returned yet. It is nil before they are built.
 	built map[string][]byte
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"os"
@@ -42,6 +43,7 @@ func newServeSettings() *serveSettings {
 func (s *serveSettings) complete() (apiserver.Config, error) {
 	config := s.config
 	config.WithoutOperators = !s.operators
+	config.Revision = revision(version, cmp.Or(linkedCommit, moduleVersion()))
 	config.Audit = apiserver.AuditConfig{PolicyFile: s.audit.PolicyFile, LogPath: s.audit.LogOptions.Path, Options: s.audit}
 	if err := checkAuthorization(s.authorization); err != nil {
 		return config, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,15 @@ func moduleVersion() string {
 		return ""
 	}
 	return info.Main.Version
+}
+
+// revision returns what identifies the source of a binary: its commit, or the version of its module. It is
+// empty if the binary was built from files that were changed after the commit.
+func revision(version, source string) string {
+	if strings.Contains(version, "dirty") || strings.Contains(source, "dirty") {
+		return ""
+	}
+	return source
 }
 
 // versions is what the command version prints.

@@ -51,8 +51,8 @@ func (k *secretKeys) Keep(ctx context.Context) {
 	k.follow(ctx, changed)
 }
 
-// follow takes up the states of the Secret. One whose certificate the API server does not accept yet is tried
-// again.
+// follow uses each new state of the Secret. If the API server does not accept its certificate yet, follow tries
+// it again after acceptInterval.
 func (k *secretKeys) follow(ctx context.Context, changed <-chan *corev1.Secret) {
 	ticker := time.NewTicker(acceptInterval)
 	defer ticker.Stop()

@@ -31,7 +31,7 @@ func (s *Server) closeIdle(ctx context.Context) {
 	}
 }
 
-// closeUnused closes the resources that nobody has used since a time.
+// closeUnused closes the resources for which the last request ended before a time.
 func (s *Server) closeUnused(since time.Time) {
 	// A definition that changes at the same time replaces its resource, too.
 	s.controller.serving.Lock()

@@ -24,8 +24,8 @@ func idleServer() (*Server, schema.GroupResource, *definition.CustomResourceDefi
 	return s, definitionResource(crd), crd
 }
 
-// TestCloseUnused checks that a resource is closed when nobody has used it for a while, and only
-// then.
+// TestCloseUnused checks that the server closes a resource some time after its last request, and not
+// while a request uses it.
 func TestCloseUnused(t *testing.T) {
 	t.Parallel()
 	s, name, _ := idleServer()

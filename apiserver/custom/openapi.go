@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +38,9 @@ type documents struct {
 	mu        sync.Mutex
 	publisher Publisher
 	static    func() (*spec.Swagger, error)
+	// revision is part of the hashes of documents. Another program may render a definition in
+	// another way, and clients keep a document by its hash.
+	revision string
 	// published holds the group versions that have documents, each with the number
 	// of its last change.
 	published map[schema.GroupVersion]uint64
@@ -51,7 +56,7 @@ type documents struct {
 // for each version of a group. Publish must be called before Start.
 func (s *Server) Publish(publisher Publisher, static func() (*spec.Swagger, error)) {
 	s.openapi = &documents{
-		publisher: publisher, static: static, published: map[schema.GroupVersion]uint64{},
+		publisher: publisher, static: static, revision: cmp.Or(s.config.Revision, uuid.NewString()), published: map[schema.GroupVersion]uint64{},
 		established: map[string][]*definition.CustomResourceDefinition{},
 	}
 }
@@ -163,7 +168,7 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 	for gv, crds := range byVersion {
 		d.published[gv] = d.changes.Add(1)
 		d.publisher.SetV3("apis/"+gv.String(), openapi.NewV3(
-			func() string { return identify(gv, crds) },
+			func() string { return d.identify(gv, crds) },
 			func() ([]byte, error) {
 				document, err := buildV3(gv, crds)
 				if err != nil {
@@ -177,10 +182,10 @@ func (d *documents) updateV3(group string, crds []*definition.CustomResourceDefi
 
 // identify returns a hash of all that the document of a group version is made of. To make it from the
 // document would build the documents of all definitions when a client asks for the list of them.
-func identify(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition) string {
+func (d *documents) identify(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition) string {
 	hash := sha256.New()
 	encoder := json.NewEncoder(hash)
-	_ = encoder.Encode([]string{openapi.Program(), gv.String()}) // a hash accepts every write
+	_ = encoder.Encode([]string{d.revision, gv.String()}) // a hash accepts every write
 	for _, crd := range crds {
 		part := []any{
 			crd.Spec.Group, crd.Spec.Scope, crd.Spec.Names, crd.Status.AcceptedNames, crd.Annotations[immutability.Annotation],

@@ -13,9 +13,9 @@ import (
 
 // textParts holds parts of a v2 document as JSON. In the document, each part is replaced by a small
 // object with its number, and fill puts the parts in. With many definitions, their schemas and paths are
-// nearly all of the document, and they need ten times as much memory as their JSON.
+// nearly all of the document, and they need much more memory than their JSON.
 type textParts struct {
-	// mark is the beginning of the numbers, which no definition contains.
+	// mark is the beginning of each number. It is random, so that no definition contains it.
 	mark  string
 	texts [][]byte
 }

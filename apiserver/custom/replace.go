@@ -15,8 +15,8 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	old := s.resources[name]
 	s.mu.RUnlock()
 	if old != nil && old.same(crd) {
-		// A resource that nobody has used costs nothing to replace, and the memory of the old
-		// state of the definition is free again.
+		// A resource without requests so far is not open, so the server replaces it at no cost. The
+		// memory of the old state of the definition is then free.
 		if !s.renew(name, crd, func(r *resource) bool { return r == old && !r.wasUsed() }) {
 			old.terminating.Store(crd.DeletionTimestamp != nil)
 		}

@@ -33,7 +33,7 @@ type resource struct {
 	terminating atomic.Bool
 	holders     sync.WaitGroup
 	// inUse is the number of holders, and usedAt the time of the last release, in nanoseconds
-	// since 1970. It is zero if nobody has released the resource.
+	// since 1970. It is zero before the first release.
 	inUse, usedAt atomic.Int64
 	// watches is the context of all watches; stopWatches cancels it.
 	watches     context.Context

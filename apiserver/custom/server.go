@@ -57,6 +57,8 @@ type Config struct {
 	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker
 	// forbids: 400 or 422. The default is 400.
 	ImmutabilityStatus int
+	// Revision identifies the source of the program, see apiserver.Config. It is optional.
+	Revision string
 	// MinWatch is the shortest time that the server keeps a watch open.
 	MinWatch time.Duration
 	// MaxBody bounds the body of a request. Zero means no limit.

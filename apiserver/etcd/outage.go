@@ -18,7 +18,7 @@ import (
 // as long.
 const retryAfterSeconds = 1
 
-// outageStorage is a storage whose errors tell a client what an outage of etcd means for its
+// outageStorage is a storage with errors that tell a client what an outage of etcd means for its
 // request. If nothing was stored, the error is a ServerTimeout with a time for the next try:
 // clients of Kubernetes then send the request again by themselves. If a write may be stored, the
 // error is a Timeout without such a time, because a second create could make a second object.

@@ -27,7 +27,7 @@ type Document struct {
 	identify func() string
 
 	mu sync.Mutex
-	// hash is empty until somebody asked for it.
+	// hash is empty until Hash or json sets it.
 	hash string
 	// encodings are the compressed encodings that clients asked for, by media type.
 	encodings map[string][]byte

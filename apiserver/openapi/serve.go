@@ -23,12 +23,12 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	packed, err := d.encoded(mediaType)
 	if err != nil {
-		d.fail(w, req, err)
+		fail(w, req, err)
 		return
 	}
 	hash, err := d.Hash()
 	if err != nil {
-		d.fail(w, req, err)
+		fail(w, req, err)
 		return
 	}
 	w.Header().Set("Etag", strconv.Quote(hash))
@@ -45,13 +45,14 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if acceptsGzip(req) {
 		w.Header().Set("Content-Encoding", "gzip")
 	} else if packed, err = decompress(packed); err != nil {
-		d.fail(w, req, err)
+		fail(w, req, err)
 		return
 	}
 	http.ServeContent(w, req, "", d.changed, bytes.NewReader(packed))
 }
 
-func (*Document) fail(w http.ResponseWriter, req *http.Request, err error) {
+// fail answers that the document cannot be built.
+func fail(w http.ResponseWriter, req *http.Request, err error) {
 	klog.ErrorS(err, "OpenAPI document cannot be built", "path", req.URL.Path)
 	http.Error(w, "the OpenAPI document cannot be built: "+err.Error(), http.StatusInternalServerError)
 }
