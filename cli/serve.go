@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/cli/arguments"
+	"holdfast.dev/holdfast/heap"
 )
 
 const serveHelp = `Serve the Kubernetes API.
@@ -89,6 +90,9 @@ func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
 		return err
 	}
 	config.Version = version
+	if limit := heap.Limit(); limit > 0 {
+		log.Info("the memory of this process is limited by its cgroup", "softLimitBytes", limit)
+	}
 	server, err := apiserver.New(cmd.Context(), config)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: choose another port with --secure-port", err)
@@ -98,6 +102,7 @@ func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
 	}
 	context.AfterFunc(cmd.Context(), func() { log.Info("server stops") })
 	return server.Run(cmd.Context(), func() {
+		heap.Grow(cmd.Context())
 		log.Info("server is ready", "url", server.URL(), "kubeconfig", server.Kubeconfig())
 		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "holdfast: ready at %s, kubeconfig %s\n", server.URL(), server.Kubeconfig())
 	})
