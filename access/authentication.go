@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
-	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -72,7 +71,7 @@ func (a Authentication) Request() authenticator.Request {
 		credentials = append(credentials, a.certificates(a.FrontProxy))
 	}
 	if a.ClientCA != nil {
-		credentials = append(credentials, a.certificates(requestx509.NewDynamic(a.ClientCA, requestx509.CommonNameUserConversion)))
+		credentials = append(credentials, a.certificates(newVerifiedCertificates(a.ClientCA)))
 	}
 	if len(a.Tokens) > 0 {
 		tokens := a.tokens()
