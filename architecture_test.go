@@ -21,7 +21,7 @@ const module = "holdfast.dev/holdfast"
 var order = []string{
 	"value", "nesting", "schema", "skeleton", "immutability", "ownership", "parameters",
 	"manifest", "finding", "definition", "native", "projection", "broadcast", "backup", "connection", "reconcile", "admissionreview", "protection",
-	"walltime", "heap", "operator", "access", "node", "lifecycle", "installation", "manager", "guard",
+	"walltime", "heap", "stack", "operator", "access", "node", "lifecycle", "installation", "manager", "guard",
 	"apiserver", "cli",
 	"cmd", "examples",
 }

@@ -33,7 +33,8 @@
 // the webhooks of the operator packages and of the guard.
 // [holdfast.dev/holdfast/protection] counts the writes that the protections refuse.
 // [holdfast.dev/holdfast/walltime] notices that the clock of the machine was set.
-// [holdfast.dev/holdfast/heap] lets the heap of a busy process grow, within its memory limit.
+// [holdfast.dev/holdfast/heap] lets the heap of a busy process grow, within its memory limit, and
+// [holdfast.dev/holdfast/stack] the stack of a goroutine.
 //
 // # Operator packages
 //

@@ -73,7 +73,7 @@ func applyAuthentication(b base, in access.Authentication) error {
 			return fmt.Errorf("authentication of proxies: %w", err)
 		}
 	}
-	config.Authentication.Authenticator = in.Request()
+	config.Authentication.Authenticator = withStack(in.Request())
 	config.Authentication.APIAudiences = b.config.ServiceAccounts.Audiences
 	config.OpenAPIConfig.SecurityDefinitions = in.SecurityDefinitions()
 	if err := config.Authentication.ApplyClientCert(b.clientCA, config.SecureServing); err != nil {

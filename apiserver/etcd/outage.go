@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage"
+
+	"holdfast.dev/holdfast/stack"
 )
 
 // retryAfterSeconds is when a client should send a refused request again. An election takes about
@@ -43,6 +45,8 @@ func (s outageStorage) Delete(ctx context.Context, key string, out runtime.Objec
 func (s outageStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object,
 ) error {
+	// The library calls this at the start of a goroutine of its own, and runs field managers, admission and validation inside of it.
+	stack.Grow(stack.Deep)
 	return s.writeError("update",
 		s.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached))
 }
