@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/builtin"
 	"holdfast.dev/holdfast/apiserver/definitions"
+	"holdfast.dev/holdfast/apiserver/routes"
 	"holdfast.dev/holdfast/apiserver/storage"
 )
 
@@ -34,6 +35,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 			server.Destroy()
 		}
 	}()
+	server.Handler.GoRestfulContainer.Router(routes.New())
 	i := installer{base: b, server: server, hooks: newHooks(server)}
 	store, status, err := definitions.Open(b.scheme, b.generic.RESTOptionsGetter, owned.checker)
 	if err != nil {
