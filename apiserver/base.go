@@ -42,7 +42,9 @@ func newBase(config Config, o *opened) (base, error) {
 	if err != nil {
 		return base{}, err
 	}
-	codecs := serializer.NewCodecFactory(scheme)
+	// A list is encoded object by object, as in kube-apiserver, and not as a whole in memory.
+	codecs := serializer.NewCodecFactory(scheme,
+		serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
 	generic := genericapiserver.NewConfig(codecs)
 	serving, clientCA, err := newServing(config, o)
 	if err != nil {

@@ -54,7 +54,7 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, runtime.NewParameterCodec(i.scheme), i.codecs)
 	info.PrioritizedVersions = nil
-	info.NegotiatedSerializer = boundedCodecs{i.codecs}
+	info.NegotiatedSerializer = newBuiltinCodecs(i.scheme, i.codecs)
 	return &info
 }
 

@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/admission"
 
 	"holdfast.dev/holdfast/definition"
@@ -95,30 +93,4 @@ func checkLevels(a admission.Attributes) error {
 		return nil
 	}
 	return apierrors.NewBadRequest(nesting.Error{What: "the object"}.Error())
-}
-
-// boundedCodecs are the codecs of the built-in kinds. They refuse an object in protobuf if
-// JSON inside of it has too many levels. Bodies in text are checked before they are decoded.
-type boundedCodecs struct{ serializer.CodecFactory }
-
-// DecoderToVersion implements runtime.NegotiatedSerializer.
-func (c boundedCodecs) DecoderToVersion(from runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
-	decoder := c.CodecFactory.DecoderToVersion(from, gv)
-	if _, isText := from.(interface{ IsStrict() bool }); isText {
-		return decoder
-	}
-	return boundedDecoder{decoder}
-}
-
-type boundedDecoder struct{ runtime.Decoder }
-
-// Decode implements runtime.Decoder.
-func (d boundedDecoder) Decode(
-	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
-) (runtime.Object, *schema.GroupVersionKind, error) {
-	obj, gvk, err := d.Decoder.Decode(data, defaults, into)
-	if err == nil && levels(obj) > nesting.Limit {
-		return nil, gvk, nesting.Error{What: "the object"}
-	}
-	return obj, gvk, err
 }
