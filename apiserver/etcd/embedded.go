@@ -24,12 +24,14 @@ import (
 )
 
 const (
-	// A single member elects itself, so short ticks make it ready sooner and cost nothing.
-	tickMs     = 10
+	// A single member elects itself, so a short election timeout makes it ready sooner. A tick wakes two goroutines, also of an idle
+	// server, and etcd requires at least five of them for an election.
+	tickMs     = 20
 	electionMs = 100
-	// etcd keeps entries in memory for its followers. A single member has none.
+	// etcd keeps entries in memory for its followers. A single member has none. It keeps 100 entries
+	// in any case, which may be objects of more than a megabyte.
 	snapshotEvery  = 2000
-	catchUpEntries = 100
+	catchUpEntries = 1
 	// quotaBytes bounds the size of the database. The default of etcd is 2 GiB.
 	quotaBytes = 8 << 30
 
