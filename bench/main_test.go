@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 }
 
 // The attack runs on the server alone, in a short form: every request of the other clients succeeds, and the server refuses the
-// slow bodies that are more than one user may send.
+// slow bodies that are more than one user may have arriving and waiting.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	result, err := attackOne(t.Context(), side.Holdfast(holdfast), attack.Settings{
-		Bodies: 100, Before: 300 * time.Millisecond, During: 2 * time.Second,
+		Bodies: 1200, Before: 300 * time.Millisecond, During: 2 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

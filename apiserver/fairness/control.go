@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
@@ -13,24 +14,40 @@ import (
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 )
 
-// maxArriving is the number of bodies that the server receives from one user at a time.
-// Bodies of ordinary clients arrive within milliseconds, so this is far more than they
-// need, and it bounds the memory that one user can take with slow ones.
-const maxArriving = 64
+const (
+	// maxArriving is the number of bodies that the server receives from one user at a time. It
+	// bounds the memory that one user can take with slow bodies.
+	maxArriving = 64
+	// maxWaiting is the number of requests of one user that wait until they may send their
+	// bodies. A busy controller has hundreds of requests under way, and on a busy machine their
+	// bodies arrive slowly.
+	maxWaiting = 1000
+)
 
 // control receives the body of a request before the request takes a seat. A client that
 // sends its body slowly then does not occupy a seat that other clients need.
 type control struct {
 	flowcontrol.Interface
 
-	mu       sync.Mutex
-	arriving map[string]int
+	// timeout is how long a request waits until it may send its body.
+	timeout time.Duration
+
+	mu    sync.Mutex
+	users map[string]*arrivals
+}
+
+// arrivals are the requests of one user with bodies that have not arrived.
+type arrivals struct {
+	// turns has an element for each body that arrives now.
+	turns chan struct{}
+	// count is the number of requests with bodies that arrive or wait.
+	count int
 }
 
 // NewFlowControl returns a FlowControl that receives bodies as WithBodies prepared them,
 // and leaves everything else to inner.
 func NewFlowControl(inner flowcontrol.Interface) flowcontrol.Interface {
-	return &control{Interface: inner, arriving: map[string]int{}}
+	return &control{Interface: inner, timeout: bodyTimeout, users: map[string]*arrivals{}}
 }
 
 // Handle implements flowcontrol.Interface.
@@ -40,7 +57,7 @@ func (c *control) Handle(
 	estimate func() fcrequest.WorkEstimate, queueNote fq.QueueNoteFn, execute func(),
 ) {
 	if b := bodyOf(ctx); b != nil {
-		if !c.receive(b, digest.User) {
+		if !c.receive(ctx, b, digest.User) {
 			// The filter of upstream answers 429 because execute is not called. It counts
 			// the refused request for the priority level that is noted here.
 			note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, digest.User.GetName())
@@ -50,35 +67,70 @@ func (c *control) Handle(
 	c.Interface.Handle(ctx, digest, note, estimate, queueNote, execute)
 }
 
-// receive receives a body and returns true. If maxArriving bodies of the user are arriving
-// already, it returns false. The limit does not apply to the group system:masters, which is
-// exempt from every other limit too.
-func (c *control) receive(b *body, from user.Info) bool {
-	if !slices.Contains(from.GetGroups(), user.SystemPrivilegedGroup) {
-		if !c.begin(from.GetName()) {
-			return false
-		}
-		defer c.end(from.GetName())
+// receive receives a body and returns true. While maxArriving bodies of the user arrive, it waits;
+// it returns false if that takes too long, or if too many requests of the user wait. The limits do
+// not apply to the group system:masters, which is exempt from every other limit too.
+func (c *control) receive(ctx context.Context, b *body, from user.Info) bool {
+	if isExempt(from) {
+		b.receive()
+		return true
 	}
+	of := c.begin(from.GetName())
+	if of == nil {
+		return false
+	}
+	defer c.end(from.GetName())
+	if !c.takeTurn(ctx, of) {
+		return false
+	}
+	defer func() { <-of.turns }()
 	b.receive()
 	return true
 }
 
-// begin reports whether one more body of a user may arrive.
-func (c *control) begin(name string) bool {
+func isExempt(from user.Info) bool {
+	return slices.Contains(from.GetGroups(), user.SystemPrivilegedGroup)
+}
+
+// takeTurn waits until one more body of a user may arrive, and reports whether it may.
+func (c *control) takeTurn(ctx context.Context, of *arrivals) bool {
+	select {
+	case of.turns <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(c.timeout)
+	defer timer.Stop()
+	select {
+	case of.turns <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// begin counts one more request of a user. It returns nil if the user has too many.
+func (c *control) begin(name string) *arrivals {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.arriving[name] >= maxArriving {
-		return false
+	of := c.users[name]
+	if of == nil {
+		of = &arrivals{turns: make(chan struct{}, maxArriving)}
+		c.users[name] = of
 	}
-	c.arriving[name]++
-	return true
+	if of.count >= maxArriving+maxWaiting {
+		return nil
+	}
+	of.count++
+	return of
 }
 
 func (c *control) end(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.arriving[name]--; c.arriving[name] == 0 {
-		delete(c.arriving, name)
+	of := c.users[name]
+	if of.count--; of.count == 0 {
+		delete(c.users, name)
 	}
 }

@@ -20,7 +20,7 @@
 // but once a minute instead of on events.
 //
 // [WithBodies] and [NewFlowControl] receive the body of a request before the request takes
-// a seat, within bodyTimeout. They receive at most maxArriving bodies of one user at a time,
-// except for the group system:masters. A client that sends its bodies slowly delays only its
-// own requests.
+// a seat, within bodyTimeout. They receive at most maxArriving bodies of one user at a time, and
+// let at most maxWaiting others wait, except for the group system:masters. A client that sends its
+// bodies slowly delays only its own requests.
 package fairness
