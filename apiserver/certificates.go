@@ -20,7 +20,9 @@ func newServing(
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving certificate: %w", err)
 	}
-	serving := &genericapiserver.SecureServingInfo{Listener: o.listener, Cert: own, HTTP2MaxStreamsPerConnection: 1000}
+	// The library sets 100 streams for a connection, as in kube-apiserver. Clients of Kubernetes open further
+	// connections. More streams would let one client keep more goroutines busy.
+	serving := &genericapiserver.SecureServingInfo{Listener: o.listener, Cert: own}
 	if config.Serving.CertFile != "" {
 		serving.Cert, err = dynamiccertificates.NewDynamicServingContentFromFiles("tls-cert-file",
 			config.Serving.CertFile, config.Serving.KeyFile)

@@ -32,6 +32,7 @@ const watchDrain = time.Second
 // applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
 // health, the reports of the console, and the filter of requests with CustomResourceDefinitions.
 func applySettings(b base) error {
+	applyCancellation(b.generic)
 	if err := applyAudit(b.generic, b.config.Audit); err != nil {
 		return err
 	}
@@ -42,6 +43,15 @@ func applySettings(b base) error {
 	applyConsole(b)
 	applyNestingBound(b.generic)
 	return applyDefinitionFilter(b.generic, b.codecs)
+}
+
+// applyCancellation ends the work for a request when its client cancels it. All filters that are added
+// later are outside of Detach or inside of Attach, and see the context of the client.
+func applyCancellation(config *genericapiserver.Config) {
+	inner := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return fairness.Detach(inner(fairness.Attach(next), c))
+	}
 }
 
 // applyFairness limits concurrent requests by priority levels. The server receives the body

@@ -25,12 +25,16 @@ type bodyKey struct{}
 // FlowControl of NewFlowControl inside of it. Bodies longer than limit are received up to
 // limit; the handlers refuse them. The limit must be positive.
 func WithBodies(next http.Handler, limit int64) http.Handler {
+	return withBodies(next, limit, bodyTimeout)
+}
+
+func withBodies(next http.Handler, limit int64, timeout time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 {
 			next.ServeHTTP(w, req)
 			return
 		}
-		b := &body{client: req.Body, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: bodyTimeout}
+		b := &body{client: req.Body, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: timeout}
 		req = req.WithContext(context.WithValue(req.Context(), bodyKey{}, b))
 		req.Body = b
 		defer b.end()
@@ -84,6 +88,9 @@ func (b *body) receive() {
 		b.err = io.EOF
 	}
 }
+
+// isLate reports whether the body did not arrive within the timeout.
+func (b *body) isLate() bool { return apierrors.IsTimeout(b.err) }
 
 // setDeadline sets the deadline of reads from the client, and reports whether it did.
 func (b *body) setDeadline(at time.Time) bool {

@@ -24,10 +24,12 @@ const (
 	maxWaiting = 1000
 )
 
-// control receives the body of a request before the request takes a seat. A client that
-// sends its body slowly then does not occupy a seat that other clients need.
+// control receives the body of a request before the request takes a seat, and gives the seat back
+// if the client does not read the answer. A client that sends its body slowly, or does not read,
+// then does not occupy a seat that other clients need.
 type control struct {
 	flowcontrol.Interface
+	unread tally
 
 	// timeout is how long a request waits until it may send its body.
 	timeout time.Duration
@@ -44,10 +46,10 @@ type arrivals struct {
 	count int
 }
 
-// NewFlowControl returns a FlowControl that receives bodies as WithBodies prepared them,
-// and leaves everything else to inner.
+// NewFlowControl returns a FlowControl that receives bodies as WithBodies prepared them, and knows
+// cancelled requests and unread answers from Detach. It leaves everything else to inner.
 func NewFlowControl(inner flowcontrol.Interface) flowcontrol.Interface {
-	return &control{Interface: inner, timeout: bodyTimeout, users: map[string]*arrivals{}}
+	return &control{Interface: inner, unread: newTally(maxUnread), timeout: bodyTimeout, users: map[string]*arrivals{}}
 }
 
 // Handle implements flowcontrol.Interface.
@@ -56,15 +58,24 @@ func (c *control) Handle(
 	note func(*flowcontrolv1.FlowSchema, *flowcontrolv1.PriorityLevelConfiguration, string),
 	estimate func() fcrequest.WorkEstimate, queueNote fq.QueueNoteFn, execute func(),
 ) {
-	if b := bodyOf(ctx); b != nil {
-		if !c.receive(ctx, b, digest.User) {
-			// The filter of upstream answers 429 because execute is not called. It counts
-			// the refused request for the priority level that is noted here.
-			note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, digest.User.GetName())
-			return
-		}
+	d, b := detachedOf(ctx), bodyOf(ctx)
+	d.leave()
+	attached, stop := d.attach(ctx)
+	defer stop()
+	received := b == nil || c.receive(attached, b, digest.User)
+	// On HTTP/1, a body that did not arrive in time ends the context of the client. The client
+	// still reads the answer.
+	if b == nil || !b.isLate() {
+		ctx = attached
 	}
-	c.Interface.Handle(ctx, digest, note, estimate, queueNote, execute)
+	if !received || ctx.Err() != nil {
+		// The filter of upstream answers 429 because execute is not called. It counts
+		// the refused request for the priority level that is noted here.
+		note(bootstrap.MandatoryFlowSchemaCatchAll, bootstrap.MandatoryPriorityLevelConfigurationCatchAll, digest.User.GetName())
+		return
+	}
+	inSeat := func(sit func()) { c.Interface.Handle(ctx, digest, note, estimate, queueNote, sit) }
+	c.serve(inSeat, d.answer, digest.User, execute)
 }
 
 // receive receives a body and returns true. While maxArriving bodies of the user arrive, it waits;

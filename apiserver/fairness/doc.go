@@ -4,7 +4,7 @@
 // The server limits concurrent requests with the API Priority and Fairness of
 // k8s.io/apiserver. A FlowSchema assigns a request to a priority level. Each level has its
 // own share of the server, counted in seats, and queues requests by user or by namespace.
-// This package adds two things.
+// This package adds three things.
 //
 // [Defaults] keeps the PriorityLevelConfigurations and FlowSchemas that Kubernetes comes
 // with: leader election, nodes, controllers and all other clients have levels of their own.
@@ -23,4 +23,9 @@
 // a seat, within bodyTimeout. They receive at most maxArriving bodies of one user at a time, and
 // let at most maxWaiting others wait, except for the group system:masters. A client that sends its
 // bodies slowly delays only its own requests.
+//
+// [Detach] and [Attach] end the work for a request when its client cancels it, and limit the
+// requests of one connection that have not reached the priority levels. A client that cancels
+// its requests at once does not take the processor from others. A request whose client does not read
+// the answer gives its seat back after unreadAfter.
 package fairness
