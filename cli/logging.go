@@ -72,7 +72,7 @@ func (l logSettings) use(ctx context.Context) (*slog.Logger, error) {
 		}
 		libraries := l.handler(os.Stderr)
 		if l.verbosity == 0 {
-			libraries = essential{ctx, libraries}
+			libraries = essential{ctx, libraries, &repeated{}}
 		}
 		klog.SetLoggerWithOptions(logr.FromSlogHandler(libraries), klog.ContextualLogger(true),
 			klog.WriteKlogBuffer(klogLines{libraries}.write))
@@ -129,10 +129,11 @@ func (k klogLines) write(line []byte) {
 }
 
 // essential is a handler that drops the information of the libraries, such as each cache that
-// they fill, and everything after its context has ended.
+// they fill, lines that repeat too often, and everything after its context has ended.
 type essential struct {
 	ctx context.Context
 	slog.Handler
+	*repeated
 }
 
 // Handle implements slog.Handler. logr passes errors to it without a call of Enabled.
@@ -145,17 +146,17 @@ func (e essential) Handle(ctx context.Context, record slog.Record) error {
 	if record.Level < slog.LevelWarn && !isOwn(record.PC) {
 		return nil
 	}
-	return e.Handler.Handle(ctx, record)
+	return e.handle(ctx, e.Handler, record)
 }
 
 // WithAttrs implements slog.Handler.
 func (e essential) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return essential{e.ctx, e.Handler.WithAttrs(attrs)}
+	return essential{e.ctx, e.Handler.WithAttrs(attrs), e.repeated}
 }
 
 // WithGroup implements slog.Handler.
 func (e essential) WithGroup(name string) slog.Handler {
-	return essential{e.ctx, e.Handler.WithGroup(name)}
+	return essential{e.ctx, e.Handler.WithGroup(name), e.repeated}
 }
 
 // isOwn reports whether the code of this module wrote a record.
