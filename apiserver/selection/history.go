@@ -9,6 +9,10 @@ import (
 // historySize is the number of entries of a kind that are kept for watches that resume.
 const historySize = 1024
 
+// historyBytes is the size of the objects in these entries, as stored. It bounds the memory if the objects
+// are large.
+const historyBytes = 32 << 20
+
 // entry is an event of a kind, with the nodes that it concerns.
 type entry struct {
 	// version is the revision of the change that caused the entry. mark is the highest
@@ -30,48 +34,61 @@ func (e *entry) after(version uint64) bool {
 	return e.version > version || (e.late() && e.mark >= version)
 }
 
+// size returns the size of the object as stored. The kinds that nodes use have the method.
+func (e *entry) size() int {
+	if sized, ok := e.object.(interface{ Size() int }); ok {
+		return sized.Size()
+	}
+	return 0
+}
+
 // shared returns the event. It can be sent to any number of watches.
 func (e *entry) shared() watch.Event {
 	return watch.Event{Type: e.event, Object: &shared{object: e.object}}
 }
 
-// history holds the last entries of a kind, in a ring. When the ring is full, next is the
-// oldest entry.
+// history holds the last entries of a kind, in order.
 type history struct {
 	// begun is set when both streams have been read once.
 	begun   bool
 	entries []entry
-	next    int
+	// bytes is the size of the objects in entries.
+	bytes int
 	// horizon is the oldest version that a watch can resume from.
 	horizon uint64
 }
 
 func (h *history) add(e entry) {
-	if len(h.entries) < historySize {
-		h.entries = append(h.entries, e)
-		return
+	h.entries = append(h.entries, e)
+	h.bytes += e.size()
+	for len(h.entries) > historySize || h.bytes > historyBytes {
+		h.forget()
 	}
-	oldest := &h.entries[h.next]
+}
+
+// forget removes the oldest entry.
+func (h *history) forget() {
+	oldest := h.entries[0]
 	h.horizon = max(h.horizon, oldest.mark)
 	if oldest.late() {
 		h.horizon = max(h.horizon, oldest.mark+1)
 	}
-	*oldest = e
-	h.next = (h.next + 1) % historySize
+	h.bytes -= oldest.size()
+	// The array keeps the place until it is full and append copies the rest.
+	h.entries[0] = entry{}
+	h.entries = h.entries[1:]
 }
 
 // since returns the events that a watch of a node may not have got after a version, in order.
 func (h *history) since(version uint64, node string) []watch.Event {
 	var events []watch.Event
-	for _, part := range [][]entry{h.entries[h.next:], h.entries[:h.next]} {
-		for i := range part {
-			e := &part[i]
-			if !e.after(version) {
-				continue
-			}
-			if _, concerned := slices.BinarySearch(e.nodes, node); concerned {
-				events = append(events, e.shared())
-			}
+	for i := range h.entries {
+		e := &h.entries[i]
+		if !e.after(version) {
+			continue
+		}
+		if _, concerned := slices.BinarySearch(e.nodes, node); concerned {
+			events = append(events, e.shared())
 		}
 	}
 	return events

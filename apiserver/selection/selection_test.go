@@ -277,6 +277,26 @@ func TestHistoryEnds(t *testing.T) {
 	}
 }
 
+// Large objects leave room for fewer entries.
+func TestHistoryOfLargeObjectsEnds(t *testing.T) {
+	s := newStore()
+	s.do(t, "2 pod p n1 x")
+	text := strings.Repeat("x", 1<<20-1<<10)
+	for version := range uint64(40) {
+		large := configMap("x", version+3)
+		large.Data = map[string]string{"text": text}
+		s.objects.Change(watch.Modified, large, version+3)
+	}
+	s.do(t, "50")
+	want := []string{"ERROR 410 too old resource version: 9 (10)", "closed"}
+	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 9})); !cmp.Equal(got, want) {
+		t.Errorf("an old version: %q", got)
+	}
+	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 10})); len(got) != 32 || got[0] != "MODIFIED x@11" {
+		t.Errorf("the oldest version: %d, %q", len(got), got[:1])
+	}
+}
+
 func TestSlowClientIsClosed(t *testing.T) {
 	s := newStore()
 	s.do(t, "2 pod p n1 x", "3 map x")

@@ -25,6 +25,10 @@ import (
 // bound on their number: at a thousand writes a second that is a gigabyte.
 const historyEvents = 5_000
 
+// historyBytes is about how large the objects of these events are together, as stored. 5,000 events
+// of objects of a megabyte would be gigabytes. The watch cache keeps the last 100 events in any case.
+const historyBytes = 64 << 20
+
 // withBoundedHistory returns storage behind upstream's watch cache. The history of the cache
 // is bounded, see datedStorage. The observer, if it is not nil, sees all lists and events that the cache reads.
 func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorator {
@@ -46,7 +50,7 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 			source = newObservedStorage(source, o)
 		}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             datedStorage{source, config.EventsHistoryWindow / historyEvents, &atomic.Int64{}},
+			Storage:             datedStorage{source, config.EventsHistoryWindow, &atomic.Int64{}},
 			Versioner:           storage.APIObjectVersioner{},
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
@@ -74,8 +78,8 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 
 // datedStorage is the storage that a watch cache reads from. The watch cache keeps the events of a
 // window of time. datedStorage moves the time of each event forward by one more step, so that the
-// window holds a bounded number of events. A resource with few writes keeps the events of upstream's
-// window; one with many keeps its last historyEvents events.
+// window holds a bounded number of events, of a bounded size. A resource with few writes keeps the events
+// of upstream's window; one with many keeps its last historyEvents events, or fewer if they are large.
 //
 // Only the events have these times. The clock of the cache is the real one: the cache also uses it
 // to wait for versions that it has not seen yet, and to send bookmarks before a watch ends. In
@@ -83,8 +87,18 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 // the time of the event are zero.
 type datedStorage struct {
 	storage.Interface
-	step  time.Duration
-	ahead *atomic.Int64
+	window time.Duration
+	ahead  *atomic.Int64
+}
+
+// step returns the part of the window that the event of an object takes.
+func (s datedStorage) step(obj runtime.Object) time.Duration {
+	step := s.window / historyEvents
+	// The types with a protobuf encoding have this method, and custom resources.
+	if sized, ok := obj.(interface{ Size() int }); ok {
+		step = max(step, s.window*time.Duration(sized.Size())/historyBytes)
+	}
+	return step
 }
 
 // Watch implements storage.Interface.
@@ -95,8 +109,9 @@ func (s datedStorage) Watch(ctx context.Context, key string, options storage.Lis
 	}
 	return newRelay(inner, func(event watch.Event) watch.Event {
 		if timed, ok := event.Object.(storage.WatchEventWithRecordTime); ok {
-			ahead := time.Duration(s.ahead.Add(int64(s.step)))
-			event.Object = &datedObject{timed.Unwrap(), timed.RecordTime().Add(ahead)}
+			obj := timed.Unwrap()
+			ahead := time.Duration(s.ahead.Add(int64(s.step(obj))))
+			event.Object = &datedObject{obj, timed.RecordTime().Add(ahead)}
 		}
 		return event
 	}), nil

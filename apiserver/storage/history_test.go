@@ -2,12 +2,15 @@ package storage_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"holdfast.dev/holdfast/apiserver"
@@ -59,4 +62,30 @@ func watchFrom(t *testing.T, configMaps interface {
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
 	return nil
+}
+
+// The events of large objects take more of the history: it holds only the last 100 of them.
+func TestHistoryOfLargeObjectsIsBounded(t *testing.T) {
+	t.Parallel()
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	configMaps := client.CoreV1().ConfigMaps("default")
+	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"text": strings.Repeat("x", 1<<20-1<<10)}}
+	written, err := configMaps.Create(t.Context(), large, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := written.ResourceVersion
+	for i := range 101 {
+		label := fmt.Appendf(nil, `{"metadata":{"labels":{"number":"%d"}}}`, i)
+		if written, err = configMaps.Patch(t.Context(), "large", types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The watch cache has the last event when a list shows it.
+	if _, err := configMaps.List(t.Context(), metav1.ListOptions{LabelSelector: "number=0"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := watchFrom(t, configMaps, first); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from 100 writes ago, to %s: %v, want 410", written.ResourceVersion, err)
+	}
 }
