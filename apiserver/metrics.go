@@ -1,13 +1,16 @@
 package apiserver
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/selection"
 	"holdfast.dev/holdfast/operator/controller"
 	"holdfast.dev/holdfast/protection"
@@ -43,6 +46,36 @@ func (m metrics) countAgents(selected *selection.Selection) {
 	m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holdfast_agents_connected", Help: "Nodes that have a watch open on this server for the ConfigMaps and Secrets of their pods.",
 	}, func() float64 { return float64(selected.Nodes()) }))
+}
+
+// measureStorage adds the size of the database of etcd, with the name that it has in Kubernetes. The library has this metric too, but
+// for the whole process, and it opens a connection of its own for it.
+func (m metrics) measureStorage(client *etcd.Client) { m.MustRegister(storageSize{client}) }
+
+// storageSize collects the size of the database. It is absent while etcd does not answer.
+type storageSize struct{ client *etcd.Client }
+
+// storageTimeout is the time in which a member of etcd must answer, as in Kubernetes.
+const storageTimeout = time.Second
+
+func (s storageSize) desc() *prometheus.Desc {
+	return prometheus.NewDesc("apiserver_storage_size_bytes", "Size of the database file of etcd.", []string{"storage_cluster_id"}, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (s storageSize) Describe(out chan<- *prometheus.Desc) { out <- s.desc() }
+
+// Collect implements prometheus.Collector.
+func (s storageSize) Collect(out chan<- prometheus.Metric) {
+	for _, endpoint := range s.client.Endpoints() {
+		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
+		status, err := s.client.Status(ctx, endpoint)
+		cancel()
+		if err == nil {
+			out <- prometheus.MustNewConstMetric(s.desc(), prometheus.GaugeValue, float64(status.DbSize), "etcd-0")
+			return
+		}
+	}
 }
 
 // serve serves these metrics together with those of the libraries. A DELETE request, which a server with

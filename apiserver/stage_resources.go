@@ -84,6 +84,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
 	b.metrics.countAgents(stored.selection)
+	b.metrics.measureStorage(b.client)
 	b.metrics.MustRegister(customResources.Collectors()...)
 	b.metrics.serve(server, b.config.Profiling)
 	i.serveConsole(consoleSources(b, identity, owned, customResources))

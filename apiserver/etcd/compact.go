@@ -14,32 +14,36 @@ const (
 	// keepRevisions is the history that is kept, for watches that resume and for lists that
 	// continue. Kubernetes keeps five minutes of history. Under heavy load these are
 	// gigabytes, so the number of writes bounds it here as well.
-	keepRevisions = 10_000
-	compactEvery  = 5 * time.Second
+	keepRevisions  = 10_000
+	compactEvery   = 5 * time.Second
+	compactTimeout = compactEvery
 )
 
-// compact removes history beyond keepRevisions until the member is closed. The size of the
-// database then depends on the objects in it, not on the rate of changes.
-func (m *Member) compact() {
+// maintain removes history beyond keepRevisions until the member is closed. The size of the
+// database then depends on the objects in it, not on the rate of changes. If the database is
+// full, maintain makes it smaller as soon as that is possible.
+func (m *Member) maintain(ctx context.Context) {
+	defer close(m.maintained)
 	ticker := time.NewTicker(compactEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-m.stop:
+		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.compactOnce()
+			m.compact(ctx)
+			m.reclaim(ctx)
 		}
 	}
 }
 
-func (m *Member) compactOnce() {
+func (m *Member) compact(ctx context.Context) {
 	kv := m.etcd.Server.KV()
 	target := kv.Rev() - keepRevisions
 	if target <= 0 || target-kv.FirstRev() < keepRevisions/4 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), compactEvery)
+	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
 	_, err := m.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: target})
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {

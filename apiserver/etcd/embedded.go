@@ -12,6 +12,7 @@
 package etcd
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -43,19 +44,28 @@ const (
 // Member is a running etcd member.
 type Member struct {
 	etcd *embed.Etcd
-	stop chan struct{}
+	// stop ends maintain, which then closes maintained.
+	stop       context.CancelFunc
+	maintained chan struct{}
+	// quota bounds the size of the database. full is nil while there is room; only maintain uses it.
+	quota int64
+	full  *fullDatabase
 }
 
 // Start opens the member with its data in dir, or creates it, and waits until it is ready.
 // If etcd cannot read the data, the error names the directory. Start does not repair or
 // remove anything in it. etcd itself may truncate the damaged end of its log, as after a
 // crash, and keeps a copy.
-func Start(dir string) (*Member, error) {
+func Start(dir string) (*Member, error) { return start(dir, quotaBytes) }
+
+// start is Start with a bound on the size of the database.
+func start(dir string, quota int64) (*Member, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	log := newLog()
 	cfg := newConfig(dir)
+	cfg.QuotaBackendBytes = quota
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.logger())
 
 	server, err := open(cfg, log)
@@ -63,8 +73,9 @@ func Start(dir string) (*Member, error) {
 		return nil, fmt.Errorf("open etcd data in %s: %w: %s", dir, err, startAdvice(err))
 	}
 	log.started()
-	m := &Member{etcd: server, stop: make(chan struct{})}
-	go m.compact()
+	ctx, stop := context.WithCancel(context.Background())
+	m := &Member{etcd: server, stop: stop, maintained: make(chan struct{}), quota: quota}
+	go m.maintain(ctx)
 	return m, nil
 }
 
@@ -75,7 +86,6 @@ func newConfig(dir string) *embed.Config {
 	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
-	cfg.QuotaBackendBytes = quotaBytes
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	return cfg
 }
@@ -118,8 +128,8 @@ func panicked(cause any) error {
 	return fmt.Errorf("%v", cause)
 }
 
-// endpoint is the name of the member in Client.Endpoints. It is not an address.
-const endpoint = "in-process"
+// InProcess is the name of a Member in Client.Endpoints. It is not an address.
+const InProcess = "in-process"
 
 // Client returns a client that calls the member directly, without a connection and without
 // encoding. Values that it reads are shared with the member and must not be changed; the
@@ -127,17 +137,19 @@ const endpoint = "in-process"
 func (m *Member) Client() *Client {
 	shared := v3client.New(m.etcd.Server)
 	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(m.etcd.Server))
-	return newClient(shared, []string{endpoint}, func() clientv3.Watcher {
+	return newClient(shared, []string{InProcess}, func() clientv3.Watcher {
 		return clientv3.NewWatchFromWatchClient(watches, shared)
 	})
 }
 
 // Close stops the member. It returns after closeTimeout at the latest.
 func (m *Member) Close() {
-	close(m.stop)
+	m.stop()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		// A defragmentation after the end would open the database again.
+		<-m.maintained
 		m.etcd.Close()
 	}()
 	select {

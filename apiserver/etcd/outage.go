@@ -77,8 +77,15 @@ func (s outageStorage) readError(operation string, err error) error {
 	return answer
 }
 
+// errFull is the error of a write to a database that is full. etcd stores the write with which it becomes full, and refuses it.
+var errFull = errors.New("the database of etcd is full: delete objects that are not needed; holdfast doctor says more; " +
+	"this write may be stored or not")
+
 // writeError translates the error of a write.
 func (s outageStorage) writeError(operation string, err error) error {
+	if err != nil && errors.Is(rpctypes.Error(err), rpctypes.ErrNoSpace) {
+		return apierrors.NewInternalError(fmt.Errorf("%w: %w", errFull, err))
+	}
 	if !isUnavailable(err) || isRefused(err) {
 		return s.readError(operation, err)
 	}

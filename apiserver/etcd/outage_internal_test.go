@@ -30,7 +30,7 @@ func TestErrorsOfOutages(t *testing.T) {
 		"etcd timed out":        {rpctypes.ErrTimeoutDueToLeaderFail, again, unknown},
 		"the connection broke":  {status.Error(codes.Unavailable, "error reading from server: EOF"), again, unknown},
 		"wrapped":               {fmt.Errorf("list: %w", rpctypes.ErrTimeout), again, unknown},
-		"the disk is full":      {rpctypes.ErrNoSpace, "", ""},
+		"the database is full":  {rpctypes.ErrNoSpace, "", metav1.StatusReasonInternalError},
 		"the object is missing": {storage.NewKeyNotFoundError("/registry/configmaps/a", 0), "", ""},
 		"the client is gone":    {context.Canceled, "", ""},
 		"no error":              {nil, "", ""},
