@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -95,7 +96,13 @@ func (s outageStorage) writeError(operation string, err error) error {
 
 // isRefused reports whether a member refused a request before it handled it.
 func isRefused(err error) bool {
-	return err != nil && (hasNoLeader(err) || errors.Is(rpctypes.Error(err), rpctypes.ErrTooManyRequests))
+	return err != nil && (hasNoLeader(err) || isDropped(err) || errors.Is(rpctypes.Error(err), rpctypes.ErrTooManyRequests))
+}
+
+// isDropped reports whether a member dropped a write while the leader moved. etcd has no error of its own for
+// this, and sends that of its library.
+func isDropped(err error) bool {
+	return status.Code(err) == codes.Unknown && strings.Contains(err.Error(), "raft proposal dropped")
 }
 
 // isUnavailable reports whether a request failed because of the members or the network. etcd may

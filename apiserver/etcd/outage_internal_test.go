@@ -27,6 +27,7 @@ func TestErrorsOfOutages(t *testing.T) {
 		"no leader":             {rpctypes.ErrNoLeader, again, again},
 		"no leader, from gRPC":  {rpctypes.ErrGRPCNoLeader, again, again},
 		"too many requests":     {rpctypes.ErrTooManyRequests, again, again},
+		"the leader moves":      {status.Error(codes.Unknown, "raft proposal dropped"), again, again},
 		"etcd timed out":        {rpctypes.ErrTimeoutDueToLeaderFail, again, unknown},
 		"the connection broke":  {status.Error(codes.Unavailable, "error reading from server: EOF"), again, unknown},
 		"wrapped":               {fmt.Errorf("list: %w", rpctypes.ErrTimeout), again, unknown},

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/native"
 )
 
@@ -78,7 +79,7 @@ func (a *allocation) allocateThisAddress(ctx context.Context) error {
 	}
 	ok, err := a.addresses.claim(ctx, wanted, ownerOf(a.service), a.dryRun)
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return a.failed(err)
 	}
 	if !ok {
 		return refuse("provided IP is already allocated")
@@ -136,7 +137,7 @@ func (a *allocation) allocateThisPort(ctx context.Context, path *field.Path, por
 	}
 	ok, err := a.ports.claim(ctx, value, ownerOf(a.service), a.dryRun)
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return a.failed(err)
 	}
 	if !ok {
 		return a.invalid(field.Invalid(path, port, "provided port is already allocated"))
@@ -164,13 +165,18 @@ func (a *allocation) allocateAny(ctx context.Context, from claims, n int, value 
 		candidate := value((start + i) % n)
 		ok, err := from.claim(ctx, candidate, ownerOf(a.service), a.dryRun)
 		if err != nil {
-			return "", apierrors.NewInternalError(err)
+			return "", a.failed(err)
 		}
 		if ok {
 			return candidate, nil
 		}
 	}
 	return "", apierrors.NewInternalError(fmt.Errorf("no free value: all %d are taken", n))
+}
+
+// failed returns the answer to a request for a Service if a claim failed. The Service is not stored. If the claim is, repair releases it.
+func (a *allocation) failed(err error) error {
+	return connection.TryAgain(err, corev1.Resource("services"), "allocate")
 }
 
 func (a *allocation) invalid(err *field.Error) error {

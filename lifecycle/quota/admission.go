@@ -14,6 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 // ignored are the resources that are not charged: those that the server does not store, and
@@ -59,7 +61,7 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	}
 	quotas, err := p.quotas.cached(ctx, a.GetNamespace())
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return connection.TryAgain(err, resource, "charge")
 	}
 	if len(quotas) == 0 {
 		return nil

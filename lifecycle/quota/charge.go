@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+
+	"holdfast.dev/holdfast/connection"
 )
 
 const (
@@ -78,7 +80,7 @@ func names(quotas []corev1.ResourceQuota) []string {
 func fail(charges []*charge, err error) {
 	for _, c := range charges {
 		if !c.rejected {
-			c.err = apierrors.NewInternalError(fmt.Errorf("charge resource quota: %w", err))
+			c.err = connection.TryAgain(fmt.Errorf("charge resource quota: %w", err), corev1.Resource("resourcequotas"), "charge")
 		}
 	}
 }

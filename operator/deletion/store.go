@@ -15,6 +15,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
 )
@@ -92,7 +93,8 @@ func (s *Store) Record(ctx context.Context, instance *api.Instance, by authorshi
 	}
 	err = retry.OnError(retry.DefaultBackoff, raced, func() error { return s.store(ctx, instance, wanted) })
 	if err != nil {
-		return fmt.Errorf("record of the user that deletes instance %s/%s: %w", instance.Namespace, instance.Name, err)
+		err = fmt.Errorf("record of the user that deletes instance %s/%s: %w", instance.Namespace, instance.Name, err)
+		return connection.TryAgain(err, api.GroupVersion.WithResource("instances").GroupResource(), "delete")
 	}
 	return nil
 }

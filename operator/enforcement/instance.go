@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/admission"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
@@ -65,7 +66,7 @@ func (j judge) decide(ctx context.Context, w write, newUID func() types.UID) err
 	case versionErr != nil:
 		return versionErr
 	case errors.Is(err, authorship.ErrKeys):
-		return apierrors.NewInternalError(err)
+		return connection.TryAgain(err, instances, "write")
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
 	case !result.Decision.Accepted():

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
 )
@@ -94,7 +95,7 @@ func (j judge) refuseDeletion(ctx context.Context, oldObj *unstructured.Unstruct
 	version := types.NamespacedName{Namespace: oldObj.GetNamespace(), Name: oldObj.GetName()}
 	instances, err := j.Instances(ctx, version)
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return connection.TryAgain(err, versions, "delete")
 	}
 	if len(instances) == 0 {
 		return nil
