@@ -15,6 +15,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Protection is a rule that refuses writes.
@@ -38,6 +40,10 @@ const (
 func All() []Protection {
 	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Ownership}
 }
+
+// IsImmutable reports whether an error of validation refuses to change a field that Kubernetes makes immutable. The origin of such
+// an error tells it, not the message: a rule of a definition may have the same message.
+func IsImmutable(err *field.Error) bool { return err.Origin == "immutable" }
 
 // record holds the protections that refused a request.
 type record struct {

@@ -66,6 +66,21 @@ kind: ConfigMap
 metadata: {name: owned, annotations: {kubectl.kubernetes.io/last-applied-configuration: '` + applied + `'}}
 data: {a: "1"}
 `},
+	{"/apis/networking.k8s.io/v1/servicecidrs", `
+{apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: {name: more}, spec: {cidrs: [10.98.0.0/24]}}`},
+	{"/apis/storage.k8s.io/v1/csinodes", `
+apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: host}
+spec: {drivers: [{name: csi.example.com, nodeID: a, topologyKeys: null}]}
+`},
+	{core + "pods", `{apiVersion: v1, kind: Pod, metadata: {name: app}, spec: {containers: [{name: a, image: a}]}}`},
+	{core + "pods", `
+apiVersion: v1
+kind: Pod
+metadata: {name: limited}
+spec: {containers: [{name: a, image: a, resources: {requests: {cpu: "1"}, limits: {cpu: "2", memory: 1Gi}}}]}
+`},
 	{kudo + "operatorversions", `
 apiVersion: kudo.dev/v1beta1
 kind: OperatorVersion
@@ -128,6 +143,30 @@ func TestMetrics(t *testing.T) {
 		{name: "another field", path: boats + "/ark", patch: `{spec: {crew: 8}}`},
 		{name: "a dry run", path: boats + "/ark", patch: `{spec: {hull: steel}}`, dryRun: true},
 		{name: "a field of Kubernetes", path: core + "secrets/keys", patch: `{type: kubernetes.io/tls}`, want: refused("built-in-field")},
+		{
+			name: "the range of a ServiceCIDR", path: "/apis/networking.k8s.io/v1/servicecidrs/more",
+			patch: `{spec: {cidrs: [10.99.0.0/24]}}`, want: refused("built-in-field"),
+		},
+		{
+			name: "a driver of a CSINode", path: "/apis/storage.k8s.io/v1/csinodes/host",
+			patch: `{spec: {drivers: [{name: csi.example.com, nodeID: b, topologyKeys: null}]}}`, want: refused("built-in-field"),
+		},
+		{
+			name: "the scope of a definition", path: objects[0].path + "/boats.metrics.example.com", patch: `{spec: {scope: Cluster}}`,
+			want: refused("built-in-field"),
+		},
+		{
+			name: "an ephemeral container", path: core + "pods/app/ephemeralcontainers",
+			patch: `{spec: {ephemeralContainers: [{name: b, image: b, terminationMessagePolicy: File}]}}`,
+		},
+		{
+			name: "another image of an ephemeral container", path: core + "pods/app/ephemeralcontainers",
+			patch: `{spec: {ephemeralContainers: [{name: b, image: c, terminationMessagePolicy: File}]}}`, want: refused("built-in-field"),
+		},
+		{
+			name: "a limit that is removed", path: core + "pods/limited/resize",
+			patch: `{spec: {containers: [{name: a, image: a, resources: {requests: {cpu: "1"}}}]}}`, want: refused("built-in-field"),
+		},
 		{name: "an invalid label", path: core + "secrets/keys", patch: `{metadata: {labels: {a: "?"}}}`},
 		{name: "an immutable ConfigMap", path: core + "configmaps/sealed", patch: `{data: {a: c}}`, want: refused("immutable-config")},
 		{name: "an immutable Secret", path: core + "secrets/sealed", patch: `{immutable: false}`, want: refused("immutable-config")},

@@ -118,14 +118,11 @@ func validate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList 
 }
 
 func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	fields, config := frozen.CheckFields(newObj, oldObj), frozen.CheckConfig(newObj, oldObj)
-	if len(fields) > 0 {
-		protection.Refuse(ctx, protection.BuiltInField)
-	}
+	config := frozen.CheckConfig(newObj, oldObj)
 	if len(config) > 0 {
 		protection.Refuse(ctx, protection.ImmutableConfig)
 	}
-	return append(fields, config...)
+	return append(frozen.CheckFields(newObj, oldObj), config...)
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -98,7 +99,13 @@ func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Obj
 }
 
 func (s strategy) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return validate(ctx, s.write(ctx, oldObj), newObj)
+	errs := validate(ctx, s.write(ctx, oldObj), newObj)
+	for _, err := range errs {
+		if err.Detail == validation.FieldImmutableErrorMsg {
+			_ = err.WithOrigin("immutable") // the library of Kubernetes sets no origin
+		}
+	}
+	return errs
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

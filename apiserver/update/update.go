@@ -18,11 +18,13 @@ package update
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/apiserver/disclosure"
+	"holdfast.dev/holdfast/protection"
 )
 
 // Rule validates an update and returns the errors that it finds. It changes neither object.
@@ -30,11 +32,14 @@ type Rule func(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorLi
 
 // Judge validates an update with the rules of its kind. It runs all rules, and returns
 // their errors in the order of the rules. A client that may not get the object reads no
-// values in them.
+// values in them. An update of a field that cannot change counts as refused by a protection.
 func Judge(ctx context.Context, newObj, oldObj runtime.Object, rules ...Rule) field.ErrorList {
 	var errs field.ErrorList
 	for _, rule := range rules {
 		errs = append(errs, rule(ctx, newObj, oldObj)...)
+	}
+	if slices.ContainsFunc(errs, protection.IsImmutable) {
+		protection.Refuse(ctx, protection.BuiltInField)
 	}
 	return disclosure.Errors(ctx, errs)
 }

@@ -104,7 +104,7 @@ func errorsOf(violations []immutability.Violation, newContent map[string]any) fi
 			continue
 		}
 		reported[path] = true
-		errs = append(errs, field.Invalid(field.NewPath(path), value, message))
+		errs = append(errs, field.Invalid(field.NewPath(path), value, message).WithOrigin("immutable"))
 	}
 	return errs
 }

@@ -30,12 +30,12 @@ func serviceRanges(r *report, c *networkingv1.ServiceCIDR) {
 	case len(old.Spec.CIDRs) == 1 && len(ranges) == 2:
 		defer newRanges(r, c)
 	default:
-		r.invalid(ranges, "field is immutable", "spec", "cidrs")
+		r.immutable(ranges, "spec", "cidrs")
 		return
 	}
 	for i, before := range old.Spec.CIDRs {
 		if ranges[i] != before {
-			r.invalid(ranges[i], "field is immutable", "spec", "cidrs", i)
+			r.immutable(ranges[i], "spec", "cidrs", i)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func unchangedDrivers(r *report, n *storagev1.CSINode) {
 		for _, after := range n.Spec.Drivers {
 			before.Allocatable, after.Allocatable = nil, nil
 			if before.Name == after.Name && !apiequality.Semantic.DeepEqual(before, after) {
-				r.invalid(after, "field is immutable", "spec", "drivers")
+				r.immutable(after, "spec", "drivers")
 			}
 		}
 	}

@@ -22,6 +22,9 @@ type report struct {
 	claimTemplates []string       // the names of the volume claim templates of a StatefulSet
 }
 
+// immutableOrigin is the origin of errors about fields that cannot change, as in Kubernetes. The server counts these refusals.
+const immutableOrigin = "immutable"
+
 // key is a map key in a path.
 type key string
 
@@ -72,6 +75,16 @@ func (r *report) add(errs field.ErrorList) {
 		i = j
 	}
 	r.errs = append(r.errs, errs...)
+}
+
+// immutable refuses to change a field that cannot change.
+func (r *report) immutable(value any, rest ...any) {
+	r.errs = append(r.errs, field.Invalid(r.path(rest...), value, "field is immutable").WithOrigin(immutableOrigin))
+}
+
+// unchangeable refuses to change a field that cannot change, with words of Kubernetes for this field.
+func (r *report) unchangeable(detail string, rest ...any) {
+	r.errs = append(r.errs, field.Forbidden(r.path(rest...), detail).WithOrigin(immutableOrigin))
 }
 
 func (r *report) required(detail string, rest ...any) {

@@ -18,8 +18,7 @@ func ValidateEphemeralContainers(newPod, oldPod *corev1.Pod) field.ErrorList {
 	if isStatic(oldPod) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 	}
-	errs := ValidateUpdate(newPod, oldPod)
-	path := field.NewPath("spec", "ephemeralContainers")
+	r := &report{errs: ValidateUpdate(newPod, oldPod)}
 	named := map[string]corev1.EphemeralContainer{}
 	for _, container := range newPod.Spec.EphemeralContainers {
 		named[container.Name] = container
@@ -28,12 +27,12 @@ func ValidateEphemeralContainers(newPod, oldPod *corev1.Pod) field.ErrorList {
 		after, ok := named[before.Name]
 		switch {
 		case !ok:
-			errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name)))
+			r.unchangeable(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name), "spec", "ephemeralContainers")
 		case !apiequality.Semantic.DeepEqual(before, after):
-			errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n", before.Name)))
+			r.unchangeable(fmt.Sprintf("existing ephemeral containers %q may not be changed\n", before.Name), "spec", "ephemeralContainers")
 		}
 	}
-	return errs
+	return r.errs
 }
 
 // isStatic reports whether a pod is the mirror of a static pod, which a kubelet runs from a file.
@@ -84,7 +83,7 @@ func resizedPod(r *report, newPod, oldPod *corev1.Pod) {
 		after, before := newPod.Spec.Containers[i], oldPod.Spec.Containers[i]
 		r.under(func() { keptResources(r, after.Resources, before.Resources, "resource") }, "containers", i, "resources")
 		if !onlyCPUAndMemory(after, before) {
-			r.forbidden("only cpu and memory resources are mutable")
+			r.unchangeable("only cpu and memory resources are mutable")
 		}
 	}
 }
@@ -107,23 +106,23 @@ func resizedResources(r *report, after, before *corev1.ResourceRequirements) {
 	}
 	if after == nil {
 		if len(before.Requests)+len(before.Limits) > 0 {
-			r.forbidden("pod-level resources cannot be removed")
+			r.unchangeable("pod-level resources cannot be removed")
 		}
 		return
 	}
 	keptResources(r, *after, *before, "pod-level resource")
 	if !sameOthers(*after, *before) {
-		r.forbidden("only cpu and memory resources are mutable at pod-level")
+		r.unchangeable("only cpu and memory resources are mutable at pod-level")
 	}
 }
 
 // keptResources checks that no request or limit was removed.
 func keptResources(r *report, after, before corev1.ResourceRequirements, subject string) {
 	if removed(after.Requests, before.Requests) {
-		r.forbidden(subject+" requests cannot be removed", "requests")
+		r.unchangeable(subject+" requests cannot be removed", "requests")
 	}
 	if removed(after.Limits, before.Limits) {
-		r.forbidden(subject+" limits cannot be removed", "limits")
+		r.unchangeable(subject+" limits cannot be removed", "limits")
 	}
 }
 
@@ -138,12 +137,12 @@ func removed(after, before corev1.ResourceList) bool {
 
 func sameContainers(r *report, after, before []corev1.Container, list string) {
 	if len(after) != len(before) {
-		r.forbidden(list+" may not be added or removed on resize", list)
+		r.unchangeable(list+" may not be added or removed on resize", list)
 		return
 	}
 	for i := range before {
 		if after[i].Name != before[i].Name {
-			r.forbidden(list+" may not be renamed or reordered on resize", list, i, "name")
+			r.unchangeable(list+" may not be renamed or reordered on resize", list, i, "name")
 		}
 	}
 }
@@ -151,7 +150,7 @@ func sameContainers(r *report, after, before []corev1.Container, list string) {
 func resizedInitContainer(r *report, after, before corev1.Container) {
 	r.under(func() { keptResources(r, after.Resources, before.Resources, "resource") }, "resources")
 	if !onlyCPUAndMemory(after, before) {
-		r.forbidden("only cpu and memory resources for init or sidecar containers are mutable")
+		r.unchangeable("only cpu and memory resources for init or sidecar containers are mutable")
 	}
 	sidecar := after.RestartPolicy != nil && *after.RestartPolicy == corev1.ContainerRestartPolicyAlways
 	if sidecar || apiequality.Semantic.DeepEqual(after, before) {

@@ -93,7 +93,7 @@ func podStatus(r *report, p *corev1.Pod) {
 		return
 	}
 	if p.Spec.NodeName != old.Spec.NodeName {
-		r.forbidden("may not be changed directly", "status", "nodeName")
+		r.unchangeable("may not be changed directly", "status", "nodeName")
 	}
 	for i, o := range old.Status.ContainerStatuses {
 		if !hasEnded(&old.Spec, o) {
