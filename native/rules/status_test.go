@@ -138,6 +138,30 @@ func TestStatus(t *testing.T) {
 			"Pod", "spec/restartPolicy = OnFailure\n" + terminated, "spec/restartPolicy = OnFailure\n" + running,
 			`status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`,
 		},
+		"init container restarted with policy Never": {
+			"Pod", "spec/restartPolicy = Never\n" + strings.Replace(terminated, "containerStatuses", "initContainerStatuses", 1),
+			"spec/restartPolicy = Never\n" + strings.Replace(running, "containerStatuses", "initContainerStatuses", 1),
+			`status.initContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`,
+		},
+		"ephemeral container restarted": {
+			"Pod", strings.Replace(terminated, "containerStatuses", "ephemeralContainerStatuses", 1),
+			strings.Replace(running, "containerStatuses", "ephemeralContainerStatuses", 1),
+			`status.ephemeralContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`,
+		},
+		"nominated node of a pod": {"Pod", "spec/nodeName = a", "spec/nodeName = a\nstatus/nominatedNodeName = A_", `
+			status.nominatedNodeName: Invalid value: "A_": ` + subdomain + `
+			status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node`},
+		"generation and class of a pod": {"Pod", "status/qosClass = Burstable", "status/qosClass = Guaranteed\nstatus/observedGeneration = -1", `
+			status.observedGeneration: Invalid value: -1: must be a non-negative integer
+			status.qosClass: Invalid value: "Guaranteed": field is immutable`},
+		"addresses of a pod": {"Pod", "", "status = {podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}], hostIP: 10.0.0.4, hostIPs: [{ip: 10.0.0.3}, {ip: x}]}", `
+			status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family
+			status.hostIPs[0].ip: Invalid value: "10.0.0.3": must be equal to ` + "`hostIP`" + `
+			status.hostIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
+			status.hostIPs: Invalid value: [{"ip":"10.0.0.3"},{"ip":"x"}]: may specify no more than one IP for each IP family`},
+		"an address of each family, and stored ones": {
+			"Pod", "status = {podIPs: [{ip: x}]}", "status = {podIPs: [{ip: x}], hostIP: 10.0.0.3, hostIPs: [{ip: 10.0.0.3}, {ip: 'fd00::1'}]}", ``,
+		},
 		"restarted by the policy of the pod": {"Pod", terminated, running, ``},
 		"restarted by the policy of the container": {
 			"Pod", "spec/restartPolicy = Never\nspec/containers/0/restartPolicy = Always\n" + terminated,
