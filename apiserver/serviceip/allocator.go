@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -151,6 +152,9 @@ func (a *Allocator) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 		return nil, fmt.Errorf("unexpected objects %T, %T", newObj, oldObj)
 	}
 	native.KeepAllocated(&service.Spec, &old.Spec)
+	if errs := checkFamilies(&service.Spec, &old.Spec); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, errs)
+	}
 	current := allocation{Allocator: a, service: service, dryRun: dryRun, before: valuesOf(old)}
 	if err := current.allocate(ctx); err != nil {
 		if !dryRun {

@@ -82,9 +82,6 @@ func ipFamilies(s *corev1.ServiceSpec) {
 		}
 		return
 	}
-	if len(s.IPFamilies) > 1 {
-		setDefaultPtr(&s.IPFamilyPolicy, corev1.IPFamilyPolicyRequireDualStack)
-	}
 	setDefaultPtr(&s.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack)
 }
 

@@ -160,7 +160,7 @@ spec:
   sessionAffinity: None
   internalTrafficPolicy: Cluster
   ipFamilies: [IPv6, IPv4]
-  ipFamilyPolicy: RequireDualStack
+  ipFamilyPolicy: SingleStack
 `,
 		},
 	}.run(t)
