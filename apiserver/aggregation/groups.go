@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"cmp"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 
 	"holdfast.dev/holdfast/native"
@@ -77,8 +79,8 @@ func (g *groups) one() http.Handler {
 	})
 }
 
-// all returns the groups of this server and of the others. Groups of built-in kinds come
-// first, in their usual order, and the others by priority.
+// all returns the groups of this server and of the others, by priority. As in Kubernetes, the
+// group of APIServices comes first, and no group has an address of the server.
 func (g *groups) all(req *http.Request) ([]metav1.APIGroup, error) {
 	local, err := g.local.Groups(req.Context(), req)
 	if err != nil {
@@ -93,21 +95,24 @@ func (g *groups) all(req *http.Request) ([]metav1.APIGroup, error) {
 		}
 		all[at] = withVersions(all[at], versions)
 	}
-	builtIn := native.Groups()
-	priority := func(group metav1.APIGroup) int32 {
+	for i := range all {
+		all[i].ServerAddressByClientCIDRs = nil
+	}
+	builtIn, priorities := native.Groups(), groupPriorities()
+	priorities[apiregistration.GroupName] = math.MaxInt32
+	priority := func(group string) int32 {
 		switch {
-		case builtIn[group.Name]:
+		case priorities[group] > 0:
+			return priorities[group]
+		case builtIn[group]:
 			return otherGroupPriority
-		case g.priority[group.Name] > 0:
-			return g.priority[group.Name]
+		case g.priority[group] > 0:
+			return g.priority[group]
 		}
 		return customGroupPriority
 	}
-	slices.SortStableFunc(all, func(a, b metav1.APIGroup) int {
-		if order := cmp.Compare(priority(b), priority(a)); order != 0 || builtIn[a.Name] {
-			return order
-		}
-		return cmp.Compare(a.Name, b.Name)
+	slices.SortFunc(all, func(a, b metav1.APIGroup) int {
+		return cmp.Or(cmp.Compare(priority(b.Name), priority(a.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return all, nil
 }

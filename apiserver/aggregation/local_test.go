@@ -25,6 +25,7 @@ func TestLocalAPIServices(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	t.Run("built-in", c.testBuiltIn)
+	t.Run("groups", c.testGroups)
 	t.Run("definition", c.testDefinition)
 	t.Run("trust", c.testTrust)
 	t.Run("reserved groups", c.testReserved)
@@ -45,6 +46,32 @@ func (c cluster) testBuiltIn(t *testing.T) {
 	want := apiregistrationv1.APIServiceSpec{Version: "v1", GroupPriorityMinimum: 18000, VersionPriority: 1}
 	if diff := cmp.Diff(want, core.Spec); diff != "" {
 		t.Errorf("the core group (-want +got):\n%s", diff)
+	}
+}
+
+// Clients that do not ask for aggregated discovery get the answer of kube-apiserver: groups by
+// priority, a version, and no addresses.
+func (c cluster) testGroups(t *testing.T) {
+	_, body := c.get(t, c.config, "/apis", nil)
+	list := decode[metav1.APIGroupList](t, body)
+	if want := (metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}); list.TypeMeta != want {
+		t.Errorf("the list is a %v, want %v", list.TypeMeta, want)
+	}
+	var names []string
+	for _, group := range list.Groups {
+		names = append(names, group.Name)
+		if len(group.ServerAddressByClientCIDRs) > 0 {
+			t.Errorf("group %s has the addresses %v", group.Name, group.ServerAddressByClientCIDRs)
+		}
+	}
+	want := []string{
+		"apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+		"certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
+		"apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "kudo.dev",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("order of the groups (-want +got):\n%s", diff)
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Router sends requests for the group versions of other servers to their proxies. The zero
-// value sends none. It is safe for concurrent use.
+// Router sends requests for the group versions of other servers to their proxies, and answers
+// /apis. The zero value does neither. It is safe for concurrent use.
 type Router struct{ routes atomic.Pointer[routes] }
 
-// routes are the paths that other servers answer, or that show groups of other servers. They
-// are not changed once a Router has them.
+// routes are the paths that other servers answer, or that show groups of all servers. They are
+// not changed once a Router has them.
 type routes struct {
 	versions map[schema.GroupVersion]*proxy
 	// groups has the names of the groups in versions.
@@ -69,12 +69,8 @@ func (t *routes) find(path string) http.Handler {
 	return nil
 }
 
-// store replaces the proxies. Without any, the router does nothing again.
+// store replaces the proxies.
 func (r *Router) store(versions map[schema.GroupVersion]*proxy, list, group http.Handler) {
-	if len(versions) == 0 {
-		r.routes.Store(nil)
-		return
-	}
 	t := &routes{versions: maps.Clone(versions), groups: map[string]bool{}, list: list, group: group}
 	for gv := range versions {
 		t.groups[gv.Group] = true

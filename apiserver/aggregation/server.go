@@ -86,7 +86,7 @@ func (s *Server) isRemote(service *apiregistrationv1.APIService) bool {
 	return service.Spec.Service != nil && !s.reserved[service.Spec.Group]
 }
 
-// Start serves the remote APIServices until ctx ends. It returns when those that exist at
+// Start serves the list of groups, and the remote APIServices until ctx ends. It returns when those that exist at
 // this moment have their proxies.
 func (s *Server) Start(ctx context.Context) error {
 	s.running = ctx
@@ -94,6 +94,9 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("client certificate for other servers: %w", err)
 	}
 	go s.config.Identity.Run(ctx, 1)
+	s.mu.Lock()
+	s.route()
+	s.mu.Unlock()
 	go s.remote.shared.RunWithContext(ctx)
 	registered := make(chan struct{})
 	go s.register.Run(ctx.Done(), registered)
