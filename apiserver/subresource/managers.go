@@ -2,7 +2,9 @@ package subresource
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,7 +15,8 @@ import (
 // ScaleManagers translates managed fields between an object and its Scale. The library
 // does most of it, with two faults that are corrected here: it loses the time at which
 // the Scale was written, and it splits the entry of a manager in two if another manager
-// writes the same count again. No input is changed.
+// writes the same count again. The entries have the order in which every write stores them:
+// otherwise the next write would be stored even if it changes nothing. No input is changed.
 type ScaleManagers struct {
 	// Entries are the managed fields of the object.
 	Entries []metav1.ManagedFieldsEntry
@@ -42,7 +45,23 @@ func (m ScaleManagers) OfObject(scale []metav1.ManagedFieldsEntry) ([]metav1.Man
 	for i := range entries {
 		m.setTime(&entries[i], scale)
 	}
-	return join(entries)
+	joined, err := join(entries)
+	slices.SortStableFunc(joined, inOrder)
+	return joined, err
+}
+
+// inOrder compares two entries as the library of Kubernetes does.
+func inOrder(a, b metav1.ManagedFieldsEntry) int {
+	seconds := func(entry metav1.ManagedFieldsEntry) int64 {
+		if entry.Time == nil {
+			return 0
+		}
+		return entry.Time.Unix()
+	}
+	return cmp.Or(
+		cmp.Compare(a.Operation, b.Operation), cmp.Compare(seconds(a), seconds(b)), cmp.Compare(a.Manager, b.Manager),
+		cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Subresource, b.Subresource),
+	)
 }
 
 // setTime sets the time of an entry that holds the replicas to the time at which its

@@ -34,9 +34,9 @@ func TestOfObject(t *testing.T) {
 			scale: `[{manager: kubectl, operation: Update, apiVersion: autoscaling/v1, subresource: scale,
   time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}]`,
 			want: `
+- {manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}}}}
 - {manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale,
-  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}
-- {manager: apply, operation: Update, apiVersion: apps/v1, time: "2026-11-15T09:00:00Z", fieldsV1: {f:spec: {f:paused: {}}}}`,
+  time: "2026-11-15T10:00:00Z", fieldsV1: {f:spec: {f:replicas: {}}}}`,
 		},
 		"a manager that scales again": {
 			object: `[{manager: kubectl, operation: Update, apiVersion: apps/v1, subresource: scale,

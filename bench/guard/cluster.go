@@ -44,6 +44,8 @@ func (c *cluster) stop() {
 // outcome is what a cluster makes of a write.
 type outcome struct {
 	accepted bool
+	// unchanged means that the write was accepted, and the resourceVersion stayed the same.
+	unchanged bool
 	// code is the exit code of a command, or the HTTP status of a request.
 	code int
 	text string
@@ -54,7 +56,12 @@ type outcome struct {
 // cause is one reason of a refusal.
 type cause struct{ Field, Message string }
 
-func (o outcome) String() string { return fmt.Sprintf("%d %s", o.code, o.text) }
+func (o outcome) String() string {
+	if o.unchanged {
+		return fmt.Sprintf("%d %s, with the same resourceVersion", o.code, o.text)
+	}
+	return fmt.Sprintf("%d %s", o.code, o.text)
+}
 
 // webhookPrefix is what an API server puts before the message of the guard.
 const webhookPrefix = `admission webhook "immutable.guard.holdfast.dev" denied the request: `

@@ -12,6 +12,7 @@ func TestExplain(t *testing.T) {
 		return outcome{code: 400, text: "cannot be changed this way", causes: causes}
 	}
 	accepted := outcome{accepted: true, code: 200, text: "{}"}
+	same := outcome{accepted: true, unchanged: true, code: 200, text: "{}"}
 	note := cause{"spec.note", "immutable: added null"}
 	time := cause{"spec.launched", "immutable: changed " + fromTo(`"`+utc+`"`, `"`+abroad+`"`)[0]}
 	for name, test := range map[string]struct {
@@ -29,6 +30,9 @@ func TestExplain(t *testing.T) {
 		"null and a time for CEL":        {difference{cel, "kubectl patch", refused(note, time), accepted}, true},
 		"null and another field for CEL": {difference{cel, "kubectl patch", refused(note, cause{"spec.size", "immutable: removed"}), accepted}, false},
 		"another value for CEL":          {difference{cel, "kubectl patch", refused(cause{"spec.note", `immutable: removed "a"`}), accepted}, false},
+		"stored on one server":           {difference{cel, "write 1: PATCH ships/scale merge", same, accepted}, true},
+		"stored on our server":           {difference{cel, "PATCH ships/scale merge", accepted, same}, false},
+		"stored, not the scale":          {difference{cel, "PATCH ships/ merge", same, accepted}, false},
 		"recreated":                      {difference{cel, "kubectl apply -f a --force", refused(note), accepted}, true},
 		"refused by CEL":                 {difference{cel, "kubectl patch", accepted, refused(note)}, false},
 	} {

@@ -65,7 +65,7 @@ func (t *trial) compareWrites(ctx context.Context, clusters []*cluster) error {
 				}
 				differs = true
 			}
-			differs = differs || ours.accepted != theirs.accepted
+			differs = differs || ours.accepted != theirs.accepted || ours.unchanged != theirs.unchanged
 		}
 		if differs {
 			created = nil // the ships differ from now on
@@ -103,21 +103,22 @@ func (t *trial) recreate(ctx context.Context, clusters []*cluster) (map[string]o
 	return created, nil
 }
 
-// send makes a write on a cluster. Created is the object as it was created.
+// send makes a write on a cluster. Created is the object as it was created. The outcome says whether the write changed the
+// resourceVersion: a server that stores a write without a change makes later writes stale.
 func (w write) send(ctx context.Context, c *cluster, created object) (outcome, error) {
 	path, body := shipPath, w.body
 	if w.subresource != "" {
 		path += "/" + w.subresource
 	}
+	current, err := read(ctx, c, shipPath)
+	if err != nil {
+		return outcome{}, err
+	}
 	if w.replaces {
-		current := created
-		if !w.stale {
-			var err error
-			if current, err = read(ctx, c, shipPath); err != nil {
-				return outcome{}, err
-			}
-		}
 		replaced := maps.Clone(current)
+		if w.stale {
+			replaced = maps.Clone(created)
+		}
 		replaced["spec"], body = w.body, replaced
 	}
 	text, err := json.Marshal(body)
@@ -125,7 +126,19 @@ func (w write) send(ctx context.Context, c *cluster, created object) (outcome, e
 		return outcome{}, err
 	}
 	answer, err := c.client.Do(ctx, side.Request{Method: w.method, Path: path + w.query, ContentType: w.contentType, Body: text})
-	return outcomeOf(answer, err)
+	o, err := outcomeOf(answer, err)
+	if err != nil || !o.accepted {
+		return o, err
+	}
+	stored, err := decode(answer)
+	o.unchanged = resourceVersion(stored) == resourceVersion(current)
+	return o, err
+}
+
+// resourceVersion returns the resourceVersion of an object.
+func resourceVersion(obj object) any {
+	metadata, _ := obj["metadata"].(object)
+	return metadata["resourceVersion"]
 }
 
 // outcomeOf returns the outcome of a request. Its text has the content of an accepted object, or the reasons of a refusal.
