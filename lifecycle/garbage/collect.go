@@ -128,8 +128,8 @@ func (c *collector) goneWithKind(ctx context.Context, o *object, ref metav1.Owne
 	if c.graph.sawDeletion(o, ref) {
 		return true, nil
 	}
-	k := c.kinds.removed(groupKindOf(ref))
-	if k == nil || c.config.Stored == nil || k.namespaced && o.namespace == "" {
+	k := c.kinds.former(groupKindOf(ref))
+	if k == nil || c.config.Stored == nil || k.namespaced && o.namespace == "" || !c.definitions.had(k.GroupResource()) {
 		return false, nil
 	}
 	key := k.ownerKey(o, ref)

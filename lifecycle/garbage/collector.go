@@ -69,7 +69,7 @@ type collector struct {
 func Run(ctx context.Context, config Config) {
 	c := &collector{
 		config:      config,
-		kinds:       kinds{waiting: map[types.UID]struct{}{}, custom: map[schema.GroupKind]*kind{}},
+		kinds:       kinds{waiting: map[types.UID]struct{}{}, removed: map[schema.GroupKind]*kind{}},
 		definitions: newDefinitions(),
 		stored:      newStoredKinds(config.Stored),
 		discovered:  make(chan struct{}),

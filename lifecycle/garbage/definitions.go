@@ -6,20 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// definitions are the CustomResourceDefinitions that exist. A nil *definitions ignores
-// changes.
+// definitions are the CustomResourceDefinitions that exist or existed. A nil *definitions
+// ignores changes.
 type definitions struct {
 	// changed receives a value when a definition changed.
 	changed chan struct{}
 
 	mu sync.Mutex
-	// resources are the resources of the definitions. The name of a definition, PLURAL.GROUP,
-	// is that of its resource.
-	resources map[schema.GroupResource]struct{}
+	// exist says for the resource of each definition whether the definition exists, and not
+	// only existed. The name of a definition, PLURAL.GROUP, is that of its resource.
+	exist map[schema.GroupResource]bool
 }
 
 func newDefinitions() *definitions {
-	return &definitions{changed: make(chan struct{}, 1), resources: map[schema.GroupResource]struct{}{}}
+	return &definitions{changed: make(chan struct{}, 1), exist: map[schema.GroupResource]bool{}}
 }
 
 // set records a definition that was created or changed. If exists is false, the definition
@@ -29,11 +29,7 @@ func (d *definitions) set(name string, exists bool) {
 		return
 	}
 	d.mu.Lock()
-	if exists {
-		d.resources[schema.ParseGroupResource(name)] = struct{}{}
-	} else {
-		delete(d.resources, schema.ParseGroupResource(name))
-	}
+	d.exist[schema.ParseGroupResource(name)] = exists
 	d.mu.Unlock()
 	d.notify()
 }
@@ -44,9 +40,11 @@ func (d *definitions) replace(objects []*object) {
 		return
 	}
 	d.mu.Lock()
-	clear(d.resources)
+	for resource := range d.exist {
+		d.exist[resource] = false
+	}
 	for _, o := range objects {
-		d.resources[schema.ParseGroupResource(o.name)] = struct{}{}
+		d.exist[schema.ParseGroupResource(o.name)] = true
 	}
 	d.mu.Unlock()
 	d.notify()
@@ -59,10 +57,20 @@ func (d *definitions) notify() {
 	}
 }
 
-// has reports whether a definition defines the resource.
-func (d *definitions) has(resource schema.GroupResource) bool {
+// had reports whether a definition defines or defined the resource.
+func (d *definitions) had(resource schema.GroupResource) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, ok := d.resources[resource]
+	_, ok := d.exist[resource]
 	return ok
+}
+
+// served records that the server began to serve a resource. If the definition of the resource
+// was deleted before, another server serves the resource now, and the definition is forgotten.
+func (d *definitions) served(resource schema.GroupResource) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.exist[resource] {
+		delete(d.exist, resource)
+	}
 }

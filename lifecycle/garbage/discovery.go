@@ -79,7 +79,11 @@ func (c *collector) refresh(ctx context.Context) error {
 	for _, m := range removed {
 		m.stop()
 	}
-	for _, uid := range c.kinds.set(found, c.definitions.has) {
+	added, waiting := c.kinds.set(found)
+	for _, k := range added {
+		c.definitions.served(k.GroupResource())
+	}
+	for _, uid := range waiting {
 		c.loop.Add(uid)
 	}
 	c.config.Counter.Discovered()

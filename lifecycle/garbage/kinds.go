@@ -41,9 +41,8 @@ type kinds struct {
 	byKind map[schema.GroupKind]*kind
 	// waiting are the UIDs of objects that have an owner of an unknown kind.
 	waiting map[types.UID]struct{}
-	// custom are the kinds that a CustomResourceDefinition defines or defined. It keeps
-	// those that were removed.
-	custom map[schema.GroupKind]*kind
+	// removed are the kinds that the server had and has no longer.
+	removed map[schema.GroupKind]*kind
 }
 
 // lookup returns a kind. If the kind is unknown, it returns nil and remembers the object
@@ -58,9 +57,9 @@ func (k *kinds) lookup(gk schema.GroupKind, object types.UID) *kind {
 	return found
 }
 
-// set replaces the kinds. It returns the objects for which lookup did not find a kind
-// since the last call. defined reports whether a CustomResourceDefinition defines a resource.
-func (k *kinds) set(found []*kind, defined func(schema.GroupResource) bool) []types.UID {
+// set replaces the kinds. It returns the kinds that were not there before, and the objects for
+// which lookup did not find a kind since the last call.
+func (k *kinds) set(found []*kind) (added []*kind, waiting []types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.byKind
@@ -71,27 +70,26 @@ func (k *kinds) set(found []*kind, defined func(schema.GroupResource) bool) []ty
 			continue
 		}
 		k.byKind[gk] = one
-		if defined(one.GroupResource()) {
-			k.custom[gk] = one
-		} else if before[gk] == nil {
-			// The kind is back without a definition, so another server serves it.
-			delete(k.custom, gk)
+		if before[gk] == nil {
+			added = append(added, one)
+			delete(k.removed, gk)
 		}
 	}
-	waiting := slices.Collect(maps.Keys(k.waiting))
+	for gk, one := range before {
+		if k.byKind[gk] == nil {
+			k.removed[gk] = one
+		}
+	}
+	waiting = slices.Collect(maps.Keys(k.waiting))
 	clear(k.waiting)
-	return waiting
+	return added, waiting
 }
 
-// removed returns a kind that the server no longer has, if a CustomResourceDefinition
-// defined it. Otherwise it returns nil.
-func (k *kinds) removed(gk schema.GroupKind) *kind {
+// former returns a kind that the server had and has no longer, or nil.
+func (k *kinds) former(gk schema.GroupKind) *kind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.byKind[gk] != nil {
-		return nil
-	}
-	return k.custom[gk]
+	return k.removed[gk]
 }
 
 // discover reads the kinds from discovery. If the discovery of a group fails, its known

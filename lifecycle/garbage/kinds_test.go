@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -129,17 +130,35 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 }
 
 // TestKindRemovedUnwatched removes a kind that no watch could read, so no watch reports the
-// deletion of its objects. Their dependents are collected as soon as the objects are not stored.
+// deletion of its objects. Their dependents are collected as soon as the objects are not stored,
+// although the collector hears of the definition after it is gone.
 func TestKindRemovedUnwatched(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithoutControllers(t)
+	var delayed atomic.Bool
+	removed := make(chan struct{})
+	release := sync.OnceFunc(func() { close(removed) })
+	// owners is held while an owner is read. After unreadable is set, no owner is read.
+	var owners sync.RWMutex
+	var unreadable bool
 	config := rest.CopyConfig(c.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/widgets") {
 				return nil, errors.New("refused by the test")
 			}
-			return next.RoundTrip(request)
+			if strings.Contains(request.URL.Path, "/widgets/") {
+				owners.RLock()
+				defer owners.RUnlock()
+				if unreadable {
+					return nil, errors.New("refused by the test")
+				}
+			}
+			response, err := next.RoundTrip(request)
+			if err == nil && strings.HasSuffix(request.URL.Path, "/customresourcedefinitions") {
+				response.Body = delayedBody{ReadCloser: response.Body, delayed: &delayed, until: removed}
+			}
+			return response, err
 		})
 	})
 	var mu sync.Mutex
@@ -154,7 +173,9 @@ func TestKindRemovedUnwatched(t *testing.T) {
 		reads++
 		return left
 	}))
+	t.Cleanup(release)
 	tr := newTree(t, c, "shop")
+	delayed.Store(true)
 	widgets := c.defineWidgets(t, "example.com")
 	for _, name := range []string{"deleted", "left"} {
 		owner := widgets.create(t, "shop", name)
@@ -168,7 +189,12 @@ func TestKindRemovedUnwatched(t *testing.T) {
 		APIVersion: "example.com/v1", Kind: "Widget", Name: "none", UID: "none",
 	}}})
 	tr.wait(t, "part-of-deleted<deleted part-of-left<left")
+	// The server deletes the objects before the definition. In between, it would answer that the owners do not exist.
+	owners.Lock()
+	unreadable = true
+	owners.Unlock()
 	widgets.undefine(t)
+	release()
 	servertest.Eventually(t, "both owners are looked for, one of them again", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -179,4 +205,20 @@ func TestKindRemovedUnwatched(t *testing.T) {
 	left = nil
 	mu.Unlock()
 	tr.wait(t, "")
+}
+
+// delayedBody is the body of an answer. While it is delayed, what was read waits until a channel
+// is closed.
+type delayedBody struct {
+	io.ReadCloser
+	delayed *atomic.Bool
+	until   <-chan struct{}
+}
+
+func (b delayedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.delayed.Load() {
+		<-b.until
+	}
+	return n, err
 }
