@@ -16,8 +16,8 @@ import (
 	"holdfast.dev/holdfast/connection"
 )
 
-// nodeTimeout is how long after the last renewal of its Lease a node counts as
-// unreachable. An unreachable node does not finish the deletion of its pods.
+// nodeTimeout is how long a node may leave its Lease as it is before it counts as unreachable.
+// An unreachable node does not finish the deletion of its pods.
 const nodeTimeout = 40 * time.Second
 
 // pods is the controller that finishes the deletion of pods on nodes that do not exist or
@@ -26,6 +26,8 @@ type pods struct {
 	typed kubernetes.Interface
 	nodes metadata.Getter
 	store cache.Store
+	// deletions has the pods that wait, and renewals the Leases of their nodes.
+	deletions, renewals sightings
 }
 
 func newPods(c *connection.Connection) *pods {
@@ -68,19 +70,18 @@ func waitsForNode(pod *corev1.Pod) bool {
 // it deletes the pod with a grace period of zero, which removes the pod from the API.
 func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Duration, error) {
 	obj, exists, err := p.store.GetByKey(name.String())
-	if err != nil || !exists {
+	if err != nil {
 		return 0, err
 	}
 	pod, ok := obj.(*corev1.Pod)
-	if !ok || !waitsForNode(pod) {
+	if !exists || !ok || !waitsForNode(pod) {
+		p.deletions.forget(name.String())
 		return 0, nil
 	}
-	// The deletionTimestamp is the end of the grace period.
-	if wait := time.Until(pod.DeletionTimestamp.Time); wait > 0 {
-		return wait, nil
-	}
+	// The controller looks at the Lease from the beginning, so that it sees a renewal during the
+	// grace period.
 	wait, err := p.untilUnreachable(ctx, pod.Spec.NodeName)
-	if err != nil || wait > 0 {
+	if wait = max(wait, p.graceLeft(name, pod)); err != nil || wait > 0 {
 		return wait, err
 	}
 	err = p.typed.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
@@ -88,15 +89,29 @@ func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Durat
 		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
 	})
 	// A conflict means that the pod was deleted and another of the same name created.
-	if apierrors.IsConflict(err) {
-		return 0, nil
+	if err := ignoreNotFound("finish pod", err); err != nil && !apierrors.IsConflict(err) {
+		return 0, err
 	}
-	return 0, ignoreNotFound("finish pod", err)
+	p.deletions.forget(name.String())
+	return 0, nil
+}
+
+// graceLeft returns how much of the grace period of a pod is left. The deletionTimestamp is its
+// end. If the clock was set back since, the end is far away: the controller then waits for the
+// length of the period.
+func (p *pods) graceLeft(name cache.ObjectName, pod *corev1.Pod) time.Duration {
+	left := time.Until(pod.DeletionTimestamp.Time)
+	if seconds := pod.DeletionGracePeriodSeconds; seconds != nil {
+		waited := p.deletions.age(name.String(), string(pod.UID))
+		left = min(left, time.Duration(*seconds)*time.Second-waited)
+	}
+	return left
 }
 
 // untilUnreachable returns the time until a node counts as unreachable, unless it renews
 // its Lease. It returns zero if the node is unreachable, or if the node or its Lease does
-// not exist.
+// not exist. It does not compare the time in the Lease with the clock of the server: the node
+// has written it by its own clock, and either clock may have been set.
 func (p *pods) untilUnreachable(ctx context.Context, node string) (time.Duration, error) {
 	lease, err := p.typed.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -108,14 +123,8 @@ func (p *pods) untilUnreachable(ctx context.Context, node string) (time.Duration
 	if lease.Spec.RenewTime == nil {
 		return 0, nil
 	}
-	left := time.Until(lease.Spec.RenewTime.Add(nodeTimeout))
-	if left <= 0 {
-		return 0, nil
-	}
 	if _, err := p.nodes.Get(ctx, node, metav1.GetOptions{}); err != nil {
 		return 0, ignoreNotFound(fmt.Sprintf("read node %s", node), err)
 	}
-	// The clock of the node may be fast. The limit makes sure that the pod is reconciled
-	// again in time.
-	return min(left, nodeTimeout), nil
+	return nodeTimeout - p.renewals.age(node, lease.Spec.RenewTime.String()), nil
 }

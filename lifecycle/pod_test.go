@@ -11,9 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/lifecycle"
@@ -62,7 +65,6 @@ func (c cluster) createNodeLease(t testing.TB, node string, renewed time.Time) {
 func TestPodDeletionIsFinished(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	now := time.Now()
 	// The names of the tests are names of pods and nodes, too.
 	tests := map[string]func(t *testing.T, node string){
 		"no-node": func(*testing.T, string) {},
@@ -72,13 +74,7 @@ func TestPodDeletionIsFinished(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"lease-without-node": func(t *testing.T, node string) { c.createNodeLease(t, node, now) },
-		"unreachable-node": func(t *testing.T, node string) {
-			c.createNode(t, node, now.Add(-2*lifecycle.NodeTimeout))
-		},
-		"node-becomes-unreachable": func(t *testing.T, node string) {
-			c.createNode(t, node, now.Add(3*time.Second-lifecycle.NodeTimeout))
-		},
+		"lease-without-node": func(t *testing.T, node string) { c.createNodeLease(t, node, time.Now()) },
 	}
 	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,85 +109,119 @@ func TestPodDeletionIsFinished(t *testing.T) {
 
 // TestPodDeletionTime runs the controller of pods with a fake clock. A pod with a grace
 // period of one second is deleted when the grace period is over and its node is
-// unreachable, and not earlier.
+// unreachable, and not earlier. The time in the Lease does not matter, because the clocks of
+// server and node may differ.
 func TestPodDeletionTime(t *testing.T) {
 	t.Parallel()
 	const timeout = lifecycle.NodeTimeout
-	ago := func(d time.Duration) *time.Duration { return &d }
-	tests := map[string]struct {
-		hasNode bool
-		// renewed is how long ago the Lease of the node was renewed. If it is nil, the
-		// node has no Lease.
-		renewed *time.Duration
-		want    time.Duration
-	}{
-		"neither node nor Lease":   {want: time.Second},
-		"node without Lease":       {hasNode: true, want: time.Second},
-		"Lease without node":       {renewed: ago(0), want: time.Second},
-		"unreachable node":         {hasNode: true, renewed: ago(2 * timeout), want: time.Second},
-		"node becomes unreachable": {hasNode: true, renewed: ago(timeout - 3*time.Second), want: 3 * time.Second},
+	tests := map[string]deletion{
+		"neither node nor Lease": {want: time.Second},
+		"node without Lease":     {hasNode: true, want: time.Second},
+		"Lease without node":     {renewed: new(time.Duration), want: time.Second},
+		"a node that is away":    {hasNode: true, renewed: ptr.To(-time.Second), want: timeout},
+		"its clock is behind":    {hasNode: true, renewed: ptr.To(-3 * time.Hour), want: timeout},
+		"its clock is ahead":     {hasNode: true, renewed: ptr.To(3 * time.Hour), want: timeout},
+		// The controller looks at the Lease at the beginning, and after the timeout.
+		"it renews once, by a clock that is behind": {
+			hasNode: true, renewed: ptr.To(-3 * time.Hour), renewals: 1, want: 2 * timeout,
+		},
+		"the clock was set back since the deletion": {ahead: 3 * time.Hour, want: time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				grace, deleted := int64(1), metav1.NewTime(start.Add(time.Second))
-				pod := &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{
-						Namespace: "shop", Name: "pod", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
-					},
-					Spec: corev1.PodSpec{NodeName: "node"},
-				}
-				store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-				if err := store.Add(pod); err != nil {
-					t.Fatal(err)
-				}
-				typed := fake.NewClientset(pod)
-				if test.renewed != nil {
-					renewed := metav1.NewMicroTime(start.Add(-*test.renewed))
-					lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
-					lease.Spec.RenewTime = &renewed
-					leases := typed.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-					if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				var nodes []runtime.Object
-				if test.hasNode {
-					nodes = append(nodes, &metav1.PartialObjectMetadata{
-						TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node"},
-					})
-				}
-				scheme := metadatafake.NewTestScheme()
-				if err := metav1.AddMetaToScheme(scheme); err != nil {
-					t.Fatal(err)
-				}
-				metadata := metadatafake.NewSimpleMetadataClient(scheme, nodes...)
-				reconcile := lifecycle.NewPodReconciler(
-					typed, metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")), store)
-				for {
-					wait, err := reconcile(t.Context(), cache.MetaObjectToName(pod))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if wait == 0 {
-						break
-					}
-					if n := countDeletions(typed); n > 0 {
-						t.Fatalf("%d deletions after %s, before the controller is done", n, time.Since(start))
-					}
-					time.Sleep(wait)
-				}
-				if n := countDeletions(typed); n != 1 {
-					t.Errorf("%d deletions, want 1", n)
-				}
-				if got := time.Since(start); got != test.want {
-					t.Errorf("deleted after %s, want %s", got, test.want)
-				}
-			})
+			synctest.Test(t, test.check)
 		})
 	}
+}
+
+// deletion is the deletion of a pod on a node.
+type deletion struct {
+	hasNode bool
+	// renewed is the time in the Lease of the node, from now. If it is nil, the node has no Lease.
+	renewed *time.Duration
+	// renewals is how often the node renews its Lease, ten seconds after another.
+	renewals int
+	// ahead is by how much the clock of the server was ahead when the pod was deleted.
+	ahead, want time.Duration
+}
+
+// check reconciles the pod until the controller is done.
+func (d deletion) check(t *testing.T) {
+	start := time.Now()
+	grace, deleted := int64(1), metav1.NewTime(start.Add(d.ahead+time.Second))
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "pod", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
+		},
+		Spec: corev1.PodSpec{NodeName: "node"},
+	}
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	if err := store.Add(pod); err != nil {
+		t.Fatal(err)
+	}
+	typed := fake.NewClientset(pod)
+	d.keepLease(t, typed)
+	reconcile := lifecycle.NewPodReconciler(typed, d.nodes(t), store)
+	for {
+		wait, err := reconcile(t.Context(), cache.MetaObjectToName(pod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wait == 0 {
+			break
+		}
+		if n := countDeletions(typed); n > 0 {
+			t.Fatalf("%d deletions after %s, before the controller is done", n, time.Since(start))
+		}
+		time.Sleep(wait)
+	}
+	if n := countDeletions(typed); n != 1 {
+		t.Errorf("%d deletions, want 1", n)
+	}
+	if got := time.Since(start); got != d.want {
+		t.Errorf("deleted after %s, want %s", got, d.want)
+	}
+}
+
+// keepLease creates the Lease of the node, and renews it in the background.
+func (d deletion) keepLease(t *testing.T, typed kubernetes.Interface) {
+	t.Helper()
+	if d.renewed == nil {
+		return
+	}
+	leases := typed.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(*d.renewed)))
+	if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range d.renewals {
+			time.Sleep(10 * time.Second)
+			renewed := lease.DeepCopy()
+			renewed.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(*d.renewed)))
+			if _, err := leases.Update(t.Context(), renewed, metav1.UpdateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+}
+
+// nodes returns a client of the metadata of nodes.
+func (d deletion) nodes(t *testing.T) metadata.Getter {
+	t.Helper()
+	var nodes []runtime.Object
+	if d.hasNode {
+		nodes = append(nodes, &metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node"},
+		})
+	}
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return metadatafake.NewSimpleMetadataClient(scheme, nodes...).Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
 }
 
 // countDeletions returns the number of delete requests that the client has sent.

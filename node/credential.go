@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"holdfast.dev/holdfast/access"
+	"holdfast.dev/holdfast/walltime"
 )
 
 const (
@@ -28,6 +30,9 @@ const (
 	// to certificateJitter of that time later, so that not all nodes renew at once.
 	certificateRenewFraction = 0.7
 	certificateJitter        = 0.2
+	// certificateSkew is how much later than now a certificate may begin. The clocks of server
+	// and node may differ.
+	certificateSkew = time.Minute
 	// renewCheck is how often the agent looks whether a renewal is due.
 	renewCheck = time.Minute
 	// renewRetry is the delay after a renewal that failed.
@@ -42,13 +47,16 @@ const (
 // it is closed, because only one agent may use the directory and the certificate.
 type Credential struct {
 	name, root, file string
-	clock            clock.WithTicker
-	lock             *rootLock
+	// given is the certificate of the kubeconfig, and givenText its file.
+	given     *x509.Certificate
+	givenText []byte
+	clock     clock.WithTicker
+	lock      *rootLock
 }
 
 // KeepCredential saves the client certificate of config to a file below the root and
 // changes config to use that file. If the file already holds a certificate of the
-// same node and authority that expires later, the file stays as it is. If config has
+// same node and authority that expires later and has begun, the file stays as it is. If config has
 // no client certificate, KeepCredential changes nothing and returns nil: there is
 // nothing to renew.
 func KeepCredential(config *rest.Config, claim Claim) (*Credential, error) {
@@ -76,11 +84,12 @@ func KeepCredential(config *rest.Config, claim Claim) (*Credential, error) {
 	}
 	c := &Credential{
 		name: claim.Name, root: claim.Root, file: filepath.Join(claim.Root, "credential", "client.pem"), clock: clock.RealClock{},
+		given: given.Leaf, givenText: bytes.Join([][]byte{cert, key}, []byte("\n")),
 	}
 	if c.lock, err = lockRoot(claim); err != nil {
 		return nil, err
 	}
-	if err := c.saveUnlessNewer(given, bytes.Join([][]byte{cert, key}, []byte("\n"))); err != nil {
+	if err := c.saveUnlessNewer(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	config.CertData, config.KeyData = nil, nil
@@ -90,21 +99,28 @@ func KeepCredential(config *rest.Config, claim Claim) (*Credential, error) {
 
 // saveUnlessNewer saves the given certificate, unless the file already holds it or a
 // renewed one. It writes nothing then, because the root may be full.
-func (c *Credential) saveUnlessNewer(given tls.Certificate, text []byte) error {
+func (c *Credential) saveUnlessNewer() error {
 	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
 		return err
 	}
-	if kept, err := os.ReadFile(c.file); err == nil && bytes.Equal(kept, text) {
+	if kept, err := os.ReadFile(c.file); err == nil && bytes.Equal(kept, c.givenText) {
 		return nil
 	}
 	kept, err := tls.LoadX509KeyPair(c.file, c.file)
 	switch {
-	case err == nil && renews(kept.Leaf, given.Leaf):
+	case err == nil && renews(kept.Leaf, c.given) && !c.isBetter(kept.Leaf):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		klog.ErrorS(err, "the certificate is replaced by that of the kubeconfig", "file", c.file)
 	}
-	return save(c.file, text)
+	return save(c.file, c.givenText)
+}
+
+// isBetter reports whether the given certificate is valid, and the one in the file has not begun. The clock was then set back since the
+// renewal, and the server does not accept the certificate in the file yet.
+func (c *Credential) isBetter(kept *x509.Certificate) bool {
+	now := c.clock.Now()
+	return now.Add(certificateSkew).Before(kept.NotBefore) && !now.Add(certificateSkew).Before(c.given.NotBefore) && now.Before(c.given.NotAfter)
 }
 
 // renews reports whether kept is a certificate of the same node and cluster as
@@ -144,8 +160,20 @@ func checkSubject(user, name string) error {
 		"get it with \"holdfast kubeconfig --node %[2]s\"", user, name)
 }
 
-// Run renews the certificate whenever it is due, until ctx ends.
+// Run renews the certificate whenever it is due, until ctx ends. After the clock was set, it looks
+// at the certificate at once.
 func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
+	set := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		walltime.Watch(ctx, func(time.Duration) {
+			select {
+			case set <- struct{}{}:
+			default:
+			}
+		})
+	})
 	for {
 		due, err := c.renewal()
 		if err == nil && !c.clock.Now().Before(due) {
@@ -155,19 +183,21 @@ func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
 			klog.FromContext(ctx).Error(err, "the certificate is not renewed; will be tried again", "node", c.name)
 			due = c.clock.Now().Add(renewRetry)
 		}
-		if !c.waitUntil(ctx, due) {
+		if !c.waitUntil(ctx, due, set) {
 			return
 		}
 	}
 }
 
-// waitUntil waits until a time, and returns false if ctx ends before. It looks at the clock every
-// renewCheck: a timer does not notice that the clock was set.
-func (c *Credential) waitUntil(ctx context.Context, due time.Time) bool {
+// waitUntil waits until a time, or until the clock was set. It returns false if ctx ends before.
+// It looks at the clock every renewCheck: a timer does not notice that the machine was suspended.
+func (c *Credential) waitUntil(ctx context.Context, due time.Time, set <-chan struct{}) bool {
 	for {
 		select {
 		case <-ctx.Done():
 			return false
+		case <-set:
+			return true
 		case <-c.clock.After(min(due.Sub(c.clock.Now()), renewCheck)):
 		}
 		if !c.clock.Now().Before(due) {
@@ -176,15 +206,23 @@ func (c *Credential) waitUntil(ctx context.Context, due time.Time) bool {
 	}
 }
 
-// renewal returns when the certificate has to be renewed.
+// renewal returns when the certificate has to be renewed. If the certificate has not begun, it first
+// takes the given one again.
 func (c *Credential) renewal() (time.Time, error) {
 	pair, err := tls.LoadX509KeyPair(c.file, c.file)
 	if err != nil {
 		return time.Time{}, err
 	}
-	life := pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore)
+	leaf := pair.Leaf
+	if c.isBetter(leaf) {
+		leaf = c.given
+		if err := save(c.file, c.givenText); err != nil {
+			return time.Time{}, err
+		}
+	}
+	life := leaf.NotAfter.Sub(leaf.NotBefore)
 	use := wait.Jitter(time.Duration(float64(life)*certificateRenewFraction), certificateJitter)
-	return pair.Leaf.NotBefore.Add(use), nil
+	return leaf.NotBefore.Add(use), nil
 }
 
 // expires returns when the certificate expires. It returns false for a nil Credential, and if

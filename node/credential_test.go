@@ -14,6 +14,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -191,6 +192,54 @@ func TestCredentialOfAnotherCluster(t *testing.T) {
 	}
 }
 
+// TestCredentialNotBegun checks that an agent does not keep a certificate that has not begun: the clock was set back since the renewal.
+func TestCredentialNotBegun(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	given := nodeCertificate(t, dir, "n1", time.Hour)
+	renewed := nodeCertificateAt(t, dir, "n1", time.Now().Add(5*time.Hour))
+	file, text := filepath.Join(root, "credential", "client.pem"), slices.Concat(renewed.CertData, renewed.KeyData)
+	// keep writes the renewed certificate to the file, and calls KeepCredential with another one.
+	keep := func(given rest.TLSClientConfig) *node.Credential {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		credential, err := node.KeepCredential(&rest.Config{TLSClientConfig: given}, node.Claim{Name: "n1", Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return credential
+	}
+	holds := func(want rest.TLSClientConfig) bool {
+		t.Helper()
+		kept, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(kept, want.CertData)
+	}
+	if err := keep(given).Close(); err != nil || !holds(given) {
+		t.Errorf("the agent starts with a certificate that has not begun: %v", err)
+	}
+	if err := keep(nodeCertificateAt(t, dir, "n1", time.Now().Add(4*time.Hour))).Close(); err != nil || !holds(renewed) {
+		t.Errorf("the given certificate has not begun either, and replaces the renewed one: %v", err)
+	}
+	// The clock is set back while the agent runs.
+	credential := keep(given)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { credential.Run(ctx, nil) })
+	servertest.Eventually(t, "the agent takes the given certificate again", func() bool { return holds(given) })
+	cancel()
+	running.Wait()
+	if err := credential.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCertificateExpires checks that an agent renews a certificate that is about to expire,
 // that the server approves the request, and that the agent uses the new certificate without a
 // restart.
@@ -250,6 +299,18 @@ func TestCertificateExpires(t *testing.T) {
 // directory signed for a node. The certificate is one hour old and valid for the time left.
 func nodeCertificate(t *testing.T, dir, name string, left time.Duration) rest.TLSClientConfig {
 	t.Helper()
+	return signNode(t, dir, access.ClientRequest{Subject: access.NodeSubject(name), Life: time.Hour + left}, time.Now().Add(-time.Hour))
+}
+
+// nodeCertificateAt returns a client certificate of a node that begins at a time, for five hours.
+func nodeCertificateAt(t *testing.T, dir, name string, begin time.Time) rest.TLSClientConfig {
+	t.Helper()
+	return signNode(t, dir, access.ClientRequest{Subject: access.NodeSubject(name), Life: 5 * time.Hour}, begin)
+}
+
+// signNode signs a request with a new key.
+func signNode(t *testing.T, dir string, request access.ClientRequest, at time.Time) rest.TLSClientConfig {
+	t.Helper()
 	pki, err := access.OpenPKI(filepath.Join(dir, "pki"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -262,8 +323,8 @@ func nodeCertificate(t *testing.T, dir, name string, left time.Duration) rest.TL
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := access.ClientRequest{Public: key.Public(), Subject: access.NodeSubject(name), Life: time.Hour + left}
-	cert, err := pki.Authority().SignClient(request, time.Now().Add(-time.Hour))
+	request.Public = key.Public()
+	cert, err := pki.Authority().SignClient(request, at)
 	if err != nil {
 		t.Fatal(err)
 	}
