@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,18 +35,6 @@ type Diagnosis struct {
 	Certificates []Certificate `json:"certificates"`
 	// Etcd has the members of etcd.
 	Etcd []etcd.MemberStatus `json:"etcd"`
-}
-
-// Disk is the space of a file system.
-type Disk struct {
-	// Path is a directory in the file system.
-	Path       string `json:"path"`
-	FreeBytes  uint64 `json:"freeBytes"`
-	TotalBytes uint64 `json:"totalBytes"`
-	// SyncSeconds is how long it took until a small file was on the disk.
-	SyncSeconds float64 `json:"syncSeconds"`
-	// Error says why a file cannot be written.
-	Error string `json:"error,omitempty"`
 }
 
 // Certificate is a file with a certificate.
@@ -100,32 +87,6 @@ func diagnose(ctx context.Context, config Config, client *etcd.Client) Diagnosis
 		Version: config.Version, Time: time.Now().UTC(), Disk: DiskOf(config.DataDir),
 		Certificates: certificatesIn(filepath.Join(config.DataDir, "pki")), Etcd: client.Members(ctx),
 	}
-}
-
-// DiskOf returns the space of the file system of a directory, and tries to write a file.
-func DiskOf(dir string) Disk {
-	disk := Disk{Path: dir}
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(dir, &stat); err != nil {
-		disk.Error = err.Error()
-		return disk
-	}
-	size := uint64(stat.Bsize)
-	disk.FreeBytes, disk.TotalBytes = stat.Bavail*size, stat.Blocks*size
-	file, err := os.CreateTemp(dir, ".writable-")
-	if err == nil {
-		begin := time.Now()
-		if _, err = file.WriteString("holdfast"); err == nil {
-			err = file.Sync()
-		}
-		disk.SyncSeconds = time.Since(begin).Seconds()
-		_ = file.Close()
-		_ = os.Remove(file.Name())
-	}
-	if err != nil {
-		disk.Error = err.Error()
-	}
-	return disk
 }
 
 // certificatesIn returns the certificates in a directory, sorted by the names of the files.

@@ -37,6 +37,9 @@ func examineAgent(root string, now time.Time) report {
 // running reports whether an agent uses the root: a running agent has locked it.
 func running(root string) check {
 	lock, err := os.Open(filepath.Join(root, "lock"))
+	if errors.Is(err, fs.ErrPermission) {
+		return check{"agent", skipped, "you may not see whether the agent runs: " + err.Error(), ""}
+	}
 	if err != nil {
 		return check{"agent", failure, err.Error(), "start the agent: systemctl start holdfast-node"}
 	}
@@ -58,10 +61,15 @@ func credential(root string, now time.Time) []check {
 	if found.Error != "" {
 		return []check{{"credential", failure, found.Error, "use the rights of the user of the agent, or create another one: holdfast kubeconfig --node NAME"}}
 	}
-	left := found.NotAfter.Sub(now)
-	if c, bad := certificate("credential", "the client certificate of the agent", left); bad {
-		c.Next = "start the agent while the server can be reached; after the end, create another one: holdfast kubeconfig --node NAME"
+	if found.NotBefore.After(now) {
+		return []check{{
+			"credential", failure, "the client certificate of the agent begins at " + found.NotBefore.UTC().Format(time.RFC3339),
+			"set the clock of this machine; if the clock is right, start the agent: it then uses the certificate of its kubeconfig",
+		}}
+	}
+	if c, bad := certificate("the client certificate of the agent", found, now); bad {
+		c.Name, c.Next = "credential", "start the agent while the server can be reached; after the end, create another one: holdfast kubeconfig --node NAME"
 		return []check{c}
 	}
-	return []check{{Name: "credential", State: good, Message: fmt.Sprintf("the client certificate ends in %d days", int(left.Hours()/24))}}
+	return []check{{Name: "credential", State: good, Message: "the client certificate ends in " + span(found.NotAfter.Sub(now))}}
 }

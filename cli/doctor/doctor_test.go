@@ -74,6 +74,10 @@ var broken = []struct{ path, object string }{
 			"clientConfig": {"url": "https://127.0.0.1:1/"},
 			"rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nodes"]}]}]}`},
 	{"/api/v1/nodes", `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "lost"}}`},
+	{"/api/v1/nodes", `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "silent"}}`},
+	{"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", `{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "silent"},
+		"spec": {"holderIdentity": "holdfast-node/silent", "renewTime": "2020-01-01T00:00:00.000000Z"}}`},
 }
 
 // breakServer creates the broken objects, and a Node whose agent does not report.
@@ -121,7 +125,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("exit code %d for a server with findings", code)
 	}
 	want(t, out, "objects of bells.doctor.example.com cannot be read in version v2: conversion webhook",
-		"silent.doctor.example.com did not answer 1 times", "1 of 1 are not ready: lost", "What to do next:\n",
+		"silent.doctor.example.com did not answer ", "1 of 2 are not ready: lost",
+		"1 of 2 have not renewed their Lease in time: silent", "What to do next:\n",
 		"definitions: if a conversion webhook is down, start it", "kubectl describe crd gongs.doctor.example.com",
 		"kubectl delete apiservice v1.away.example.com")
 

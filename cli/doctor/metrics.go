@@ -29,36 +29,11 @@ func (s *server) requests(ctx context.Context) []check {
 	if err != nil {
 		return []check{{"requests", failure, fmt.Sprintf("the metrics of the server: %v", err), "look at the log of the server"}}
 	}
-	return append(webhooks(families), slowRequests(families["apiserver_request_duration_seconds"])...)
-}
-
-// webhooks names the admission webhooks that did not answer.
-func webhooks(families map[string]*dto.MetricFamily) []check {
-	failed := map[string]float64{}
-	for _, metric := range families["apiserver_admission_webhook_rejection_count"].GetMetric() {
-		if label(metric, "error_type") == "calling_webhook_error" {
-			failed[label(metric, "name")] += metric.GetCounter().GetValue()
-		}
-	}
-	for _, metric := range families["apiserver_admission_webhook_fail_open_count"].GetMetric() {
-		failed[label(metric, "name")] += metric.GetCounter().GetValue()
-	}
-	var found []check
-	for name, count := range failed {
-		if count > 0 {
-			found = append(found, check{
-				"webhooks", warning, fmt.Sprintf("%s did not answer %.0f times since the server started", name, count),
-				"start the server of the webhook, or delete its configuration",
-			})
-		}
-	}
-	slices.SortFunc(found, func(a, b check) int { return bytes.Compare([]byte(a.Message), []byte(b.Message)) })
-	return orGood("webhooks", "all calls since the server started were answered", found)
+	return append(webhooks(families, s.configured(ctx)), slowRequests(families["apiserver_request_duration_seconds"])...)
 }
 
 // slowRequests names the requests of which too many were slow.
 func slowRequests(family *dto.MetricFamily) []check {
-	type counts struct{ all, slow uint64 }
 	byRequest := map[string]counts{}
 	for _, metric := range family.GetMetric() {
 		verb := label(metric, "verb")
@@ -66,18 +41,8 @@ func slowRequests(family *dto.MetricFamily) []check {
 		if verb == "WATCH" || verb == "CONNECT" || verb == "PROXY" {
 			continue
 		}
-		histogram := metric.GetHistogram()
-		fast := uint64(0)
-		for _, bucket := range histogram.GetBucket() {
-			if bucket.GetUpperBound() <= slow {
-				fast = max(fast, bucket.GetCumulativeCount())
-			}
-		}
 		key := verb + " " + label(metric, "resource")
-		c := byRequest[key]
-		c.all += histogram.GetSampleCount()
-		c.slow += histogram.GetSampleCount() - fast
-		byRequest[key] = c
+		byRequest[key] = byRequest[key].plus(metric.GetHistogram())
 	}
 	var found []check
 	all := uint64(0)
@@ -92,6 +57,20 @@ func slowRequests(family *dto.MetricFamily) []check {
 	}
 	slices.SortFunc(found, func(a, b check) int { return bytes.Compare([]byte(a.Message), []byte(b.Message)) })
 	return orGood("requests", fmt.Sprintf("%d since the server started; of no kind, more than 1%% took longer than a second", all), found)
+}
+
+// counts has the number of requests, and of those that were slow.
+type counts struct{ all, slow uint64 }
+
+// plus adds the requests of a histogram.
+func (c counts) plus(histogram *dto.Histogram) counts {
+	fast := uint64(0)
+	for _, bucket := range histogram.GetBucket() {
+		if bucket.GetUpperBound() <= slow {
+			fast = max(fast, bucket.GetCumulativeCount())
+		}
+	}
+	return counts{c.all + histogram.GetSampleCount(), c.slow + histogram.GetSampleCount() - fast}
 }
 
 func label(metric *dto.Metric, name string) string {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,29 +115,6 @@ func (s *server) aggregated(ctx context.Context) []check {
 	return orGood("aggregated APIs", fmt.Sprintf("%d of other servers", others), found)
 }
 
-// nodes checks that the agents of all nodes report.
-func (s *server) nodes(ctx context.Context) []check {
-	list, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return []check{unread("nodes", err)}
-	}
-	var lost []string
-	for i := range list.Items {
-		for _, condition := range list.Items[i].Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-				lost = append(lost, list.Items[i].Name)
-			}
-		}
-	}
-	if len(lost) > 0 {
-		return []check{{
-			"nodes", warning, fmt.Sprintf("%d of %d are not ready: %s", len(lost), len(list.Items), some(lost)),
-			"on the host: systemctl status holdfast-node, and holdfast doctor --root /run/holdfast",
-		}}
-	}
-	return []check{{Name: "nodes", State: good, Message: fmt.Sprintf("%d, all ready", len(list.Items))}}
-}
-
 // plans checks that no plan of an operator package has failed.
 func (s *server) plans(ctx context.Context) []check {
 	var list struct {
@@ -169,13 +144,4 @@ func (s *server) plans(ctx context.Context) []check {
 		}
 	}
 	return orGood("plans", fmt.Sprintf("of %d instances, none has failed", len(list.Items)), found)
-}
-
-// some returns the first names of a list.
-func some(names []string) string {
-	const shown = 5
-	if len(names) > shown {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-	}
-	return strings.Join(names, ", ")
 }

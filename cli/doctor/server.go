@@ -94,9 +94,8 @@ func (s *server) reach(ctx context.Context) []check {
 		all = append(all, clock(date, sent, time.Now()))
 	}
 	if answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0 {
-		left := time.Until(answer.TLS.PeerCertificates[0].NotAfter)
-		if c, bad := certificate("serving", "the certificate of the server", left); bad {
-			c.Next = "restart the server, or replace the file of --tls-cert-file"
+		if c, bad := certificate("the certificate of the server", validity(answer.TLS.PeerCertificates[0]), time.Now()); bad {
+			c.Name, c.Next = "serving", "restart the server, or replace the file of --tls-cert-file"
 			all = append(all, c)
 		}
 	}
@@ -157,12 +156,16 @@ func (s *server) ownCertificate(context.Context) []check {
 	if err != nil {
 		return []check{{"kubeconfig", failure, err.Error(), "get another kubeconfig"}}
 	}
-	left := time.Until(leaf.NotAfter)
-	if c, bad := certificate("kubeconfig", "the client certificate", left); bad {
-		c.Next = "get another kubeconfig, for example with holdfast kubeconfig; a restart of the server renews that of the administrator"
+	if c, bad := certificate("the client certificate", validity(leaf), time.Now()); bad {
+		c.Name, c.Next = "kubeconfig", "get another kubeconfig, for example with holdfast kubeconfig; a restart of the server renews that of the administrator"
 		return []check{c}
 	}
-	return []check{{Name: "kubeconfig", State: good, Message: fmt.Sprintf("the client certificate ends in %d days", int(left.Hours()/24))}}
+	return []check{{Name: "kubeconfig", State: good, Message: "the client certificate ends in " + span(time.Until(leaf.NotAfter))}}
+}
+
+// validity returns when a certificate begins and ends.
+func validity(c *x509.Certificate) apiserver.Certificate {
+	return apiserver.Certificate{NotBefore: c.NotBefore, NotAfter: c.NotAfter}
 }
 
 // data asks the server about its certificates, disk and etcd.

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// expiresSoon is when a certificate expires soon. The server replaces its own ones earlier.
-	expiresSoon = 30 * 24 * time.Hour
 	// The free space is low below both lowShare of the file system and lowSpace bytes, and gone below
 	// noShare and noSpace.
 	lowShare, lowSpace = 0.1, 10 << 30
@@ -50,38 +48,6 @@ func examineDiagnosis(d apiserver.Diagnosis, now time.Time) []check {
 	return all
 }
 
-func certificates(files []apiserver.Certificate, now time.Time) []check {
-	var found []check
-	for _, file := range files {
-		if file.Error != "" {
-			found = append(found, check{"certificates", failure, file.Error, "restore the file from a backup"})
-			continue
-		}
-		if file.NotBefore.After(now) {
-			found = append(found, check{
-				"certificates", failure, fmt.Sprintf("pki/%s begins at %s", file.File, file.NotBefore.UTC().Format(time.RFC3339)),
-				"set the clock of the server: it was ahead when the certificate was issued, or it is behind now",
-			})
-		}
-		if c, bad := certificate("certificates", "pki/"+file.File, file.NotAfter.Sub(now)); bad {
-			c.Next = "restart the server, which issues new certificates; for ca.crt, the authority, see docs/serve.md"
-			found = append(found, c)
-		}
-	}
-	return orGood("certificates", fmt.Sprintf("%d files in pki, none ends within 30 days", len(files)), found)
-}
-
-// certificate judges how long a certificate is still valid.
-func certificate(name, what string, left time.Duration) (check, bool) {
-	switch {
-	case left <= 0:
-		return check{Name: name, State: failure, Message: fmt.Sprintf("%s has expired %d days ago", what, int(-left.Hours()/24))}, true
-	case left < expiresSoon:
-		return check{Name: name, State: warning, Message: fmt.Sprintf("%s ends in %d days", what, int(left.Hours()/24))}, true
-	}
-	return check{}, false
-}
-
 func disk(d apiserver.Disk) []check {
 	if d.Error != "" {
 		return []check{{
@@ -98,11 +64,14 @@ func disk(d apiserver.Disk) []check {
 	case d.FreeBytes < lowSpace && share < lowShare:
 		found = append(found, check{"disk", warning, free, "free space before the disk is full"})
 	}
-	if d.SyncSeconds > slowSync {
-		found = append(found, check{
-			"disk", warning, fmt.Sprintf("a small file in %s took %.1f seconds to reach the disk", d.Path, d.SyncSeconds),
-			"etcd needs a disk that syncs within 10 ms: stop what else writes to it, or move the data to a disk of its own",
-		})
+	const needs = "etcd needs a disk that syncs within 10 ms: stop what else writes to it, or move the data to a disk of its own"
+	switch {
+	case d.Hangs:
+		message := fmt.Sprintf("a small file in %s is not on the disk after %.0f seconds", d.Path, d.SyncSeconds)
+		found = append(found, check{"disk", failure, message, needs + "; look for errors of the disk in the log of the kernel: dmesg"})
+	case d.SyncSeconds > slowSync:
+		message := fmt.Sprintf("a small file in %s took %.1f seconds to reach the disk", d.Path, d.SyncSeconds)
+		found = append(found, check{"disk", warning, message, needs})
 	}
 	return orGood("disk", free, found)
 }
@@ -115,21 +84,41 @@ func database(members []etcd.MemberStatus) []check {
 			found = append(found, check{"etcd", s, fmt.Sprintf("member %s: %s", m.Endpoint, message), next})
 		}
 		full := fmt.Sprintf("%s of %s", size(m.SizeBytes), size(m.QuotaBytes))
+		// The member in the process makes its database smaller by itself, so only the data counts.
+		filled, defragment := m.SizeBytes, "; then return the space: etcdctl defrag --endpoints "+m.Endpoint
+		if m.Endpoint == etcd.InProcess {
+			filled, defragment = m.UsedBytes, ""
+		}
 		switch {
 		case m.Error != "":
 			add(failure, m.Error, "start the member, and look at its log")
 			continue
 		case !m.HasLeader:
 			add(failure, "knows no leader", "start the other members: a cluster needs more than half of them")
-		case m.QuotaBytes > 0 && float64(m.SizeBytes) > fullDatabase*float64(m.QuotaBytes):
-			add(warning, "the database has "+full, "delete objects that are not needed, then defragment etcd")
+		case m.QuotaBytes > 0 && float64(filled) > fullDatabase*float64(m.QuotaBytes):
+			add(warning, "the database has "+full, "delete objects that are not needed"+defragment)
 		}
 		for _, alarm := range m.Alarms {
-			add(failure, "alarm "+alarm, "see the documentation of etcd about this alarm; after NOSPACE: delete objects, defragment, disarm")
+			add(failure, "alarm "+alarm, alarmAdvice(m.Endpoint, alarm))
 		}
 		texts = append(texts, fmt.Sprintf("%s: version %s, %s", m.Endpoint, m.Version, full))
 	}
 	return orGood("etcd", strings.Join(texts, "; "), found)
+}
+
+// alarmAdvice says what to do about an alarm of etcd.
+func alarmAdvice(endpoint, alarm string) string {
+	switch {
+	case alarm == "CORRUPT":
+		return "the data is damaged: stop the server, and restore a backup: holdfast restore FILE --data-dir NEW"
+	case alarm != "NOSPACE":
+		return "see the documentation of etcd about this alarm"
+	case endpoint == etcd.InProcess:
+		return "the database is full, and nothing can be stored: delete objects that are not needed; within seconds, the server makes " +
+			"the database smaller and stores objects again"
+	}
+	return "the database is full, and nothing can be stored: delete objects that are not needed, then etcdctl compact REVISION, " +
+		"etcdctl defrag --endpoints " + endpoint + " and etcdctl alarm disarm"
 }
 
 // size returns a number of bytes for people to read.
