@@ -25,7 +25,7 @@ func CompleteKeys(found map[string][]byte, hosts []string, now time.Time) (map[s
 // openKeys returns the keys in the files of the config, or else those in the Secret.
 func openKeys(ctx context.Context, config Config, client kubernetes.Interface) (webhook.Keys, error) {
 	if config.CertFile != "" || config.KeyFile != "" {
-		return webhook.OpenFiles(config.CertFile, config.KeyFile)
+		return webhook.Files{Cert: config.CertFile, Key: config.KeyFile}.Open()
 	}
 	return certificates().Open(ctx, client)
 }

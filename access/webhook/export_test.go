@@ -11,7 +11,7 @@ const ReadInterval = readInterval
 // KeepFiles reads the certificate in two files every ReadInterval until ctx ends. It returns
 // a function that returns the current certificate.
 func KeepFiles(ctx context.Context, cert, key string) (func() (*tls.Certificate, error), error) {
-	kept, err := OpenFiles(cert, key)
+	kept, err := Files{Cert: cert, Key: key}.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"sync"
 	"time"
@@ -16,15 +15,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-const (
-	// renewalInterval is the interval at which a certificate in a Secret is checked.
-	renewalInterval = time.Hour
-	// acceptInterval is the interval at which the API server is asked whether it accepts a new certificate.
-	acceptInterval = time.Second
-	// settleTime is the time for which the API server must have accepted a new certificate before it is used: other API
-	// servers learn of the authority a moment later.
-	settleTime = 3 * time.Second
-)
+// renewalInterval is the interval at which a certificate in a Secret is checked.
+const renewalInterval = time.Hour
 
 // Keep implements Keys. It watches the Secret and renews its certificate. If the Secret is deleted or not valid,
 // the last certificate stays in use.
@@ -68,8 +60,9 @@ func (k *secretKeys) follow(ctx context.Context, changed <-chan *corev1.Secret) 
 		if waiting == nil {
 			continue
 		}
-		used, err := k.adopt(ctx, waiting)
-		if err == nil && used {
+		pair, err := parsePair(waiting)
+		used := err == nil && k.adopt(ctx, pair)
+		if used {
 			err = k.renew(ctx, waiting)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -79,52 +72,6 @@ func (k *secretKeys) follow(ctx context.Context, changed <-chan *corev1.Secret) 
 			waiting = nil
 		}
 	}
-}
-
-// adopt makes the certificate in the Secret the current one, if the API server accepts it or the current one has
-// expired. used is false if it has to be tried again.
-func (k *secretKeys) adopt(ctx context.Context, found *corev1.Secret) (used bool, err error) {
-	pair, err := parsePair(found)
-	if err != nil {
-		return false, err
-	}
-	current, now := k.current.Load(), time.Now()
-	if k.secret.Accepts == nil || bytes.Equal(current.Certificate[0], pair.Certificate[0]) || hasExpired(current, now) {
-		k.current.Store(pair)
-		return true, nil
-	}
-	if k.secret.Waiting != nil {
-		k.secret.Waiting()
-	}
-	accepted, err := k.secret.Accepts(ctx, pair)
-	switch {
-	case err != nil:
-		klog.ErrorS(err, "the last certificate of the webhook stays in use")
-		return false, nil
-	case !accepted:
-		k.acceptedSince = time.Time{}
-		return false, nil
-	case k.acceptedSince.IsZero():
-		k.acceptedSince = now
-	}
-	if now.Sub(k.acceptedSince) < settleTime {
-		// If the API server does not accept the current certificate, there is no reason to wait.
-		still, err := k.secret.Accepts(ctx, current)
-		if err != nil {
-			klog.ErrorS(err, "the last certificate of the webhook stays in use")
-			return false, nil
-		}
-		if still {
-			return false, nil
-		}
-	}
-	k.current.Store(pair)
-	return true, nil
-}
-
-func hasExpired(pair *tls.Certificate, now time.Time) bool {
-	leaf, err := leafOf(pair)
-	return err != nil || now.After(leaf.NotAfter)
 }
 
 // renew replaces a certificate that expires soon by one for the same hosts. It replaces the authority only if it can
@@ -141,7 +88,7 @@ func (k *secretKeys) renew(ctx context.Context, found *corev1.Secret) error {
 	if err != nil || bytes.Equal(data[corev1.TLSCertKey], found.Data[corev1.TLSCertKey]) {
 		return err
 	}
-	if k.secret.Accepts == nil && !bytes.Equal(data[AuthorityCertKey], found.Data[AuthorityCertKey]) {
+	if k.Accepts == nil && !bytes.Equal(data[AuthorityCertKey], found.Data[AuthorityCertKey]) {
 		return fmt.Errorf("its authority expires soon: run %q again", k.secret.Remedy)
 	}
 	renewed := found.DeepCopy()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,12 +62,8 @@ type Secret struct {
 	FieldManager string
 	// Remedy is the command that creates the Secret, and replaces its authority.
 	Remedy string
-	// Accepts reports whether the API server accepts a certificate, because the webhook configurations have its authority.
-	// A changed Secret is used when it does. If Accepts is nil, it is used at once, and Keep does not replace the
-	// authority.
-	Accepts func(ctx context.Context, pair *tls.Certificate) (bool, error)
-	// Waiting is called while a changed Secret is not used yet. It may be nil.
-	Waiting func()
+	// Acceptance says when a changed Secret is used. Without it, Keep does not replace the authority.
+	Acceptance
 	// Hosts are the hosts of the certificate in a Secret that Open creates.
 	Hosts []string
 }
@@ -76,7 +71,7 @@ type Secret struct {
 // Open reads the certificate in the Secret. If there is no Secret, it creates one for Hosts. It returns an error that
 // names Remedy if there are no Hosts, or if the client may not create it.
 func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, error) {
-	kept := &secretKeys{secret: s, client: client}
+	kept := &secretKeys{secret: s, client: client, adoption: adoption{Acceptance: s.Acceptance}}
 	found, err := client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		missing := fmt.Errorf("certificate of the webhook: %w: run %q first", err, s.Remedy)
@@ -116,16 +111,9 @@ func (s Secret) create(ctx context.Context, client kubernetes.Interface) (*corev
 
 // secretKeys is the certificate in a Secret.
 type secretKeys struct {
-	secret  Secret
-	client  kubernetes.Interface
-	current atomic.Pointer[tls.Certificate]
-	// acceptedSince is the time since which the API server accepts the certificate that waits. Only Keep uses it.
-	acceptedSince time.Time
-}
-
-// Certificate implements Keys.
-func (k *secretKeys) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return k.current.Load(), nil
+	secret Secret
+	client kubernetes.Interface
+	adoption
 }
 
 // parsePair returns the certificate in a Secret.
