@@ -39,10 +39,13 @@ type address struct {
 	url string
 	// authorities are the certificates of the authorities that the API server accepts.
 	authorities []byte
+	// token is the last part of the paths.
+	token string
 }
 
 // at returns the address of a webhook.
 func (a address) at(path string) admissionregistrationv1.WebhookClientConfig {
+	path += "/" + a.token
 	out := admissionregistrationv1.WebhookClientConfig{CABundle: a.authorities}
 	if a.url != "" {
 		out.URL = new(a.url + path)

@@ -6,7 +6,8 @@
 //
 // A rule is a line such as "immutable spec.size", see immutability.Annotation. A source is what has
 // rules: the annotation of a CustomResourceDefinition, or an [ImmutabilityPolicy]. A resource is
-// guarded if a source has a rule for it. A review is the question of the API server about one write.
+// guarded if a source has a rule for it. A review is the question of the API server about one write. The token is the last part
+// of the paths in the webhook configuration: a client that knows it is an API server.
 //
 // The webhook for immutable fields refuses what it cannot judge. The one for field ownership lets it
 // through with a note, and the API server asks it only about objects that were applied.

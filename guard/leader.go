@@ -27,7 +27,8 @@ type leader struct {
 	// accepted are the authorities that the API server accepts.
 	accepted *webhook.Authorities
 	// wake has a value if the keys of the webhook have changed.
-	wake <-chan struct{}
+	wake   <-chan struct{}
+	tokens *tokens
 }
 
 // run writes after each change of the table, and every writeInterval, until ctx ends.
@@ -59,10 +60,12 @@ func (l leader) write(ctx context.Context, current *table) error {
 		return err
 	}
 	at.authorities = l.accepted.Bundle(at.authorities, accepted, time.Now())
+	at.token = l.tokens.issue()
 	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
 	if err := applyConfiguration(ctx, l.server.Typed, wanted.configuration()); err != nil {
 		return err
 	}
+	l.tokens.learn(at.token)
 	for name, said := range current.reports {
 		if err := l.writeStatus(ctx, name, said); err != nil {
 			return fmt.Errorf("status of policy %s: %w", name, err)

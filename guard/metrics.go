@@ -17,6 +17,7 @@ import (
 type meters struct {
 	decisions *metrics.CounterVec
 	seconds   *metrics.HistogramVec
+	strangers *metrics.CounterVec
 }
 
 // newMeters registers the metrics of the guard. Two guards in one process have the same metrics.
@@ -33,7 +34,14 @@ func newMeters() (*meters, error) {
 		Help:    "Time of a decision, with the requests to the API server that it needs.",
 		Buckets: metrics.ExponentialBuckets(0.0002, 2, 15),
 	}, []string{"webhook"}))
-	return &meters{decisions: decisions, seconds: seconds}, err
+	if err != nil {
+		return nil, err
+	}
+	strangers, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "holdfast_guard_unknown_clients_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests without the token of the webhook configuration. They do not come from an API server, and are answered 404.",
+	}, []string{}))
+	return &meters{decisions: decisions, seconds: seconds, strangers: strangers}, err
 }
 
 // registered registers a metric. If there is one with its name already, it returns that one.

@@ -19,7 +19,7 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// OwnershipPath is the path of the webhook for field ownership.
+// OwnershipPath is the path of the webhook for field ownership, before the token.
 const OwnershipPath = "/ownership"
 
 // ownershipCacheBytes bounds the cache of decoded last-applied configurations, by the length of their texts.

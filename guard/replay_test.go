@@ -160,6 +160,33 @@ func (f *fixture) review(version string, oldObj, newObj *unstructured.Unstructur
 // ask sends a review to the guard as an API server does.
 func (f *fixture) ask(asked *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	f.Helper()
+	status, answered := f.post(f.address(guard.ImmutableWebhook), asked)
+	if answered == nil {
+		f.Fatal(status)
+	}
+	return answered
+}
+
+// address returns the URL in the webhook configuration.
+func (f *fixture) address(webhook string) string {
+	f.Helper()
+	configurations := f.server.Client(f.T).AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	found, err := configurations.Get(f.Context(), guard.Name, metav1.GetOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, one := range found.Webhooks {
+		if one.Name == webhook {
+			return *one.ClientConfig.URL
+		}
+	}
+	f.Fatalf("no webhook %s", webhook)
+	return ""
+}
+
+// post sends a review to a URL. It returns the HTTP status, and the answer to the review if there is one.
+func (f *fixture) post(url string, asked *admissionv1.AdmissionRequest) (string, *admissionv1.AdmissionResponse) {
+	f.Helper()
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: asked,
 	}
@@ -171,7 +198,7 @@ func (f *fixture) ask(asked *admissionv1.AdmissionRequest) *admissionv1.Admissio
 	roots.AppendCertsFromPEM(secret.Data["ca.crt"])
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(f.Context(), http.MethodPost, f.url+guard.ImmutablePath, bytes.NewReader(encode(f.T, review)))
+	request, err := http.NewRequestWithContext(f.Context(), http.MethodPost, url, bytes.NewReader(encode(f.T, review)))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -182,10 +209,13 @@ func (f *fixture) ask(asked *admissionv1.AdmissionRequest) *admissionv1.Admissio
 	}
 	defer func() { _ = response.Body.Close() }()
 	var answered admissionv1.AdmissionReview
-	if err := json.NewDecoder(response.Body).Decode(&answered); err != nil || answered.Response == nil {
-		f.Fatalf("%s: %v", response.Status, err)
+	if response.StatusCode != http.StatusOK {
+		return response.Status, nil
 	}
-	return answered.Response
+	if err := json.NewDecoder(response.Body).Decode(&answered); err != nil {
+		f.Fatal(err)
+	}
+	return response.Status, answered.Response
 }
 
 // statusOf returns the Status of a refusal as JSON.

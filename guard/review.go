@@ -17,12 +17,19 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// ImmutablePath is the path of the webhook for immutable fields.
+// ImmutablePath is the path of the webhook for immutable fields, before the token.
 const ImmutablePath = "/immutable"
 
+// handled are the parts of a guard that answer reviews.
+type handled struct {
+	rules  *tracker
+	events *events
+	tokens *tokens
+}
+
 // newHandler returns the handler of both webhooks, which reads objects and asks for rights at an API server, and measures
-// its answers.
-func newHandler(config Config, server *connection.Connection, rules *tracker, recorder *events) (http.Handler, error) {
+// its answers. It answers only requests with a token.
+func newHandler(config Config, server *connection.Connection, in handled) (http.Handler, error) {
 	counted, err := newMeters()
 	if err != nil {
 		return nil, err
@@ -33,17 +40,20 @@ func newHandler(config Config, server *connection.Connection, rules *tracker, re
 	mayGet := reviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
 	mux := http.NewServeMux()
 	fields := &judge{
-		resource: rules.resource, namespace: rules.labelsOf, read: read, mayGet: mayGet,
-		status: cmp.Or(config.Status, http.StatusBadRequest), events: recorder,
+		resource: in.rules.resource, namespace: in.rules.labelsOf, read: read, mayGet: mayGet,
+		status: cmp.Or(config.Status, http.StatusBadRequest), events: in.events,
 	}
-	mux.Handle("POST "+ImmutablePath, counted.measured("immutable", fields.answer))
+	handle := func(path, name string, answer admissionreview.Answer) {
+		mux.Handle("POST "+path+"/{token}", in.tokens.required(counted, counted.measured(name, answer)))
+	}
+	handle(ImmutablePath, "immutable", fields.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {
 		o := &owners{
 			mode: mode, kinds: newKinds(server), read: read, mayGet: mayGet,
 			cache: ownership.NewCache(ownershipCacheBytes), notes: judgement.NewNotes(),
 		}
-		mux.Handle("POST "+OwnershipPath, counted.measured("ownership", o.answer))
+		handle(OwnershipPath, "ownership", o.answer)
 	}
 	return mux, nil
 }

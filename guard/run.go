@@ -110,7 +110,12 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	if err := rules.wait(ctx); err != nil {
 		return err
 	}
-	handler, err := newHandler(config, server, rules, newEvents(serving, server.Typed, rules.policies.GetStore()))
+	recorded := newEvents(serving, server.Typed, rules.policies.GetStore())
+	secret := newTokens(func(ctx context.Context) (string, error) {
+		found, err := liveConfiguration(ctx, server.Typed)
+		return tokenOf(found), err
+	})
+	handler, err := newHandler(config, server, handled{rules: rules, events: recorded, tokens: secret})
 	if err != nil {
 		return err
 	}
@@ -127,12 +132,16 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 		start(webhook.Health(), config.Health)
 	}
 	running.Go(func() { opened.keys.Keep(serving) })
+	running.Go(func() { secret.keep(serving) })
 	if config.Ready != nil {
 		config.Ready()
 	}
 	election := lifecycle.Election{Client: config.Client, Namespace: Namespace, Name: Name, Identity: config.Identity}
 	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
-		return leader{config: config, server: server, rules: rules, accepted: &webhook.Authorities{}, wake: opened.wake}.run(ctx)
+		return leader{
+			config: config, server: server, rules: rules, accepted: &webhook.Authorities{}, wake: opened.wake,
+			tokens: secret,
+		}.run(ctx)
 	})
 	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {
 		return broken

@@ -9,13 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// immutablePath is the path of the webhook for immutable fields. The guard has another one for field ownership.
-const immutablePath = "/immutable"
+// immutablePath is the path of the webhook for immutable fields, before its token. The guard has another one for field ownership.
+const immutablePath = "/immutable/"
 
 // recorder is between kube-apiserver and a guard, and keeps the last review.
 type recorder struct {
@@ -88,7 +89,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 			return
 		}
 	}
-	if request.URL.Path == immutablePath {
+	if strings.HasPrefix(request.URL.Path, immutablePath) {
 		r.mu.Lock()
 		r.last = recording{Request: review.Request, Response: review.Response}
 		r.mu.Unlock()
