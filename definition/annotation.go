@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -100,7 +101,7 @@ func validateMarkers(v *CustomResourceDefinitionVersion, path *field.Path, marke
 }
 
 // AnnotationErrors returns the errors of the annotation with markers, as Validate reports them when
-// the definition is created.
+// the definition is created, in the same order.
 func (in *CustomResourceDefinition) AnnotationErrors() field.ErrorList {
 	errs := Write{APIVersion: V1}.validateAnnotation(in)
 	for i := range in.Spec.Versions {
@@ -109,5 +110,66 @@ func (in *CustomResourceDefinition) AnnotationErrors() field.ErrorList {
 			errs = append(errs, validateMarkers(v, schemaPath(i), s)...)
 		}
 	}
+	sortErrors(errs)
 	return errs
+}
+
+// WithValidMarks returns a copy of the definition whose annotation has only markers without AnnotationErrors. A marker
+// that is not valid in one version stays in the others. The copy shares its spec with the definition.
+func (in *CustomResourceDefinition) WithValidMarks() *CustomResourceDefinition {
+	marks, _ := in.Marks()
+	// A marker about the keys of a list needs another one on the keys, which may be the next to go.
+	for found := true; found; {
+		found = false
+		for i := range in.Spec.Versions {
+			v := &in.Spec.Versions[i]
+			for _, wrong := range v.invalidMarks(marks) {
+				marks, found = in.withoutMark(marks, wrong, v.Name), true
+			}
+		}
+	}
+	out := *in
+	out.Annotations = maps.Clone(in.Annotations)
+	out.Annotations[immutability.Annotation] = immutability.FormatMarks(marks)
+	unknown := unknownMarks(&out)
+	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool {
+		return slices.ContainsFunc(unknown, func(u immutability.Mark) bool { return u.String() == m.String() })
+	})
+	out.Annotations[immutability.Annotation] = immutability.FormatMarks(marks)
+	return &out
+}
+
+// invalidMarks returns the marks that are not valid in a version.
+func (v *CustomResourceDefinitionVersion) invalidMarks(marks []immutability.Mark) []immutability.Mark {
+	s, _, err := v.DecodeSchema()
+	if err != nil || s == nil {
+		return nil
+	}
+	var there []immutability.Mark
+	for _, m := range marks {
+		if m.In(v.Name) && m.AddTo(s) {
+			there = append(there, m)
+		}
+	}
+	return immutability.InvalidMarks(s, there)
+}
+
+// withoutMark returns marks of which one no longer counts in a version.
+func (in *CustomResourceDefinition) withoutMark(marks []immutability.Mark, wrong immutability.Mark, version string) []immutability.Mark {
+	var out []immutability.Mark
+	for _, m := range marks {
+		if m.Marker == wrong.Marker && m.Path.Equal(wrong.Path) && m.In(version) {
+			var others []string
+			for i := range in.Spec.Versions {
+				if name := in.Spec.Versions[i].Name; name != version && m.In(name) {
+					others = append(others, name)
+				}
+			}
+			if m.Versions = others; len(others) == 0 {
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -87,8 +88,10 @@ func (a *audit) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, problem := range rules.problems {
-		a.report(withoutEffect, finding.Error, "customresourcedefinitions", "", problem)
+	for _, name := range slices.Sorted(maps.Keys(rules.problems)) {
+		for _, problem := range rules.problems[name] {
+			a.report(withoutEffect, finding.Error, "customresourcedefinitions/"+name, "metadata.annotations", problem)
+		}
 	}
 	for _, policy := range in.policies {
 		for _, problem := range rules.reports[policy.Name].problems {

@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/definition"
-	"holdfast.dev/holdfast/immutability"
 )
 
 // definitions is the resource of CustomResourceDefinitions.
@@ -45,8 +43,8 @@ func (c compiler) compile(ctx context.Context, in inputs) (*table, error) {
 		if crd == nil {
 			continue
 		}
-		if err := t.addDefinition(crd, source{}); err != nil {
-			t.problems = append(t.problems, fmt.Sprintf("definition %s: %v", name, err))
+		if problems := t.addAnnotated(crd); len(problems) > 0 {
+			t.problems[name] = problems
 		}
 	}
 	slices.SortFunc(in.policies, func(a, b *ImmutabilityPolicy) int { return cmp.Compare(a.Name, b.Name) })
@@ -67,41 +65,38 @@ func (c compiler) addPolicy(
 	defer func() { t.reports[policy.Name] = said }()
 	selected, err := newMatch(policy)
 	if err != nil {
-		said.add(err)
+		said.add(err.Error())
 		return nil
 	}
 	for _, mode := range []string{Enforce, Warn} {
 		marks, err := policy.marks(mode)
-		said.add(err)
-		if len(marks) == 0 {
-			continue
+		if err != nil {
+			said.add(err.Error())
 		}
 		from := source{policy: policy.Name, warns: mode == Warn, match: selected}
 		for _, text := range policy.Spec.Resources {
 			name := runtimeschema.ParseGroupResource(text)
+			if len(marks) == 0 {
+				continue
+			}
 			if Excluded(name) {
-				said.add(fmt.Errorf("%s: this resource is never guarded", text))
+				said.add(text + ": " + neverGuarded)
 				continue
 			}
 			crd, err := c.definition(ctx, name.String(), read)
 			if err != nil {
 				return err
 			}
+			var problems []string
 			if crd != nil {
-				crd = crd.DeepCopy()
-				crd.Annotations = map[string]string{immutability.Annotation: policy.text(mode)}
-				err = t.addDefinition(crd, from)
-			} else {
-				err = c.addPublished(ctx, t, name, marks, from)
-			}
-			var unavailable unavailableError
-			if errors.As(err, &unavailable) {
+				problems = t.addDefinition(withMarks(crd, marks), from)
+			} else if problems, err = c.addPublished(ctx, t, name, marks, from); err != nil {
 				return err
 			}
-			if err != nil {
-				said.add(fmt.Errorf("%s: %w", text, err))
+			for _, problem := range problems {
+				said.add(text + ": " + problem)
 			}
-			if r := t.resources[name]; r != nil && len(r.names()) > 0 && !slices.Contains(said.matched, text) {
+			if t.resources[name].guardedBy(policy.Name) && !slices.Contains(said.matched, text) {
 				said.matched = append(said.matched, text)
 			}
 		}
@@ -130,54 +125,4 @@ func (c compiler) definition(
 	}
 	read[name] = crd
 	return crd, nil
-}
-
-// addDefinition adds the rules in the annotation of a definition. The error is about rules without
-// effect; the others are added.
-func (t *table) addDefinition(crd *definition.CustomResourceDefinition, from source) error {
-	compiled, err := definition.Compile(crd)
-	if err != nil {
-		return err
-	}
-	marks, _ := crd.Marks()
-	name := runtimeschema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
-	r := t.resource(name, runtimeschema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
-	r.versions = []string{"*"}
-	err = crd.AnnotationErrors().ToAggregate()
-	if !crd.Spec.ConvertsNothing() {
-		one, differ := convertedVersion(crd, compiled)
-		r.versions = []string{one}
-		if differ {
-			err = errors.Join(err, fmt.Errorf("its versions have different markers and a conversion webhook: only those of %s count", one))
-		}
-	}
-	for i := range crd.Spec.Versions {
-		v := compiled[crd.Spec.Versions[i].Name]
-		e := endpoints{hasStatus: v.HasStatus()}
-		if scale := v.Scale(); scale != nil {
-			e.replicas = fieldsOf(scale.SpecReplicasPath)
-		}
-		r.add(marks, v.Kind.Version, e)
-	}
-	from.rules = definedRules{crd: crd, compiled: compiled}
-	r.sources = append(r.sources, from)
-	return err
-}
-
-// convertedVersion returns the version to which the API server converts objects of a definition with a
-// conversion webhook: the storage version, or the first with markers. differ is true if other versions
-// have other markers.
-func convertedVersion(crd *definition.CustomResourceDefinition, compiled map[string]*definition.Compiled) (name string, differ bool) {
-	name = crd.Spec.StorageVersion()
-	for i := range crd.Spec.Versions {
-		v := &crd.Spec.Versions[i]
-		if chosen := crd.Spec.Version(name); v.Served && compiled[v.Name].Policy != nil && (!chosen.Served || compiled[name].Policy == nil) {
-			name = v.Name
-		}
-	}
-	for i := range crd.Spec.Versions {
-		v := &crd.Spec.Versions[i]
-		differ = differ || v.Served && !compiled[v.Name].Policy.Equal(compiled[name].Policy)
-	}
-	return name, differ
 }

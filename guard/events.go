@@ -8,6 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -17,18 +18,25 @@ import (
 
 	"holdfast.dev/holdfast/definition/refusal"
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/value"
 )
 
-// The reasons of Events about policies.
+// The reasons of Events about policies and definitions.
 const (
 	// reasonRefused is the reason of an Event about an update that a rule of the policy refused.
 	reasonRefused = "Refused"
 	// reasonWarned is the reason of an Event about an update that a rule of the policy warned about.
 	reasonWarned = "Warned"
+	// reasonWithoutEffect is the reason of an Event about a definition whose annotation has rules that our server would refuse.
+	reasonWithoutEffect = "RuleWithoutEffect"
 )
 
-// maxEventRules is the number of rules that an Event names.
-const maxEventRules = 5
+const (
+	// maxEventRules is the number of rules that an Event names.
+	maxEventRules = 5
+	// maxEventBytes is the length of the message of an Event. Kubernetes allows 1024 bytes in newer Events.
+	maxEventBytes = 1000
+)
 
 // hit is an update that rules of a policy forbid.
 type hit struct {
@@ -37,8 +45,8 @@ type hit struct {
 	found  []refusal.Violation
 }
 
-// events records Events about policies. The recorder of client-go bounds them: it counts equal Events in one object, combines
-// similar ones, allows 25 at once for a policy and then one in five minutes, and drops what waits too long.
+// events records Events about policies and definitions. The recorder of client-go bounds them: it counts equal Events in one object, combines
+// similar ones, allows 25 at once for an object and then one in five minutes, and drops what waits too long.
 type events struct {
 	recorder record.EventRecorder
 	// policies has the policies, by name.
@@ -74,6 +82,15 @@ func (e *events) record(request *admissionv1.AdmissionRequest, hits []hit) {
 		}
 		e.recorder.Event(about, corev1.EventTypeWarning, reason, fmt.Sprintf("%s an update of %s: %s", verb, objectOf(request), rulesOf(h.found)))
 	}
+}
+
+// withoutEffect records an Event about a definition whose annotation has rules without effect.
+func (e *events) withoutEffect(crd *metav1.PartialObjectMetadata, problems []string) {
+	about := &corev1.ObjectReference{
+		APIVersion: definitions().GroupVersion().String(), Kind: "CustomResourceDefinition", Name: crd.Name, UID: crd.UID,
+		ResourceVersion: crd.ResourceVersion,
+	}
+	e.recorder.Event(about, corev1.EventTypeWarning, reasonWithoutEffect, value.CutBytes(strings.Join(problems, "; "), maxEventBytes))
 }
 
 // objectOf names the object of a review: deployments.apps/scale shop/web.

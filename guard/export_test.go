@@ -2,7 +2,36 @@ package guard
 
 import (
 	"context"
+	"maps"
 )
+
+// Problems returns why rules in the annotation of a definition, as a server returns it, have no effect, and the
+// resources with the rules that have one.
+func Problems(object map[string]any) (problems []string, table map[string][]string, err error) {
+	crd, err := decodeDefinition(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTable()
+	problems = t.addAnnotated(crd)
+	table = map[string][]string{}
+	for name, r := range maps.All(t.resources) {
+		for _, from := range r.sources {
+			rules, isDefined := from.rules.(definedRules)
+			if !isDefined {
+				continue
+			}
+			marks, err := rules.crd.Marks()
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, m := range marks {
+				table[name.String()] = append(table[name.String()], m.String())
+			}
+		}
+	}
+	return problems, table, nil
+}
 
 // Tokens are the tokens of a replica.
 type Tokens struct{ *tokens }

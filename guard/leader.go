@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -27,8 +28,12 @@ type leader struct {
 	// accepted are the authorities that the API server accepts.
 	accepted *webhook.Authorities
 	// wake has a value if the keys of the webhook have changed.
-	wake   <-chan struct{}
+	wake <-chan struct{}
+	// events records Events about definitions.
+	events *events
 	tokens *tokens
+	// told are the problems of definitions that this leader has recorded Events about.
+	told map[string]string
 }
 
 // run writes after each change of the table, and every writeInterval, until ctx ends.
@@ -37,6 +42,7 @@ func (l leader) run(ctx context.Context) error {
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		current, changed := l.rules.latest()
+		l.announce(current)
 		if err := l.write(ctx, current); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "webhook configuration is not written")
 		}
@@ -48,6 +54,21 @@ func (l leader) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// announce records an Event about each definition whose rules without effect have changed.
+func (l leader) announce(current *table) {
+	maps.DeleteFunc(l.told, func(name, _ string) bool { return len(current.problems[name]) == 0 })
+	for name, problems := range current.problems {
+		text := strings.Join(problems, "; ")
+		obj, known, err := l.rules.definitions.GetStore().GetByKey(name)
+		crd, ok := obj.(*metav1.PartialObjectMetadata)
+		if l.told[name] == text || err != nil || !known || !ok {
+			continue
+		}
+		l.told[name] = text
+		l.events.withoutEffect(crd, problems)
+	}
 }
 
 func (l leader) write(ctx context.Context, current *table) error {

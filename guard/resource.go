@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,6 +56,11 @@ func meet(steps []value.Step, path []string) bool {
 		}
 	}
 	return true
+}
+
+// guardedBy reports whether a policy has rules for the resource, which may be nil.
+func (r *resource) guardedBy(policy string) bool {
+	return r != nil && slices.ContainsFunc(r.sources, func(s source) bool { return s.policy == policy })
 }
 
 // names returns the resource and its subresources for a webhook configuration.

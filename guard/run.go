@@ -140,7 +140,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
 		return leader{
 			config: config, server: server, rules: rules, accepted: &webhook.Authorities{}, wake: opened.wake,
-			tokens: secret,
+			events: recorded, tokens: secret, told: map[string]string{},
 		}.run(ctx)
 	})
 	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {

@@ -13,8 +13,8 @@ type table struct {
 	resources map[schema.GroupResource]*resource
 	// reports are about the policies, by name.
 	reports map[string]report
-	// problems are about the annotations of definitions.
-	problems []string
+	// problems are the reasons for which lines of annotations have no effect, by the name of the definition.
+	problems map[string][]string
 }
 
 // report is what the status of a policy says.
@@ -26,15 +26,17 @@ type report struct {
 	problems []string
 }
 
-// add adds a problem, if there is one that the report does not have yet.
-func (r *report) add(err error) {
-	if err != nil && !slices.Contains(r.problems, err.Error()) {
-		r.problems = append(r.problems, err.Error())
+// add adds problems that the report does not have yet.
+func (r *report) add(problems ...string) {
+	for _, problem := range problems {
+		if !slices.Contains(r.problems, problem) {
+			r.problems = append(r.problems, problem)
+		}
 	}
 }
 
 func newTable() *table {
-	return &table{resources: map[schema.GroupResource]*resource{}, reports: map[string]report{}}
+	return &table{resources: map[schema.GroupResource]*resource{}, reports: map[string]report{}, problems: map[string][]string{}}
 }
 
 // resource returns the entry of a resource, which it makes if there is none.

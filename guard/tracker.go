@@ -87,8 +87,10 @@ func (t *tracker) compileCurrent(ctx context.Context) {
 	for ctx.Err() == nil {
 		compiled, err := t.compile(ctx, t.inputs())
 		if err == nil {
-			for _, problem := range compiled.problems {
-				klog.InfoS("rules without effect", "problem", problem)
+			for name, problems := range compiled.problems {
+				for _, problem := range problems {
+					klog.InfoS("a rule without effect", "definition", name, "problem", problem)
+				}
 			}
 			t.mu.Lock()
 			t.current.Store(compiled)

@@ -1,6 +1,8 @@
 package immutability
 
 import (
+	"slices"
+
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/value"
 )
@@ -27,6 +29,15 @@ func (m Mark) AddTo(s *schema.Schema) bool {
 	}
 	m.Marker.set(node)
 	return true
+}
+
+// InvalidMarks returns the marks whose markers Validate refuses in a schema to which AddTo has added them.
+func InvalidMarks(s *schema.Schema, marks []Mark) []Mark {
+	refused := map[string]bool{}
+	for _, e := range Validate(s) {
+		refused[e.Path.Last().Name+" "+Field(e.Path.Parent())] = true
+	}
+	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool { return !refused[m.Marker.Keyword()+" "+m.Path.String()] })
 }
 
 // valuesOf returns the schema of the values of a map, nil if it has none.

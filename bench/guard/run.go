@@ -77,7 +77,7 @@ func Run(ctx context.Context, dir string, settings Settings) error {
 	}
 	// A step may fail for other reasons than the one before, so all of them run.
 	failed := errors.Join(
-		t.compareCommands(ctx, clusters), t.compareWrites(ctx, clusters), t.compareVersions(ctx, clusters),
+		t.compareCommands(ctx, clusters), t.compareWrites(ctx, clusters), t.compareVersions(ctx, clusters), t.compareAnnotations(ctx, clusters),
 		t.unusedExceptions(), t.breakGuards(ctx, guards),
 	)
 	if failed != nil {
