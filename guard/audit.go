@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/definition"
@@ -43,23 +42,26 @@ func AuditRules() []finding.Rule {
 const auditPage = 500
 
 // Audit reads the rules of a cluster and the objects that they guard, and returns what is not protected
-// as its author expects. Objects is the number of objects that it read. It changes nothing.
-func Audit(ctx context.Context, config *rest.Config) (found []finding.Finding, objects int, err error) {
-	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+// as its author expects. Objects is the number of objects that it read. It changes nothing. Of the config, it uses Client and
+// PoliciesOnly.
+func Audit(ctx context.Context, config Config) (found []finding.Finding, objects int, err error) {
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: Name})
 	if err != nil {
 		return nil, 0, err
 	}
 	defer server.Close()
-	a := &audit{server: server}
+	a := &audit{server: server, policiesOnly: config.PoliciesOnly}
 	err = a.run(ctx)
 	return a.found, a.objects, err
 }
 
 // audit is one run of Audit.
 type audit struct {
-	server  *connection.Connection
-	found   []finding.Finding
-	objects int
+	server *connection.Connection
+	// policiesOnly means that only the rules of policies need a guard.
+	policiesOnly bool
+	found        []finding.Finding
+	objects      int
 }
 
 func (a *audit) report(rule string, severity finding.Severity, object, path, message string) *finding.Finding {
@@ -98,7 +100,11 @@ func (a *audit) run(ctx context.Context) error {
 			a.report(withoutEffect, finding.Error, "immutabilitypolicies/"+policy.Name, "spec", problem)
 		}
 	}
-	if err := a.coverage(ctx, rules); err != nil {
+	guarded, err := compiler{server: a.server, policiesOnly: a.policiesOnly}.compile(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := a.coverage(ctx, guarded); err != nil {
 		return err
 	}
 	for _, r := range rules.sorted() {

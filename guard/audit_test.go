@@ -41,7 +41,7 @@ spec: {resources: [configmaps, nodes], rules: [immutable data, immutable spec]}
 	for name, size := range map[string]string{"same": "small", "other": "big"} {
 		f.create(widgets, strings.NewReplacer("NAME", name, "SIZE", size).Replace(widget))
 	}
-	found, objects, err := guard.Audit(t.Context(), f.server.Config(t))
+	found, objects, err := guard.Audit(t.Context(), guard.Config{Client: f.server.Config(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

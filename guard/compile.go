@@ -21,7 +21,11 @@ func definitions() runtimeschema.GroupVersionResource {
 }
 
 // compiler makes the table of rules. It reads definitions and schemas from the API server.
-type compiler struct{ server *connection.Connection }
+type compiler struct {
+	server *connection.Connection
+	// policiesOnly means that the API server enforces the rules in definitions itself.
+	policiesOnly bool
+}
 
 // inputs are the sources of rules.
 type inputs struct {
@@ -35,6 +39,9 @@ type inputs struct {
 func (c compiler) compile(ctx context.Context, in inputs) (*table, error) {
 	t := newTable()
 	read := map[string]*definition.CustomResourceDefinition{}
+	if c.policiesOnly {
+		in.annotated = nil
+	}
 	for _, name := range in.annotated {
 		crd, err := c.definition(ctx, name, read)
 		if err != nil {
@@ -89,7 +96,7 @@ func (c compiler) addPolicy(
 			}
 			var problems []string
 			if crd != nil {
-				problems = t.addDefinition(withMarks(crd, marks), from)
+				problems = t.addDefinition(withMarks(crd, marks), c.served(crd, from))
 			} else if problems, err = c.addPublished(ctx, t, name, marks, from); err != nil {
 				return err
 			}

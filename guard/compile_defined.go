@@ -19,6 +19,17 @@ func withMarks(crd *definition.CustomResourceDefinition, marks []immutability.Ma
 	return &out
 }
 
+// served returns the source with the rules that the API server enforces itself.
+func (c compiler) served(crd *definition.CustomResourceDefinition, from source) source {
+	if !c.policiesOnly {
+		return from
+	}
+	if compiled, err := definition.Compile(crd); err == nil {
+		from.server = &definedRules{crd: crd, compiled: compiled}
+	}
+	return from
+}
+
 // addAnnotated adds the rules in the annotation of a definition. It returns why some have no effect.
 func (t *table) addAnnotated(crd *definition.CustomResourceDefinition) []string {
 	if Excluded(nameOf(crd)) {
@@ -68,7 +79,7 @@ func (t *table) addDefinition(crd *definition.CustomResourceDefinition, from sou
 		}
 		r.add(marks, v.Kind.Version, e)
 	}
-	from.rules = definedRules{crd: crd, compiled: compiled}
+	from.rules = definedRules{crd: crd, compiled: compiled, server: from.server}
 	r.sources = append(r.sources, from)
 	return problems
 }

@@ -36,8 +36,9 @@ type fixture struct {
 	reviews, checks net.Listener
 	// warnings are the warnings of the last request.
 	warnings *recorder
-	// files are those of the keys of the guard, none for the Secret.
-	files []string
+	// policiesOnly is that of the configuration of the guard, and files are those of its keys, none for the Secret.
+	policiesOnly bool
+	files        []string
 	// stop stops the guard.
 	stop func()
 }
@@ -98,6 +99,7 @@ func (f *fixture) serve() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))
 	config := guard.Config{
 		Client: f.server.Config(f.T), Webhook: f.reviews, Health: f.checks, URL: f.url, Ready: func() { close(ready) },
+		PoliciesOnly: f.policiesOnly,
 	}
 	if len(f.files) > 0 {
 		config.CertFile, config.KeyFile, config.CAFile = f.files[0], f.files[1], f.files[2]

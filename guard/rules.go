@@ -29,6 +29,8 @@ type source struct {
 	warns  bool
 	match  match
 	rules  rules
+	// server has the rules that the API server enforces itself, see definedRules.
+	server *definedRules
 }
 
 // rules find the changes of an update that they forbid.
@@ -40,6 +42,9 @@ type rules interface {
 type definedRules struct {
 	crd      *definition.CustomResourceDefinition
 	compiled map[string]*definition.Compiled
+	// server has the rules that the API server enforces itself. It keeps the fields with these rules in writes of versions that
+	// lack them. Only our server does, so server is nil for others.
+	server *definedRules
 }
 
 // check implements rules. As our server, it checks the version of the request, and every other version
@@ -64,10 +69,7 @@ func (r definedRules) check(ctx context.Context, u *update) ([]refusal.Violation
 			return nil, err
 		}
 	}
-	written := u.newObj
-	if (&unstructured.Unstructured{Object: u.oldObj}).GetDeletionTimestamp() != nil {
-		written = r.restored(others, stored, u)
-	}
+	written := r.written(others, stored, u)
 	for _, name := range others {
 		other := r.compiled[name]
 		more := other.Policy.Check(converted(stored, other), converted(written, other))
@@ -76,15 +78,30 @@ func (r definedRules) check(ctx context.Context, u *update) ([]refusal.Violation
 	return found, nil
 }
 
-// restored returns the new object with the marked values that its version does not have. An API server other
-// than ours drops them, so they count as removed. But an object that is being deleted must lose its finalizers in
-// every version.
-func (r definedRules) restored(others []string, stored map[string]any, u *update) map[string]any {
-	var policies []*immutability.Policy
-	for _, name := range others {
-		policies = append(policies, r.compiled[name].Policy)
+// written returns the new object as the API server stores it: with the marked values that its version does not have, if the
+// server keeps them. Other servers drop them, so they count as removed. But an object that is being deleted must lose its
+// finalizers in every version.
+func (r definedRules) written(others []string, stored map[string]any, u *update) map[string]any {
+	var kept []*immutability.Policy
+	if r.server != nil {
+		kept = r.server.policies(definition.AlsoMarked(r.server.crd, r.server.compiled, u.version))
 	}
-	return immutability.FindUnseen(policies, stored, converted(stored, r.compiled[u.version])).Restore(u.newObj)
+	if (&unstructured.Unstructured{Object: u.oldObj}).GetDeletionTimestamp() != nil {
+		kept = append(kept, r.policies(others)...)
+	}
+	if len(kept) == 0 {
+		return u.newObj
+	}
+	return immutability.FindUnseen(kept, stored, converted(stored, r.compiled[u.version])).Restore(u.newObj)
+}
+
+// policies returns the policies of versions.
+func (r definedRules) policies(versions []string) []*immutability.Policy {
+	var out []*immutability.Policy
+	for _, name := range versions {
+		out = append(out, r.compiled[name].Policy)
+	}
+	return out
 }
 
 // converted returns a copy of an object as a GET in another version returns it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +58,9 @@ type Config struct {
 	// Ownership says whether writes to fields that kubectl apply and server-side apply own are warned about, and
 	// edits of them refused. The empty mode is judgement.EnforceEdit.
 	Ownership judgement.Mode
+	// PoliciesOnly leaves to the API server what "holdfast serve" does itself: it enforces the annotations of definitions, keeps
+	// the fields that they mark, and judges field ownership. See IsHoldfast.
+	PoliciesOnly bool
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
 	// random suffix.
 	Identity string
@@ -81,12 +85,29 @@ func Run(ctx context.Context, config Config) error {
 	if _, err := server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list policies: %w: run %q first", err, Certificates().Remedy)
 	}
+	if config.PoliciesOnly {
+		config.Ownership = judgement.Off
+	}
 	wake := make(chan struct{}, 1)
 	keys, err := openKeys(ctx, config, server, wake)
 	if err != nil {
 		return err
 	}
 	return run(ctx, config, server, parts{keys: keys, wake: wake})
+}
+
+// IsHoldfast reports whether an API server is "holdfast serve".
+func IsHoldfast(config *rest.Config) (bool, error) {
+	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+	if err != nil {
+		return false, err
+	}
+	defer server.Close()
+	version, err := server.Discovery.ServerVersion()
+	if err != nil {
+		return false, fmt.Errorf("version of the API server: %w", err)
+	}
+	return strings.HasSuffix(version.GitVersion, "+holdfast"), nil
 }
 
 // parts are the parts of a guard that Run opens.
@@ -105,7 +126,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	defer running.Wait()
 	defer end()
 
-	rules := newTracker(server)
+	rules := newTracker(compiler{server: server, policiesOnly: config.PoliciesOnly})
 	running.Go(func() { rules.run(serving) })
 	if err := rules.wait(ctx); err != nil {
 		return err

@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/broadcast"
-	"holdfast.dev/holdfast/connection"
 	"holdfast.dev/holdfast/immutability"
 )
 
@@ -38,11 +37,12 @@ type tracker struct {
 	updated broadcast.Signal
 }
 
-func newTracker(server *connection.Connection) *tracker {
+func newTracker(compiler compiler) *tracker {
+	server := compiler.server
 	namespaces := runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	indexers := cache.Indexers{}
 	t := &tracker{
-		compiler:    compiler{server: server},
+		compiler:    compiler,
 		definitions: metadatainformer.NewFilteredMetadataInformer(server.Metadata, definitions(), "", 0, indexers, nil).Informer(),
 		namespaces:  metadatainformer.NewFilteredMetadataInformer(server.Metadata, namespaces, "", 0, indexers, nil).Informer(),
 		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, Policies(), "", 0, indexers, nil).Informer(),

@@ -61,7 +61,11 @@ func (a *auditing) run(cmd *cobra.Command) error {
 	if err != nil {
 		return auditError{err, exitUnable}
 	}
-	found, objects, err := guard.Audit(cmd.Context(), config)
+	audited := guard.Config{Client: config}
+	if audited.PoliciesOnly, err = guard.IsHoldfast(config); err != nil {
+		return auditError{err, exitUnable}
+	}
+	found, objects, err := guard.Audit(cmd.Context(), audited)
 	if err != nil {
 		return auditError{err, exitUnable}
 	}

@@ -71,8 +71,19 @@ func (i *initialization) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	isHoldfast, err := guard.IsHoldfast(access)
+	if err != nil {
+		return err
+	}
+	if isHoldfast {
+		fmt.Fprintln(cmd.ErrOrStderr(), onHoldfast)
+	}
 	return guardsetup.Install(cmd.Context(), access, config, reporter(cmd))
 }
+
+// onHoldfast is what init and serve say if the server is ours.
+const onHoldfast = `note: this server is "holdfast serve". It enforces the markers and the annotation of definitions, and
+judges field ownership, without a guard. The guard only adds the rules of ImmutabilityPolicies.`
 
 // print prints the objects for --dry-run, with new keys.
 func (i *initialization) print(cmd *cobra.Command, config guardsetup.Config) error {

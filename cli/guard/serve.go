@@ -83,6 +83,12 @@ func (s *service) run(cmd *cobra.Command) error {
 	if s.config.Client, err = s.connection.config(); err != nil {
 		return err
 	}
+	if s.config.PoliciesOnly, err = guard.IsHoldfast(s.config.Client); err != nil {
+		return err
+	}
+	if s.config.PoliciesOnly {
+		fmt.Fprintln(cmd.ErrOrStderr(), onHoldfast)
+	}
 	if s.config.Webhook, s.config.Health, err = s.addresses.Listen(); err != nil {
 		return err
 	}
