@@ -16,8 +16,12 @@ import (
 	"holdfast.dev/holdfast/installation"
 )
 
-// fieldManager is the field manager of all installed objects.
-const fieldManager = "holdfast-guard-init"
+const (
+	// fieldManager is the field manager of all installed objects.
+	fieldManager = "holdfast-guard-init"
+	// certManagerVersion is the version of cert-manager's API in the objects.
+	certManagerVersion = "cert-manager.io/v1"
+)
 
 // Install applies all objects and reports the outcome of each. It keeps keys that are valid.
 func Install(ctx context.Context, access *rest.Config, config Config, report func(installation.Outcome)) error {
@@ -26,7 +30,14 @@ func Install(ctx context.Context, access *rest.Config, config Config, report fun
 		return err
 	}
 	defer server.Close()
-	if !config.CertManager {
+	if config.CertManager {
+		// Without this check, the error would come after half of the objects, and name a kind that the user did not write.
+		if _, err := server.Discovery.ServerResourcesForGroupVersion(certManagerVersion); apierrors.IsNotFound(err) {
+			return fmt.Errorf("cert-manager is not installed: the server does not have %s", certManagerVersion)
+		} else if err != nil {
+			return err
+		}
+	} else {
 		found, err := server.Typed.CoreV1().Secrets(guard.Namespace).Get(ctx, guard.SecretName, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
