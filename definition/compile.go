@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
@@ -19,7 +19,7 @@ import (
 )
 
 // Compiled is one version of a definition, compiled for handling the objects of
-// its kind. Compile makes it. It is immutable and safe for concurrent use.
+// its kind. Compile makes it. It is safe for concurrent use.
 type Compiled struct {
 	// Kind is the group, version and kind of the objects.
 	Kind runtimeschema.GroupVersionKind
@@ -34,11 +34,15 @@ type Compiled struct {
 	// Policy finds forbidden changes of fields with immutability markers. It is nil
 	// if the schema has no markers.
 	Policy *immutability.Policy
+
 	// Structural is the schema in structural form, for upstream's libraries:
 	// server-side apply, embedded metadata and CEL. A set of objects is atomic in
-	// it, because these libraries cannot compare items that are objects.
+	// it, because these libraries cannot compare items that are objects. Complete
+	// sets it, and all fields below.
 	Structural *structuralschema.Structural
 
+	// complete is Complete. It does its work once.
+	complete func() error
 	// lists is Structural with the list types of the schema, sets of objects
 	// included.
 	lists  *structuralschema.Structural
@@ -71,6 +75,21 @@ type Compiled struct {
 // error if the schema of a version cannot be decoded. A definition that passed
 // Validate has no such schema.
 func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
+	out, err := CompileForReads(crd)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range out {
+		if err := c.Complete(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// CompileForReads is Compile without Complete. Its result takes much less memory, and is enough
+// to prune stored objects, to set their defaults, and to find their markers.
+func CompileForReads(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 	out := make(map[string]*Compiled, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -94,8 +113,35 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 	if c.Policy, err = immutability.Compile(orEmpty(s)); err != nil {
 		return nil, err
 	}
+	c.complete = sync.OnceValue(func() error {
+		// The decoded schema is not kept until now: it takes much more memory than its text.
+		s, err := crd.MarkedSchema(v)
+		if err == nil {
+			err = c.compileValidation(s)
+		}
+		if err != nil {
+			return fmt.Errorf("compile the validation of version %s of %s: %w", v.Name, crd.Name, err)
+		}
+		return nil
+	})
+	return c, nil
+}
+
+// Complete compiles what only writes need: Structural and the validation. The methods that validate
+// call it. Only the first call does the work.
+func (c *Compiled) Complete() error { return c.complete() }
+
+// incomplete returns the error of Complete as one of validation.
+func (c *Compiled) incomplete() field.ErrorList {
+	if err := c.Complete(); err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	return nil
+}
+
+func (c *Compiled) compileValidation(s *schema.Schema) error {
 	if err := c.setStructural(structuralForm(s, c.Skeleton)); err != nil {
-		return nil, err
+		return err
 	}
 	c.embeds = anyStructural(c.Structural, func(s *structuralschema.Structural) bool { return s.XEmbeddedResource })
 	c.keyed = anyStructural(c.lists, func(s *structuralschema.Structural) bool { return s.XListType != nil && *s.XListType != "atomic" })
@@ -107,18 +153,18 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 		})
 	}
 	if s == nil {
-		return c, nil
+		return nil
 	}
-	var full *spec.Schema
-	if _, full, err = apiservervalidation.NewSchemaValidator(typing{omitDocs: true}.of(withoutAdditionalPropertiesFalse(s))); err != nil {
-		return nil, err
+	_, full, err := apiservervalidation.NewSchemaValidator(typing{omitDocs: true}.of(withoutAdditionalPropertiesFalse(s)))
+	if err != nil {
+		return err
 	}
 	c.schema = newValueValidator(full)
 	c.rootLogic = len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.Not != nil
 	if status, ok := full.Properties["status"]; ok && c.HasStatus() && !c.rootLogic {
 		c.status = newValueValidator(&status)
 	}
-	return c, nil
+	return nil
 }
 
 // setStructural sets Structural and lists from a schema in structural form. They

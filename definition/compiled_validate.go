@@ -24,6 +24,9 @@ import (
 // write leaves unchanged. It changes neither object, and it does not validate
 // the metadata of the object itself.
 func (c *Compiled) Validate(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList {
+	if errs := c.incomplete(); errs != nil {
+		return errs
+	}
 	var errs field.ErrorList
 	correlated := c.correlate(newObj, oldObj)
 	if oldObj == nil {
@@ -43,6 +46,9 @@ func (c *Compiled) Validate(ctx context.Context, newObj, oldObj map[string]any) 
 // ValidateStatus validates a write of the status subresource. It does not report
 // invalid values outside of the status.
 func (c *Compiled) ValidateStatus(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList {
+	if errs := c.incomplete(); errs != nil {
+		return errs
+	}
 	if c.rootLogic {
 		return c.Validate(ctx, newObj, oldObj)
 	}

@@ -209,21 +209,39 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestDefinitions counts the definitions that are compiled. The three kinds of operator packages are in use.
+// TestDefinitions counts the definitions that are compiled. A definition is compiled for its first request, and its
+// validation for its first write. The three kinds of operator packages are in use.
 func TestDefinitions(t *testing.T) {
 	create(t)
 	before := read(t)
 	if before["holdfast_definitions_compiled{}"] < 1 || before["holdfast_definitions_served{}"] < 4 {
 		t.Errorf("compiled and served definitions: %v, %v", before["holdfast_definitions_compiled{}"], before["holdfast_definitions_served{}"])
 	}
-	for _, o := range objects[:2] {
-		post(t, strings.Replace(o.path, "metrics", "more", 1), strings.ReplaceAll(o.object, "metrics.example.com", "more.example.com"))
-	}
-	want := map[string]float64{
-		"holdfast_definition_compile_seconds{}": 1, "holdfast_definitions_compiled{}": 1, "holdfast_definitions_served{}": 1,
-	}
-	if diff := cmp.Diff(want, changed(before, read(t))); diff != "" {
-		t.Errorf("changed metrics (-want +got):\n%s", diff)
+	const compiled, seconds = "holdfast_definitions_compiled{}", "holdfast_definition_compile_seconds{}"
+	var collection string
+	for _, step := range []struct {
+		name string
+		do   func()
+		want map[string]float64
+	}{
+		{"no request for its objects", func() {
+			post(t, objects[0].path, strings.ReplaceAll(objects[0].object, "metrics.example.com", "more.example.com"))
+			collection = strings.Replace(objects[1].path, "metrics", "more", 1)
+		}, map[string]float64{"holdfast_definitions_served{}": 1}},
+		{"a list of its objects", func() {
+			if err := shared.Get().AbsPath(collection).Do(t.Context()).Error(); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]float64{compiled: 1, seconds: 1}},
+		{"a write", func() {
+			post(t, collection, strings.ReplaceAll(objects[1].object, "metrics.example.com", "more.example.com"))
+		}, map[string]float64{seconds: 1}},
+	} {
+		before = read(t)
+		step.do()
+		if diff := cmp.Diff(step.want, changed(before, read(t))); diff != "" {
+			t.Errorf("%s: changed metrics (-want +got):\n%s", step.name, diff)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package skeleton
 
 import (
+	"maps"
 	"slices"
 
 	"holdfast.dev/holdfast/schema"
@@ -17,6 +18,9 @@ func (sk *Skeleton) Schema() *schema.Schema {
 func (sk *Skeleton) Binding() *schema.Schema {
 	return sk.root.show(func(n *node) string { return n.binding.String() })
 }
+
+// Fields returns the names of the fields that the schema has at its root, sorted.
+func (sk *Skeleton) Fields() []string { return slices.Sorted(maps.Keys(sk.root.declared)) }
 
 func (n *node) show(typeOf func(*node) string) *schema.Schema {
 	if n == nil {

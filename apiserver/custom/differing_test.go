@@ -147,9 +147,11 @@ spec:
 	r := newResource(&Server{config: Config{Models: map[string]*spec.Schema{metav1.ObjectMeta{}.OpenAPIModelName(): objectMeta(t)}}}, &crd)
 	v := r.versions["v1"]
 	v.compiled = compiled["v1"]
-	if r.merger, err = newMerger(r); err != nil {
+	types, err := newTypes(r)
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.merger = merger{types}
 	return v, schema
 }
 

@@ -41,6 +41,9 @@ func (s *Server) Explain(of schema.GroupVersionResource, obj map[string]any) (*E
 	if err := r.compile(); err != nil {
 		return nil, err
 	}
+	if err := r.complete(); err != nil {
+		return nil, err
+	}
 	explained := &Explanation{Type: v.owned}
 	explained.add(v, obj)
 	for _, other := range v.alsoMarked {

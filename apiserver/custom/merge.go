@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // merger creates the field managers of a resource. A field manager merges applied
@@ -33,9 +35,30 @@ func (m merger) scope(scope handlers.RequestScope, reset map[fieldpath.APIVersio
 	return &scope, nil
 }
 
-// newMerger builds the types that the field managers need to merge the objects of a
+// lazyTypes are the types of a resource. The first use builds them, see resource.complete.
+type lazyTypes struct{ resource *resource }
+
+var _ managedfields.TypeConverter = lazyTypes{}
+
+// ObjectToTyped implements managedfields.TypeConverter.
+func (t lazyTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	if err := t.resource.complete(); err != nil {
+		return nil, err
+	}
+	return t.resource.types.ObjectToTyped(obj, options...)
+}
+
+// TypedToObject implements managedfields.TypeConverter.
+func (t lazyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+	if err := t.resource.complete(); err != nil {
+		return nil, err
+	}
+	return t.resource.types.TypedToObject(value)
+}
+
+// newTypes builds the types that the field managers need to merge the objects of a
 // resource, from the schemas of all versions. It also sets version.owned.
-func newMerger(r *resource) (merger, error) {
+func newTypes(r *resource) (managedfields.TypeConverter, error) {
 	models := maps.Clone(r.server.config.Models)
 	preserveUnknown := false
 	for _, v := range r.versions {
@@ -51,14 +74,14 @@ func newMerger(r *resource) (merger, error) {
 	for _, v := range r.versions {
 		var err error
 		if v.owned, err = newOwnershipType(v, models); err != nil {
-			return merger{}, err
+			return nil, err
 		}
 	}
 	types, err := managedfields.NewTypeConverter(models, preserveUnknown)
 	if err != nil {
-		return merger{}, fmt.Errorf("merge types of %s: %w", r.kind, err)
+		return nil, fmt.Errorf("merge types of %s: %w", r.kind, err)
 	}
-	return merger{types}, nil
+	return types, nil
 }
 
 // withMetadata adds apiVersion, kind and metadata to a schema and to the embedded

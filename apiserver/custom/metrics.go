@@ -15,8 +15,9 @@ type meters struct {
 func newMeters() meters {
 	return meters{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "holdfast_definition_compile_seconds",
-			Help:    "Time to compile a definition, which the server does when its first request arrives and after each change.",
+			Name: "holdfast_definition_compile_seconds",
+			Help: "Time to compile a definition: for reads when its first request arrives, for writes when its first write arrives, " +
+				"and after each change.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
@@ -51,7 +52,7 @@ func (s *Server) count() (served, compiled int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, r := range s.resources {
-		if r.compiled.Load() {
+		if r.compiled.succeeded.Load() {
 			compiled++
 		}
 	}

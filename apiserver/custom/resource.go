@@ -10,6 +10,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/definition"
@@ -41,13 +42,33 @@ type resource struct {
 
 	versions map[string]*version
 
-	compileOnce sync.Once
-	compileErr  error
-	// compiled is true after compile has succeeded.
-	compiled atomic.Bool
+	compiled compilation
 	// The fields below are set by compile.
 	convertor convertor
 	merger    merger
+
+	completed compilation
+	// types are the types of merger. complete sets them.
+	types managedfields.TypeConverter
+}
+
+// compilation is work that is done once, and measured.
+type compilation struct {
+	once sync.Once
+	err  error
+	// succeeded is true after the work was done without an error.
+	succeeded atomic.Bool
+}
+
+// do does the work if no call did it before, and returns its error.
+func (c *compilation) do(meters meters, work func() error) error {
+	c.once.Do(func() {
+		began := time.Now()
+		c.err = work()
+		meters.observe(began, c.err)
+		c.succeeded.Store(c.err == nil)
+	})
+	return c.err
 }
 
 // isEstablished reports whether a definition has the condition Established. Only such
@@ -104,25 +125,16 @@ func (r *resource) version(info *genericapirequest.RequestInfo) *version {
 	return v
 }
 
-// compile compiles the schemas of all versions, once, when the first request arrives.
-func (r *resource) compile() error {
-	r.compileOnce.Do(func() {
-		began := time.Now()
-		r.compileErr = r.doCompile()
-		r.server.meters.observe(began, r.compileErr)
-		r.compiled.Store(r.compileErr == nil)
-	})
-	return r.compileErr
-}
+// compile compiles what reads need of the schemas of all versions, once, when the first request arrives.
+func (r *resource) compile() error { return r.compiled.do(r.server.meters, r.doCompile) }
 
 func (r *resource) doCompile() error {
-	compiled, err := definition.Compile(r.crd)
+	compiled, err := definition.CompileForReads(r.crd)
 	if err != nil {
 		return err
 	}
 	for name, v := range r.versions {
 		v.compiled, v.validator = compiled[name], compiled[name]
-		v.embeds = hasEmbedded(v.compiled.Structural)
 	}
 	for name, v := range r.versions {
 		for _, other := range definition.AlsoMarked(r.crd, compiled, name) {
@@ -130,10 +142,24 @@ func (r *resource) doCompile() error {
 		}
 		v.protecting = protectingPolicies(v)
 	}
-	if r.convertor, err = newConvertor(r); err != nil {
-		return err
+	r.merger = merger{lazyTypes{r}}
+	r.convertor, err = newConvertor(r)
+	return err
+}
+
+// complete compiles what only writes need, once, when the first write arrives. It is most of the memory of a
+// compiled definition.
+func (r *resource) complete() error { return r.completed.do(r.server.meters, r.doComplete) }
+
+func (r *resource) doComplete() error {
+	for _, v := range r.versions {
+		if err := v.compiled.Complete(); err != nil {
+			return err
+		}
+		v.embeds = hasEmbedded(v.compiled.Structural)
 	}
-	r.merger, err = newMerger(r)
+	var err error
+	r.types, err = newTypes(r)
 	return err
 }
 
@@ -170,6 +196,9 @@ func (r *resource) warm(old *resource) {
 			// open remembers its error and returns it to every request for this version.
 			_ = v.open()
 		}
+	}
+	if old.completed.succeeded.Load() && r.compiled.succeeded.Load() {
+		_ = r.complete() // as above
 	}
 }
 

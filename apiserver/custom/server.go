@@ -149,7 +149,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.notFound.ServeHTTP(w, req)
 		return
 	}
-	if err := v.open(); err != nil {
+	if err := v.openFor(info.Verb); err != nil {
 		gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 		responsewriters.ErrorNegotiated(apierrors.NewInternalError(err), s.codecs, gv, w, req)
 		return

@@ -41,13 +41,11 @@ func keepAllButStatus(updated, old *object) {
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	names := []string{"metadata"}
-	if shape := s.version.compiled.Structural; shape != nil {
-		for name := range shape.Properties {
-			switch name {
-			case "status", "metadata", "apiVersion", "kind":
-			default:
-				names = append(names, name)
-			}
+	for _, name := range s.version.compiled.Skeleton.Fields() {
+		switch name {
+		case "status", "metadata", "apiVersion", "kind":
+		default:
+			names = append(names, name)
 		}
 	}
 	return subresource.ResetFields(subresource.TopLevel(names...), s.version.groupVersion())

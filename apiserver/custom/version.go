@@ -35,10 +35,6 @@ type version struct {
 
 	// The following fields are set by resource.compile.
 	compiled *definition.Compiled
-	// owned is the type that package ownership compares objects by.
-	owned *ownership.Type
-	// embeds reports whether the schema has embedded resources.
-	embeds bool
 	// validator checks values after the types were checked.
 	validator validator
 	// alsoMarked holds the other versions with markers that an update through this
@@ -46,6 +42,13 @@ type version struct {
 	alsoMarked []*version
 	// protecting are their markers that protect values which this version does not have.
 	protecting []*immutability.Policy
+
+	// The following fields are set by resource.complete.
+
+	// owned is the type that package ownership compares objects by.
+	owned *ownership.Type
+	// embeds reports whether the schema has embedded resources.
+	embeds bool
 
 	mu      sync.Mutex
 	opened  bool
@@ -87,6 +90,15 @@ func (v *version) open() error {
 		v.awaitReady()
 	}
 	return v.openErr
+}
+
+// openFor opens the version for a verb. Only verbs that write need the whole definition.
+func (v *version) openFor(verb string) error {
+	err := v.open()
+	if err != nil || verb == "get" || verb == "list" || verb == "watch" {
+		return err
+	}
+	return v.resource.complete()
 }
 
 func (v *version) doOpen() error {
