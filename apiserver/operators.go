@@ -74,8 +74,8 @@ func newOperatorAdmission(clients *clients, shared operators) admission.Interfac
 // addOperatorKinds creates the definitions of the kinds of operator packages, and closes
 // served when the server serves them. Every server does it when it starts, and writes only
 // what differs. If a write is refused, the start continues, and attemptAll retries the
-// write.
-func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}) error {
+// write. The channel read is closed when the stored definitions are served.
+func addOperatorKinds(h *hooks, client dynamic.Interface, read <-chan struct{}, served chan<- struct{}) error {
 	texts, err := api.CustomResourceDefinitions()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}
 					return err
 				}
 			}
-			if err := waitForOperatorKinds(ctx, client); err != nil {
+			if err := waitForOperatorKinds(ctx, client, read); err != nil {
 				return fmt.Errorf("wait until the kinds are served: %w", err)
 			}
 			close(served)
@@ -97,8 +97,15 @@ func addOperatorKinds(h *hooks, client dynamic.Interface, served chan<- struct{}
 	})
 }
 
-// waitForOperatorKinds waits until the server serves the kinds of operator packages.
-func waitForOperatorKinds(ctx context.Context, client dynamic.Interface) error {
+// waitForOperatorKinds waits until the server serves the kinds of operator packages. It sends no
+// request before the stored definitions are served: the server would answer 503, and the client
+// then waits 5 seconds.
+func waitForOperatorKinds(ctx context.Context, client dynamic.Interface, read <-chan struct{}) error {
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	return wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
 		for _, resource := range []string{"operators", "operatorversions", "instances"} {
 			_, err := client.Resource(api.GroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{Limit: 1})

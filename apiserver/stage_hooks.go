@@ -30,7 +30,7 @@ func addHooks(b base, identity identityStage, owned ownershipStage, served resou
 	if !b.config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.
 		operatorKinds := make(chan struct{})
-		if err := addOperatorKinds(h, identity.clients.dynamic, operatorKinds); err != nil {
+		if err := addOperatorKinds(h, identity.clients.dynamic, served.definitionsRead, operatorKinds); err != nil {
 			return err
 		}
 		led = append(led, func(ctx context.Context) { runOperators(ctx, b, identity, operatorKinds) })

@@ -21,6 +21,8 @@ type resourcesStage struct {
 	stored    storedObjects
 	// storageVersion returns the storage version of a custom resource if it is served.
 	storageVersion func(schema.GroupResource) string
+	// definitionsRead is closed when the stored definitions are served.
+	definitionsRead <-chan struct{}
 }
 
 // serveResources is the stage that opens the registries and installs them. On an
@@ -102,6 +104,6 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness,
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
-		storageVersion: customResources.StorageVersion,
+		storageVersion: customResources.StorageVersion, definitionsRead: read,
 	}, nil
 }

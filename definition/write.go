@@ -1,10 +1,6 @@
 package definition
 
-import (
-	"slices"
-
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
-)
+import "slices"
 
 // Write is a request that creates or updates a definition.
 type Write struct {
@@ -29,7 +25,7 @@ func (w Write) Prepare(crd *CustomResourceDefinition) {
 	} else {
 		w.Old.Status.DeepCopyInto(&crd.Status)
 		crd.Generation = w.Old.Generation
-		if !apiequality.Semantic.DeepEqual(w.Old.Spec, crd.Spec) {
+		if !SameSpec(&w.Old.Spec, &crd.Spec) {
 			crd.Generation++
 		}
 	}

@@ -79,11 +79,7 @@ func (c *controller) computeStatus(crd *definition.CustomResourceDefinition) {
 		}
 		definition.SetCondition(crd, condition, now)
 	}
-	if condition, ok := definition.NonStructural(crd); ok {
-		definition.SetCondition(crd, condition, now)
-	} else {
-		definition.RemoveCondition(crd, apiextensionsv1.NonStructuralSchema)
-	}
+	c.structural.set(crd, now)
 	if condition, ok := definition.APIApproval(crd); ok {
 		definition.SetCondition(crd, condition, now)
 	} else {

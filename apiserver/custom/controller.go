@@ -37,6 +37,8 @@ type controller struct {
 	server   *Server
 	informer cache.SharedIndexInformer
 	loop     *reconcile.Loop[string]
+	// structural has the conditions NonStructuralSchema.
+	structural *verdicts
 
 	// serving is held while the set of served resources changes.
 	serving sync.Mutex
@@ -53,7 +55,7 @@ type controller struct {
 func newController(s *Server) *controller {
 	c := &controller{
 		server: s, observed: map[string]*definition.CustomResourceDefinition{},
-		groups: map[string]map[string]*definition.CustomResourceDefinition{},
+		groups: map[string]map[string]*definition.CustomResourceDefinition{}, structural: newVerdicts(),
 	}
 	// One worker: definitions that want the same name get it in the order in which
 	// they were created.
@@ -72,8 +74,8 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.loadBuiltInGroups(ctx); err != nil {
 		return err
 	}
-	registered, err := c.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { c.onUpdate(nil, obj) },
+	registered, err := c.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    c.onAdd,
 		UpdateFunc: c.onUpdate,
 		DeleteFunc: c.onDelete,
 	})
@@ -87,6 +89,14 @@ func (s *Server) Start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// onAdd serves a definition that was created, or that the server finds when it starts.
+func (c *controller) onAdd(obj any, isInInitialList bool) {
+	if crd, ok := obj.(*definition.CustomResourceDefinition); ok && isInInitialList {
+		c.structural.believe(crd)
+	}
+	c.onUpdate(nil, obj)
 }
 
 // onUpdate serves a definition that was created or changed, and enqueues it.
@@ -144,7 +154,7 @@ func changesDiscovery(old, crd *definition.CustomResourceDefinition) bool {
 		return wasEstablished != isEstablished(crd)
 	}
 	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
-		!apiequality.Semantic.DeepEqual(old.Spec, crd.Spec) || !sameMarks(old, crd) ||
+		!definition.SameSpec(&old.Spec, &crd.Spec) || !sameMarks(old, crd) ||
 		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
@@ -161,6 +171,7 @@ func (c *controller) onDelete(obj any) {
 	c.serving.Lock()
 	c.server.drop(crd)
 	c.setObserved(crd.Name, nil)
+	c.structural.forget(crd.Name)
 	c.publish(crd.Spec.Group, nil)
 	c.serving.Unlock()
 	for _, other := range c.inGroup(crd.Spec.Group) {

@@ -187,14 +187,16 @@ func (d *documents) identify(gv schema.GroupVersion, crds []*definition.CustomRe
 	encoder := json.NewEncoder(hash)
 	_ = encoder.Encode([]string{d.revision, gv.String()}) // a hash accepts every write
 	for _, crd := range crds {
-		part := []any{
+		v, text := *crd.Spec.Version(gv.Version), []byte(nil)
+		if v.Schema != nil {
+			// The encoder would read the whole text of the schema to remove spaces, and a stored schema has none.
+			text, v.Schema = v.Schema.OpenAPIV3Schema, nil
+		}
+		_ = encoder.Encode([]any{
 			crd.Spec.Group, crd.Spec.Scope, crd.Spec.Names, crd.Status.AcceptedNames, crd.Annotations[immutability.Annotation],
-			crd.Spec.Pruned(gv.Version), crd.Spec.Version(gv.Version),
-		}
-		if err := encoder.Encode(part); err != nil {
-			// The stored schema is no JSON. The document cannot be built either.
-			fmt.Fprint(hash, crd.UID, crd.ResourceVersion)
-		}
+			crd.Spec.Pruned(gv.Version), v, len(text),
+		})
+		hash.Write(text)
 	}
 	return fmt.Sprintf("%X", hash.Sum(nil))
 }

@@ -95,7 +95,7 @@ func newResource(s *Server, crd *definition.CustomResourceDefinition) *resource 
 
 // same reports whether this resource can also serve crd, a later state of its definition.
 func (r *resource) same(crd *definition.CustomResourceDefinition) bool {
-	return r.crd.UID == crd.UID && apiequality.Semantic.DeepEqual(r.crd.Spec, crd.Spec) && sameMarks(r.crd, crd) &&
+	return r.crd.UID == crd.UID && definition.SameSpec(&r.crd.Spec, &crd.Spec) && sameMarks(r.crd, crd) &&
 		apiequality.Semantic.DeepEqual(r.crd.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
