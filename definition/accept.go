@@ -17,9 +17,10 @@ type acceptor struct {
 	// types are the types of the schema; none allows all.
 	types    jsonTypes
 	nullable bool
-	// upstream validates scalars, or all values if whole is set. It is nil if the type
-	// is the only keyword for scalars.
+	// upstream validates scalars that scalars cannot judge, or all values if whole is set. It
+	// is nil if the type is the only keyword for scalars.
 	upstream *validate.SchemaValidator
+	scalars  scalarAcceptor
 	whole    bool
 
 	required               []string
@@ -54,7 +55,7 @@ func newAcceptor(s *spec.Schema) *acceptor {
 		return a
 	}
 	if constrainsScalars(s) {
-		a.upstream = newUpstream(s)
+		a.upstream, a.scalars = newUpstream(s), newScalarAcceptor(s)
 	}
 	a.required, a.fewest, a.most = s.Required, s.MinProperties, s.MaxProperties
 	a.fewestItems, a.mostItems = s.MinItems, s.MaxItems
@@ -107,8 +108,11 @@ func constrainsScalars(s *spec.Schema) bool {
 }
 
 // accepts reports whether a value is surely valid. If it returns false, the value may still
-// be valid.
-func (a *acceptor) accepts(v any) bool {
+// be valid. The value known is valid, or nil; what v shares with it is not looked at.
+func (a *acceptor) accepts(v, known any) bool {
+	if known != nil && same(v, known) {
+		return true
+	}
 	if a.whole {
 		return a.upstream.Validate(v).IsValid()
 	}
@@ -124,9 +128,9 @@ func (a *acceptor) accepts(v any) bool {
 	case float64:
 		return a.acceptsScalar(v, numberType)
 	case map[string]any:
-		return a.allows(objectType) && a.acceptsObject(v)
+		return a.allows(objectType) && a.acceptsObject(v, known)
 	case []any:
-		return a.allows(arrayType) && a.acceptsList(v)
+		return a.allows(arrayType) && a.acceptsList(v, known)
 	}
 	return false
 }
@@ -135,13 +139,13 @@ func (a *acceptor) accepts(v any) bool {
 func (a *acceptor) allows(types jsonTypes) bool { return a.types == 0 || a.types&types != 0 }
 
 func (a *acceptor) acceptsScalar(v any, types jsonTypes) bool {
-	if a.upstream != nil {
-		return a.upstream.Validate(v).IsValid()
+	if a.upstream == nil || a.allows(types) && a.scalars.accepts(v) {
+		return a.allows(types)
 	}
-	return a.allows(types)
+	return a.upstream.Validate(v).IsValid()
 }
 
-func (a *acceptor) acceptsObject(obj map[string]any) bool {
+func (a *acceptor) acceptsObject(obj map[string]any, known any) bool {
 	if !within(len(obj), a.fewest, a.most) {
 		return false
 	}
@@ -150,27 +154,33 @@ func (a *acceptor) acceptsObject(obj map[string]any) bool {
 			return false
 		}
 	}
+	knownObj, _ := known.(map[string]any)
 	for name, v := range obj {
 		child := a.properties[name]
 		if child == nil {
 			child = a.additional
 		}
-		if child != nil && !child.accepts(v) {
+		if child != nil && !child.accepts(v, knownObj[name]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (a *acceptor) acceptsList(list []any) bool {
+func (a *acceptor) acceptsList(list []any, known any) bool {
 	if !within(len(list), a.fewestItems, a.mostItems) {
 		return false
 	}
 	if a.items == nil {
 		return true
 	}
-	for _, item := range list {
-		if !a.items.accepts(item) {
+	knownList, _ := known.([]any)
+	for i, item := range list {
+		var knownItem any
+		if i < len(knownList) {
+			knownItem = knownList[i]
+		}
+		if !a.items.accepts(item, knownItem) {
 			return false
 		}
 	}

@@ -31,6 +31,31 @@ func TestQuickRefusesWhatUpstreamRefuses(t *testing.T) {
 			valid:  []any{"x", int64(5), 5.0},
 			not:    []any{int64(6), 1.5, true, nil, map[string]any{}, []any{}},
 		},
+		"texts": {
+			schema: `{type: string, minLength: 2, maxLength: 3, pattern: '^[a-zé]+$', enum: [ab, éé, a, A1, abcd]}`,
+			valid:  []any{"ab", "éé"},
+			not:    []any{"a", "A1", "abcd", "xy", int64(1), nil},
+		},
+		"formats": {
+			schema: `{type: string, format: duration, maxLength: 4}`,
+			valid:  []any{"1h", "20m"},
+			not:    []any{"x", "1h20m", ""},
+		},
+		"bounds": {
+			schema: `{type: number, minimum: 1, maximum: 9}`,
+			valid:  []any{int64(1), 1.0, 8.5, int64(9)},
+			not:    []any{0.5, int64(10), 9.1, "5"},
+		},
+		"bounds between integers, which Kubernetes cuts": {
+			schema: `{type: number, minimum: 1.5, maximum: 2.5}`,
+			valid:  []any{1.5, int64(1), int64(2), 2.5},
+			not:    []any{1.4, int64(0), int64(3)},
+		},
+		"exclusive bounds": {
+			schema: `{type: number, minimum: 1, exclusiveMinimum: true, maximum: 3, exclusiveMaximum: true, multipleOf: 0.5}`,
+			valid:  []any{1.5, 2.0},
+			not:    []any{1.0, int64(3), 1.25},
+		},
 		"int32": {
 			schema: `{type: integer, format: int32}`,
 			valid:  []any{int64(1), 1.0},

@@ -68,6 +68,8 @@ type Compiled struct {
 	// embeds and keyed report whether Structural has embedded objects, and whether
 	// lists has lists of type map or set.
 	embeds, keyed bool
+	// distinct returns the lists of type map and set. The first call builds it.
+	distinct func() *keyedLists
 }
 
 // Compile compiles every version of a definition, served or not, by name. The
@@ -145,6 +147,7 @@ func (c *Compiled) compileValidation(s *schema.Schema) error {
 	}
 	c.embeds = anyStructural(c.Structural, func(s *structuralschema.Structural) bool { return s.XEmbeddedResource })
 	c.keyed = anyStructural(c.lists, func(s *structuralschema.Structural) bool { return s.XListType != nil && *s.XListType != "atomic" })
+	c.distinct = sync.OnceValue(func() *keyedLists { return newKeyedLists(c.lists) })
 	c.correlation = sync.OnceValue(func() common.Schema { return newCorrelationSchema(c.Structural) })
 	if hasRules(s) {
 		c.quickRules = sync.OnceValue(func() *ruleNode { return compileRules(c.Structural) })

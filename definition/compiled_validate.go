@@ -98,7 +98,7 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 			"correct the existing errors to complete validation"
 		return append(errs, field.Invalid(nil, nil, detail))
 	}
-	if c.rulesHold(ctx, correlated.Value, correlated.OldValue) {
+	if c.correlatedRulesHold(ctx, correlated) {
 		sortErrors(errs)
 		return errs
 	}
@@ -114,6 +114,13 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 	errs = append(errs, found...)
 	sortErrors(errs)
 	return errs
+}
+
+// correlatedRulesHold is rulesHold for an old object about which nothing is known.
+func (c *Compiled) correlatedRulesHold(ctx context.Context, correlated *common.CorrelatedObject) bool {
+	newObj, isObject := correlated.Value.(map[string]any)
+	oldObj, _ := correlated.OldValue.(map[string]any)
+	return isObject && c.rulesHold(ctx, newObj, Stored{Object: oldObj})
 }
 
 // wasUnreadable reports whether a write changes only the metadata of a stored object on which

@@ -1,6 +1,10 @@
 package definition
 
-import "context"
+import (
+	"context"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
 
 // WithoutQuick returns a copy of c that leaves every decision to upstream's validators.
 func (c *Compiled) WithoutQuick() *Compiled {
@@ -18,7 +22,12 @@ func (c *Compiled) WithoutQuick() *Compiled {
 }
 
 // Quick reports whether upstream's validators have nothing to decide about a write.
-func (c *Compiled) Quick(ctx context.Context, newObj map[string]any, oldObj any) (values, rules bool) {
+func (c *Compiled) Quick(ctx context.Context, newObj map[string]any) (values, rules bool) {
 	v, ok := c.schema.(valueValidator)
-	return ok && v.acceptor().accepts(newObj), c.rules != nil && c.rulesHold(ctx, newObj, oldObj)
+	return ok && v.acceptor().accepts(newObj, nil), c.rules != nil && c.rulesHold(ctx, newObj, Stored{})
+}
+
+// AcceptsScalar reports whether the acceptor of a schema and upstream's validator accept a value.
+func AcceptsScalar(s *spec.Schema, v any) (quick, upstream bool) {
+	return newAcceptor(s).accepts(v, nil), newUpstream(s).Validate(v).IsValid()
 }

@@ -9,13 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/definition"
+	"holdfast.dev/holdfast/value"
 )
 
-// FuzzQuick checks that Validate returns the same errors and warnings as upstream's
-// validators, for random schemas, objects and updates.
+// FuzzQuick checks that Validate and ValidateStored return the same errors and warnings as
+// upstream's validators, for random schemas, objects and updates. For ValidateStored, the new
+// object shares what is equal with the old one, and the old one is valid if ValidateStored said so.
 func FuzzQuick(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
@@ -39,13 +42,20 @@ func FuzzQuick(f *testing.F) {
 		}
 		c := versions["v1"]
 		var old map[string]any
+		valid := false
 		for range 8 {
 			obj := g.resource(root, old)
 			want := judge(t.Context(), c.WithoutQuick(), obj, old)
 			if diff := cmp.Diff(want, judge(t.Context(), c, obj, old)); diff != "" {
 				t.Errorf("schema %s\nold %s\nnew %s\n-upstream +got:\n%s", asJSON(t, root), asJSON(t, old), asJSON(t, obj), diff)
 			}
-			quickValues, quickRules := c.Quick(t.Context(), obj, nil)
+			shareEqual(obj, old)
+			var stored []string
+			stored, valid = judgeStored(t.Context(), c, obj, definition.Stored{Object: old, Valid: valid})
+			if diff := cmp.Diff(want, stored); diff != "" {
+				t.Errorf("stored: schema %s\nold %s\nnew %s\n-upstream +got:\n%s", asJSON(t, root), asJSON(t, old), asJSON(t, obj), diff)
+			}
+			quickValues, quickRules := c.Quick(t.Context(), obj)
 			mu.Lock()
 			writes++
 			if quickValues {
@@ -63,9 +73,33 @@ func FuzzQuick(f *testing.F) {
 // judge returns the errors and the warnings about a write.
 func judge(ctx context.Context, c *definition.Compiled, newObj, oldObj map[string]any) []string {
 	found := &warnings{}
-	errs := c.Validate(warning.WithWarningRecorder(ctx, found), newObj, oldObj)
+	return found.add(c.Validate(warning.WithWarningRecorder(ctx, found), newObj, oldObj))
+}
+
+// judgeStored is judge with ValidateStored.
+func judgeStored(ctx context.Context, c *definition.Compiled, newObj map[string]any, old definition.Stored) ([]string, bool) {
+	found := &warnings{}
+	errs, valid := c.ValidateStored(warning.WithWarningRecorder(ctx, found), newObj, old)
+	return found.add(errs), valid
+}
+
+// shareEqual replaces the values of an object that are equal to those of the old one by these.
+func shareEqual(obj, old map[string]any) {
+	for name, v := range obj {
+		child, isObject := v.(map[string]any)
+		oldChild, wasObject := old[name].(map[string]any)
+		if before, ok := old[name]; ok && value.Identical(v, before) {
+			obj[name] = before
+		} else if isObject && wasObject {
+			shareEqual(child, oldChild)
+		}
+	}
+}
+
+// add returns the warnings and some errors.
+func (w *warnings) add(errs field.ErrorList) []string {
 	out := messages(errs)
-	for _, text := range found.texts {
+	for _, text := range w.texts {
 		out = append(out, "warning: "+text)
 	}
 	slices.Sort(out)

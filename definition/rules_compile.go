@@ -1,6 +1,8 @@
 package definition
 
 import (
+	"slices"
+
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -73,6 +75,7 @@ func (b *ruleBuilder) node(
 		n.additional = b.node(values, cached.AdditionalProperties().Schema(), declared.ElemType, kindOf(values))
 	}
 	b.properties(n, s, declared)
+	n.transitions = n.hasTransitions()
 	return n
 }
 
@@ -94,6 +97,20 @@ func (b *ruleBuilder) properties(n *ruleNode, s *structuralschema.Structural, de
 		}
 		n.properties[name] = b.node(&child, cached[name], field.Type, kindOf(&child))
 	}
+}
+
+// hasTransitions computes the field transitions of a node from those of the nodes below.
+func (n *ruleNode) hasTransitions() bool {
+	if slices.ContainsFunc(n.rules, rule.aboutChanges) || n.items != nil && n.items.transitions ||
+		n.additional != nil && n.additional.transitions {
+		return true
+	}
+	for _, child := range n.properties {
+		if child != nil && child.transitions {
+			return true
+		}
+	}
+	return false
 }
 
 // rules compiles the rules of s itself.

@@ -34,6 +34,8 @@ type ruleNode struct {
 	items      *ruleNode
 	additional *ruleNode
 	properties map[string]*ruleNode
+	// transitions reports whether this node or a node below it has rules about changes.
+	transitions bool
 }
 
 // rule is one compiled CEL rule.
@@ -44,51 +46,71 @@ type rule struct {
 	optional bool
 }
 
+// aboutChanges reports whether a rule reads the old value. It may fail for a value that does not
+// change.
+func (r rule) aboutChanges() bool { return r.optional || r.UsesOldSelf }
+
+// evaluation is the evaluation of the rules for one object.
+type evaluation struct {
+	ctx context.Context //nolint:containedctx // of one call
+	// budget is the cost that the rules may still have.
+	budget int64
+	// heldBefore reports whether all rules are known to hold for the old object.
+	heldBefore bool
+}
+
 // rulesHold reports whether all CEL rules surely hold for an object.
-func (c *Compiled) rulesHold(ctx context.Context, newObj, oldObj any) bool {
+func (c *Compiled) rulesHold(ctx context.Context, newObj map[string]any, old Stored) bool {
 	root := c.quickRules()
 	if root == nil {
 		return false
 	}
 	start := time.Now()
 	defer func() { metrics.Metrics.ObserveEvaluation(time.Since(start)) }()
-	budget := int64(quickBudget)
-	return root.hold(ctx, newObj, oldObj, &budget)
+	e := &evaluation{ctx: ctx, budget: quickBudget, heldBefore: old.Valid}
+	if old.Object == nil {
+		return e.hold(root, newObj, nil)
+	}
+	return e.hold(root, newObj, old.Object)
 }
 
-// hold reports whether all rules hold for a value. It subtracts their cost from budget.
-func (n *ruleNode) hold(ctx context.Context, newValue, oldValue any, budget *int64) bool {
+// hold reports whether all rules of n hold for a value.
+func (e *evaluation) hold(n *ruleNode, newValue, oldValue any) bool {
 	if n == nil || newValue == nil {
 		return true
 	}
-	if len(n.rules) > 0 && !n.ownHold(ctx, newValue, oldValue, budget) {
+	held := e.heldBefore && same(newValue, oldValue)
+	if held && !n.transitions {
+		return true
+	}
+	if len(n.rules) > 0 && !e.ownHold(n, newValue, oldValue, held) {
 		return false
 	}
 	switch newValue := newValue.(type) {
 	case []any:
 		oldList, _ := oldValue.([]any)
-		return n.itemsHold(ctx, newValue, oldList, budget)
+		return e.itemsHold(n, newValue, oldList)
 	case map[string]any:
 		oldMap, _ := oldValue.(map[string]any)
-		return n.fieldsHold(ctx, newValue, oldMap, budget)
+		return e.fieldsHold(n, newValue, oldMap)
 	}
 	return true
 }
 
-func (n *ruleNode) itemsHold(ctx context.Context, newList, oldList []any, budget *int64) bool {
+func (e *evaluation) itemsHold(n *ruleNode, newList, oldList []any) bool {
 	if n.items == nil {
 		return true
 	}
 	old := common.MakeMapList(n.list, oldList)
 	for _, item := range newList {
-		if !n.items.hold(ctx, item, old.Get(item), budget) {
+		if !e.hold(n.items, item, old.Get(item)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (n *ruleNode) fieldsHold(ctx context.Context, newMap, oldMap map[string]any, budget *int64) bool {
+func (e *evaluation) fieldsHold(n *ruleNode, newMap, oldMap map[string]any) bool {
 	if n.additional == nil && n.properties == nil {
 		return true
 	}
@@ -97,15 +119,16 @@ func (n *ruleNode) fieldsHold(ctx context.Context, newMap, oldMap map[string]any
 		if n.pairs {
 			old = oldMap[name]
 		}
-		if !n.additional.hold(ctx, v, old, budget) || !n.properties[name].hold(ctx, v, old, budget) {
+		if !e.hold(n.additional, v, old) || !e.hold(n.properties[name], v, old) {
 			return false
 		}
 	}
 	return true
 }
 
-// ownHold evaluates the rules of this node.
-func (n *ruleNode) ownHold(ctx context.Context, newValue, oldValue any, budget *int64) bool {
+// ownHold evaluates the rules of n itself. If all held before for this value, only rules about changes
+// can fail.
+func (e *evaluation) ownHold(n *ruleNode, newValue, oldValue any, held bool) bool {
 	plain := &variables{self: common.UnstructuredToVal(newValue, n.self)}
 	optional := &variables{self: plain.self, oldSelf: types.OptionalNone}
 	if oldValue != nil {
@@ -113,21 +136,24 @@ func (n *ruleNode) ownHold(ctx context.Context, newValue, oldValue any, budget *
 		optional.oldSelf = types.OptionalOf(plain.oldSelf)
 	}
 	for _, r := range n.rules {
+		if held && !r.aboutChanges() {
+			continue
+		}
 		in := plain
 		if r.optional {
 			in = optional
 		} else if r.UsesOldSelf && oldValue == nil {
 			continue
 		}
-		result, details, err := r.Program.ContextEval(ctx, in)
+		result, details, err := r.Program.ContextEval(e.ctx, in)
 		if err != nil || result != types.True || details == nil {
 			return false
 		}
 		cost := details.ActualCost()
-		if cost == nil || *cost > uint64(max(*budget, 0)) {
+		if cost == nil || *cost > uint64(max(e.budget, 0)) {
 			return false
 		}
-		*budget -= int64(*cost)
+		e.budget -= int64(*cost)
 	}
 	return true
 }

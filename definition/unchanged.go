@@ -31,7 +31,7 @@ var _ apiservervalidation.SchemaValidator = valueValidator{}
 
 // Validate implements apiservervalidation.SchemaValidator.
 func (v valueValidator) Validate(newValue any, _ ...apiservervalidation.ValidationOption) *validate.Result {
-	if v.acceptor().accepts(newValue) {
+	if v.acceptor().accepts(newValue, nil) {
 		return &validate.Result{}
 	}
 	return newUpstream(v.schema).Validate(newValue)
@@ -40,7 +40,7 @@ func (v valueValidator) Validate(newValue any, _ ...apiservervalidation.Validati
 // ValidateUpdate implements apiservervalidation.SchemaValidator. It finds the old
 // value in the options, not in the arguments.
 func (v valueValidator) ValidateUpdate(newValue, _ any, options ...apiservervalidation.ValidationOption) *validate.Result {
-	if v.acceptor().accepts(newValue) {
+	if v.acceptor().accepts(newValue, nil) {
 		return &validate.Result{}
 	}
 	pair := apiservervalidation.NewValidationOptions(options...).CorrelatedObject

@@ -130,3 +130,32 @@ func TestEqual(t *testing.T) {
 		})
 	}
 }
+
+func TestIdentical(t *testing.T) {
+	t.Parallel()
+	list, obj := []any{int64(1)}, map[string]any{"a": nil}
+	tests := map[string]struct {
+		a, b any
+		want bool
+	}{
+		"scalars":              {int64(1), int64(1), true},
+		"numbers of two types": {int64(1), float64(1), false},
+		"null and absent":      {map[string]any{"a": nil}, map[string]any{"b": nil}, false},
+		"null and null":        {obj, map[string]any{"a": nil}, true},
+		"more fields":          {obj, map[string]any{"a": nil, "b": nil}, false},
+		"the same list":        {list, list, true},
+		"an equal list":        {list, []any{int64(1)}, true},
+		"another order":        {[]any{"a", "b"}, []any{"b", "a"}, false},
+		"a list and an object": {[]any{}, map[string]any{}, false},
+		"empty and nil":        {[]any{}, []any(nil), false},
+		"text and a number":    {"1", int64(1), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := value.Identical(test.a, test.b); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}

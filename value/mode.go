@@ -1,6 +1,9 @@
 package value
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Mode says which values count as absent when two values are compared. In every
 // mode the empty string, 0 and false are values.
@@ -80,6 +83,34 @@ func (m Mode) Reduce(v any) any {
 // SameObject reports whether two maps are one map in memory.
 func SameObject(a, b map[string]any) bool {
 	return len(a) == len(b) && reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+}
+
+// Identical reports whether two values have the same types and content. The numbers 1 and 1.0 are equal, but not
+// identical: one is an int64 and the other a float64.
+func Identical(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && (a == nil) == (b == nil) && (SameObject(a, b) || identicalObjects(a, b))
+	case []any:
+		b, ok := b.([]any)
+		return ok && (a == nil) == (b == nil) && (SameList(a, b) || slices.EqualFunc(a, b, Identical))
+	case nil, bool, string, int64, float64:
+		return a == b
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func identicalObjects(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		if other, ok := b[name]; !ok || !Identical(v, other) {
+			return false
+		}
+	}
+	return true
 }
 
 // SameList reports whether two lists are one list in memory, or both empty.

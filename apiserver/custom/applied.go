@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"holdfast.dev/holdfast/nesting"
+	"holdfast.dev/holdfast/skeleton"
 )
 
 // applyHandler returns the handler of one server-side apply of a configuration to the resource
@@ -63,6 +64,9 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 	if err != nil && *o.refused {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	if merged, ok := obj.(*object); ok && err == nil {
+		shareContent(content(oldObj).Object, merged.Object)
+	}
 	return obj, err
 }
 
@@ -72,7 +76,10 @@ func (o applyObjectInfo) merge(ctx context.Context, oldObj runtime.Object) (runt
 	if nesting.ContentLevels(old.Object) > nesting.Limit {
 		return nil, errTooDeep
 	}
-	wrong := sk.Check(old.Object)
+	var wrong []skeleton.WrongType
+	if old.valid != o.version {
+		wrong = sk.Check(old.Object)
+	}
 	if len(wrong) == 0 {
 		return o.UpdatedObjectInfo.UpdatedObject(ctx, oldObj)
 	}

@@ -66,7 +66,7 @@ func (c codec) remember(text []byte, obj *object) {
 		return
 	}
 	c.version.complete(obj.Object)
-	c.version.resource.server.trees.add(c.version, text, obj.Object)
+	c.version.resource.server.trees.add(c.version, text, obj)
 }
 
 // Decode implements runtime.Decoder.
@@ -75,9 +75,10 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	if !ok {
 		obj = &object{}
 	}
-	obj.unseen = nil
+	obj.unseen, obj.valid = nil, nil
 	gvk, server := c.version.groupVersionKind(), c.version.resource.server
-	if obj.Object = server.trees.get(c.version, data); obj.Object != nil {
+	if known := server.trees.get(c.version, data); known != nil {
+		obj.Object, obj.valid = known.Object, known.valid
 		return obj, &gvk, nil
 	}
 	content, err := server.format.Decode(data)
@@ -87,7 +88,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	obj.Object = content
 	if obj.GetAPIVersion() == gvk.GroupVersion().String() {
 		c.version.complete(obj.Object)
-		server.trees.add(c.version, bytes.Clone(data), obj.Object)
+		server.trees.add(c.version, bytes.Clone(data), obj)
 		return obj, &gvk, nil
 	}
 	if from := c.version.resource.versions[obj.GroupVersionKind().Version]; from != nil {

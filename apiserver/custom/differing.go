@@ -2,6 +2,7 @@ package custom
 
 import (
 	"context"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -76,6 +77,7 @@ func (t *differingTypes) parts(updated map[string]any, options []typed.Validatio
 	if max(nesting.ContentLevels(updated), nesting.ContentLevels(t.stored.Object)) > nesting.Limit {
 		return nil, nil, false
 	}
+	shareContent(t.stored.Object, updated)
 	was, is := differing(t.stored.Object, updated)
 	for _, key := range []string{"apiVersion", "kind"} {
 		was[key], is[key] = t.stored.Object[key], updated[key]
@@ -101,6 +103,9 @@ func differing(stored, updated map[string]any) (was, is map[string]any) {
 		case !ok:
 			was[key] = old
 		case isObject && isNewObject:
+			if value.SameObject(oldObject, newObject) {
+				continue
+			}
 			oldPart, newPart := differing(oldObject, newObject)
 			if len(oldPart)+len(newPart) > 0 {
 				was[key], is[key] = oldPart, newPart
@@ -115,6 +120,36 @@ func differing(stored, updated map[string]any) (was, is map[string]any) {
 		}
 	}
 	return was, is
+}
+
+// shareContent replaces the values of an updated object that are identical to those of the stored one by these.
+func shareContent(stored, updated map[string]any) {
+	for key, old := range stored {
+		// The metadata is a map of its own in each object.
+		if v, ok := updated[key]; ok && key != "metadata" {
+			updated[key] = shared(old, v)
+		}
+	}
+}
+
+// shared returns an updated value that shares with the stored one what is identical, so that later steps see at once
+// what did not change. It changes neither value: each may be part of another object.
+func shared(stored, updated any) any {
+	if value.Identical(stored, updated) {
+		return stored
+	}
+	old, wasObject := stored.(map[string]any)
+	obj, isObject := updated.(map[string]any)
+	if !wasObject || !isObject {
+		return updated
+	}
+	out := maps.Clone(obj)
+	for key, v := range obj {
+		if before, ok := old[key]; ok {
+			out[key] = shared(before, v)
+		}
+	}
+	return out
 }
 
 func isSameMap(a, b map[string]any) bool {

@@ -106,7 +106,7 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	u := content(obj)
 	errs := s.version.validateKind(u)
 	errs = append(errs, validation.ValidateObjectMetaAccessor(u, s.NamespaceScoped(), validation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
-	return append(errs, s.version.validator.Validate(ctx, u.Object, nil)...)
+	return append(errs, s.version.validateCreate(ctx, u)...)
 }
 
 // validateKind returns an error if the kind or the apiVersion of an object is not that of

@@ -44,14 +44,16 @@ type treeKey struct {
 type tree struct {
 	text    []byte
 	content map[string]any
-	frozen  frozenContent
+	// valid is that of the object.
+	valid  *version
+	frozen frozenContent
 }
 
 func newTrees() *trees { return &trees{seed: maphash.MakeSeed(), entries: map[treeKey]tree{}} }
 
-// get returns the content of the object with a stored text, or nil. The caller may change
-// the maps of the object and of its metadata, and no other value.
-func (t *trees) get(v *version, text []byte) map[string]any {
+// get returns the object with a stored text, or nil. The caller may change the maps of the object
+// and of its metadata, and no other value.
+func (t *trees) get(v *version, text []byte) *object {
 	key := t.key(v, text)
 	t.mu.Lock()
 	found, ok := t.entries[key]
@@ -60,12 +62,14 @@ func (t *trees) get(v *version, text []byte) map[string]any {
 		return nil
 	}
 	found.frozen.check()
-	return share(found.content)
+	obj := objectOf(share(found.content))
+	obj.valid = found.valid
+	return obj
 }
 
-// add caches the content that a stored text is decoded and completed to. The caller may
+// add caches the object that a stored text is decoded and completed to. The caller may
 // then change only what it may change after get, and does not change the text.
-func (t *trees) add(v *version, text []byte, content map[string]any) {
+func (t *trees) add(v *version, text []byte, obj *object) {
 	if len(text) > maxTreeText {
 		return
 	}
@@ -75,7 +79,7 @@ func (t *trees) add(v *version, text []byte, content map[string]any) {
 	if found, ok := t.entries[key]; ok && bytes.Equal(found.text, text) {
 		return
 	}
-	added := tree{text: text, content: share(content), frozen: freeze(content)}
+	added := tree{text: text, content: share(obj.Object), valid: obj.valid, frozen: freeze(obj.Object)}
 	t.remove(key)
 	for other := range t.entries {
 		if t.size+len(text) <= maxTrees {

@@ -13,7 +13,7 @@ func TestTreesStayWithinTheirBound(t *testing.T) {
 		for _, v := range []*version{first, second} {
 			text := make([]byte, maxTreeText)
 			copy(text, fmt.Sprint(i))
-			cache.add(v, text, map[string]any{})
+			cache.add(v, text, &object{})
 		}
 		sum := 0
 		for _, entry := range cache.entries {
@@ -24,7 +24,7 @@ func TestTreesStayWithinTheirBound(t *testing.T) {
 		}
 	}
 	large := make([]byte, maxTreeText+1)
-	if cache.add(first, large, map[string]any{}); cache.get(first, large) != nil {
+	if cache.add(first, large, &object{}); cache.get(first, large) != nil {
 		t.Error("a tree with a text larger than maxTreeText is cached")
 	}
 	cache.drop(first)
@@ -43,10 +43,11 @@ func TestTreesAreSharedBelowTheMetadata(t *testing.T) {
 		"metadata": map[string]any{"name": "a", "labels": map[string]any{"x": "y"}, "finalizers": []any{"f"}},
 		"spec":     map[string]any{"a": int64(1)},
 	})
-	cache.add(v, text, decoded.Object)
+	decoded.valid = v
+	cache.add(v, text, decoded)
 	for range 2 {
-		got := objectOf(cache.get(v, text))
-		if got.GetName() != "a" || got.GetResourceVersion() != "" || got.GetLabels()["x"] != "y" || len(got.GetFinalizers()) != 1 {
+		got := cache.get(v, text)
+		if got.valid != v || got.GetName() != "a" || got.GetResourceVersion() != "" || got.GetLabels()["x"] != "y" || len(got.GetFinalizers()) != 1 {
 			t.Fatalf("%v", got.Object)
 		}
 		if diff := cmp.Diff(decoded.Object["spec"], got.Object["spec"]); diff != "" {

@@ -11,16 +11,17 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
 	"holdfast.dev/holdfast/apiserver/fieldownership"
+	"holdfast.dev/holdfast/definition"
 )
 
 // validator validates the values of an object against its schema, after checkTypes has
 // checked their types. It returns an error for each path that fails and changes neither
 // object.
 type validator interface {
-	// Validate validates newObj. For a create, oldObj is nil.
-	Validate(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
-	// ValidateStatus validates a write that changes only the status.
-	ValidateStatus(ctx context.Context, newObj, oldObj map[string]any) field.ErrorList
+	// ValidateStored validates newObj, and reports whether it is valid as a whole.
+	ValidateStored(ctx context.Context, newObj map[string]any, old definition.Stored) (errs field.ErrorList, valid bool)
+	// ValidateStoredStatus is ValidateStored for a write that changes only the status.
+	ValidateStoredStatus(ctx context.Context, newObj map[string]any, old definition.Stored) (errs field.ErrorList, valid bool)
 }
 
 // compareUpdate is BeginUpdate of the store, step 2 in the doc of package update, for the
@@ -68,12 +69,39 @@ func (v *version) compare(ctx context.Context, updated, old *object) error {
 
 // validateUpdate is an update.Rule. It validates the new object against the schema.
 func (v *version) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return v.validator.Validate(ctx, content(newObj).Object, content(oldObj).Object)
+	return v.judged(content(newObj), content(oldObj), func(obj map[string]any, old definition.Stored) (field.ErrorList, bool) {
+		return v.validator.ValidateStored(ctx, obj, old)
+	})
+}
+
+// validateCreate validates a new object against the schema.
+func (v *version) validateCreate(ctx context.Context, obj *object) field.ErrorList {
+	return v.judged(obj, nil, func(obj map[string]any, old definition.Stored) (field.ErrorList, bool) {
+		return v.validator.ValidateStored(ctx, obj, old)
+	})
 }
 
 // validateStatus is an update.Rule. It validates the new status against the schema.
 func (v *version) validateStatus(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return v.validator.ValidateStatus(ctx, content(newObj).Object, content(oldObj).Object)
+	return v.judged(content(newObj), content(oldObj), func(obj map[string]any, old definition.Stored) (field.ErrorList, bool) {
+		return v.validator.ValidateStoredStatus(ctx, obj, old)
+	})
+}
+
+// judged validates an object in place of a stored one, and records whether it is valid.
+func (v *version) judged(
+	updated, old *object, validate func(map[string]any, definition.Stored) (field.ErrorList, bool),
+) field.ErrorList {
+	stored := definition.Stored{}
+	if old != nil {
+		stored = definition.Stored{Object: old.Object, Valid: old.valid == v}
+	}
+	errs, valid := validate(updated.Object, stored)
+	updated.valid = nil
+	if valid {
+		updated.valid = v
+	}
+	return errs
 }
 
 // checkOwnership is an update.Rule. It returns an error if the server is configured to
