@@ -17,20 +17,38 @@ const maxPooled = 256 << 10
 
 // JSON decodes and encodes objects. The zero value is ready to use. It must not be
 // copied.
-type JSON struct{ writers sync.Pool }
+type JSON struct {
+	readers, writers sync.Pool
+}
 
 // Decode decodes one object. Integers stay integers.
-func (*JSON) Decode(data []byte) (map[string]any, error) {
+func (j *JSON) Decode(data []byte) (map[string]any, error) {
+	if obj, ok := j.read(data); ok {
+		return obj, nil
+	}
 	var obj map[string]any
 	err := utiljson.Unmarshal(data, &obj)
 	return obj, err
 }
 
 // DecodeStrict is like Decode and also returns an error for each duplicate key.
-func (*JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error) {
+func (j *JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error) {
+	if obj, ok := j.read(data); ok {
+		return obj, nil, nil
+	}
 	obj = map[string]any{}
 	duplicates, err = kjson.UnmarshalStrict(data, &obj)
 	return obj, duplicates, err
+}
+
+// read decodes an object with a reader from the pool. It returns false if the reader gave up.
+func (j *JSON) read(data []byte) (map[string]any, bool) {
+	in, ok := j.readers.Get().(*reader)
+	if !ok {
+		in = &reader{}
+	}
+	defer j.readers.Put(in)
+	return in.read(data)
 }
 
 // Encode writes one object and a newline.

@@ -3,39 +3,51 @@ package text_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
 
 	"holdfast.dev/holdfast/apiserver/custom/text"
 )
 
-// FuzzJSON checks that Decode and DecodeStrict agree, and that Encode writes the same
-// bytes as encoding/json.
+// FuzzJSON checks that Decode and DecodeStrict return what the libraries return, and that Encode
+// writes the same bytes as encoding/json.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":null,"b":[],"c":{},"d":[1,-2,3.5,1e3,1e300,0.0000001,-0.0,9007199254740993,18446744073709551616]}`,
 		`{"z":"plain","a":"<b> & \"c\" \\ \u0001 \u2028 \ud800 é 日","é\n":true,"":false}`, `{"a":1,"a":2}`, `{"a":{"b":[{"c":"d"},[[]]]}}`,
-		"{\"a\":\"\xff\x7f\"}", `[1]`, `nul`, `{"a":1e400}`,
+		"{\"a\":\"\xff\x7f\"}", `[1]`, `nul`, `{"a":1e400}`, ` { "a" : [ 1 , { } , [ ] ] , "b" : -0 } `, `{"a":01}`, `{"a":1.}`, `{"a":-}`,
+		`{"a":1,}`, `{"a":[1,]}`, `{"a" 1}`, `{"a":tru}`, `{"a":"b}`, `{"a":1}x`, `{"\u0061":1,"a":2}`, "{\"a\":\"\n\"}", `null`, `{`, ``,
+		strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300),
 	} {
 		f.Add([]byte(seed))
 	}
 	var format text.JSON
 	f.Fuzz(func(t *testing.T, data []byte) {
 		obj, err := format.Decode(data)
-		again, _, strictErr := format.DecodeStrict(data)
-		if (err == nil) != (strictErr == nil) {
-			t.Fatalf("%v, strictly %v", err, strictErr)
+		var library map[string]any
+		if diff := cmp.Diff(asText(utiljson.Unmarshal(data, &library)), asText(err)); diff != "" {
+			t.Fatalf("-library +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(library, obj); diff != "" {
+			t.Fatalf("-library +got:\n%s", diff)
+		}
+		strict, duplicates, strictErr := format.DecodeStrict(data)
+		libraryStrict := map[string]any{}
+		libraryDuplicates, libraryErr := kjson.UnmarshalStrict(data, &libraryStrict)
+		if diff := cmp.Diff(asText(append(libraryDuplicates, libraryErr)...), asText(append(duplicates, strictErr)...)); diff != "" {
+			t.Fatalf("strictly, -library +got:\n%s", diff)
 		}
 		if err != nil {
 			return
 		}
-		if obj != nil {
-			if diff := cmp.Diff(obj, again); diff != "" {
-				t.Fatalf("-decoded +strictly:\n%s", diff)
-			}
+		if diff := cmp.Diff(libraryStrict, strict); diff != "" {
+			t.Fatalf("strictly, -library +got:\n%s", diff)
 		}
 		var got, want bytes.Buffer
 		if err := format.Encode(&got, obj); err != nil {
@@ -49,6 +61,8 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+func asText(errs ...error) string { return fmt.Sprint(errs) }
 
 func TestEncodeErrors(t *testing.T) {
 	var format text.JSON
@@ -76,6 +90,30 @@ func TestDecodeStrict(t *testing.T) {
 	if err != nil || len(duplicates) != 1 || !strings.Contains(duplicates[0].Error(), `duplicate field "a.b"`) {
 		t.Errorf("%v, %v", duplicates, err)
 	}
+}
+
+// BenchmarkDecode compares Decode with the library.
+func BenchmarkDecode(b *testing.B) {
+	const item = `{"name":"LOG_LEVEL","value":"info","port":8080,"on":true,"labels":{"tier":"data","app":"fleet"}},`
+	data := []byte(`{"items":[` + strings.Repeat(item, 60) + `null]}`)
+	var format text.JSON
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := format.Decode(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var obj map[string]any
+			if err := utiljson.Unmarshal(data, &obj); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkEncode(b *testing.B) {
