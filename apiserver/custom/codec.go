@@ -77,6 +77,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	}
 	obj.unseen, obj.valid = nil, nil
 	gvk, server := c.version.groupVersionKind(), c.version.resource.server
+	obj.sets = server.sets
 	if known := server.trees.get(c.version, data); known != nil {
 		obj.Object, obj.valid = known.Object, known.valid
 		return obj, &gvk, nil
@@ -86,6 +87,7 @@ func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Obje
 		return nil, nil, err
 	}
 	obj.Object = content
+	server.sets.share(content)
 	if obj.GetAPIVersion() == gvk.GroupVersion().String() {
 		c.version.complete(obj.Object)
 		server.trees.add(c.version, bytes.Clone(data), obj)

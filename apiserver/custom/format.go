@@ -24,6 +24,7 @@ type format interface {
 type formatSerializer struct {
 	*json.Serializer
 	format format
+	sets   *fieldSets
 }
 
 // Decode implements runtime.Decoder. Data that the format cannot decode goes through
@@ -45,7 +46,7 @@ func (f formatSerializer) Decode(data []byte, defaults *runtimeKind, into runtim
 	if _, ok := read["apiVersion"].(string); err != nil || kind == "" || !isText || !ok {
 		return f.Serializer.Decode(data, defaults, into)
 	}
-	obj.Object = read
+	obj.Object, obj.sets = read, f.sets
 	gvk := obj.GroupVersionKind()
 	if len(duplicates) > 0 {
 		return obj, &gvk, runtime.NewStrictDecodingError(duplicates)

@@ -17,10 +17,9 @@ func (o *object) GetManagedFields() []metav1.ManagedFieldsEntry {
 	if !ok {
 		return nil
 	}
-	var format text.JSON
 	entries := make([]metav1.ManagedFieldsEntry, len(items))
 	for i, item := range items {
-		if !readManager(&format, item, &entries[i]) {
+		if !o.readManager(item, &entries[i]) {
 			return o.Unstructured.GetManagedFields()
 		}
 	}
@@ -29,7 +28,7 @@ func (o *object) GetManagedFields() []metav1.ManagedFieldsEntry {
 
 // readManager converts the entry of one manager. It returns false for an entry with an
 // unexpected value.
-func readManager(format *text.JSON, item any, to *metav1.ManagedFieldsEntry) bool {
+func (o *object) readManager(item any, to *metav1.ManagedFieldsEntry) bool {
 	entry, ok := item.(map[string]any)
 	if !ok {
 		return false
@@ -40,7 +39,7 @@ func readManager(format *text.JSON, item any, to *metav1.ManagedFieldsEntry) boo
 			if !ok || fields == nil {
 				return false
 			}
-			raw, err := format.Append(make([]byte, 0, textSize(fields)), fields)
+			raw, err := o.textOf(fields)
 			if err != nil {
 				return false
 			}
@@ -73,6 +72,24 @@ func readManager(format *text.JSON, item any, to *metav1.ManagedFieldsEntry) boo
 	return true
 }
 
+// textOf returns the text of a set of fields.
+func (o *object) textOf(fields map[string]any) ([]byte, error) {
+	if known := o.sets.TextOf(fields); known != "" {
+		return []byte(known), nil
+	}
+	var format text.JSON
+	return format.Append(make([]byte, 0, textSize(fields)), fields)
+}
+
+// fieldsOf returns the set of fields with a text.
+func (o *object) fieldsOf(raw []byte) (map[string]any, error) {
+	if o.sets != nil {
+		return o.sets.decode(raw)
+	}
+	var format text.JSON
+	return format.Decode(raw)
+}
+
 // textSize estimates the size of the JSON text of a set of fields.
 func textSize(fields map[string]any) int {
 	const syntax = len(`"":{},`)
@@ -93,10 +110,9 @@ func (o *object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
 		o.Unstructured.SetManagedFields(entries)
 		return
 	}
-	var format text.JSON
 	items := make([]any, len(entries))
 	for i := range entries {
-		item, ok := writeManager(&format, &entries[i])
+		item, ok := o.writeManager(&entries[i])
 		if !ok {
 			o.Unstructured.SetManagedFields(entries)
 			return
@@ -107,7 +123,7 @@ func (o *object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
 }
 
 // writeManager is the reverse of readManager.
-func writeManager(format *text.JSON, entry *metav1.ManagedFieldsEntry) (map[string]any, bool) {
+func (o *object) writeManager(entry *metav1.ManagedFieldsEntry) (map[string]any, bool) {
 	item := make(map[string]any, 7)
 	set := func(key, value string) {
 		if value != "" {
@@ -126,7 +142,7 @@ func writeManager(format *text.JSON, entry *metav1.ManagedFieldsEntry) (map[stri
 		set("time", entry.Time.UTC().Format(time.RFC3339))
 	}
 	if entry.FieldsV1 != nil {
-		fields, err := format.Decode(entry.FieldsV1.GetRawBytes())
+		fields, err := o.fieldsOf(entry.FieldsV1.GetRawBytes())
 		if err != nil || fields == nil {
 			return nil, false
 		}

@@ -18,6 +18,8 @@ type object struct {
 	// unseen are the marked values of the stored object that the version of this object does
 	// not have, see version.unseenOf. They are not part of the content.
 	unseen *immutability.Unseen
+	// sets caches the sets of the managed fields. It may be nil.
+	sets *fieldSets
 	// valid is the version whose schema the whole object is known to fit. Validation of a write
 	// sets it. An object that is read from storage has it if the write was recent, see trees.
 	valid *version
@@ -41,7 +43,7 @@ func objectOf(content map[string]any) *object {
 // its metadata, and shares all other values. No code may change these in place, see trees.
 func (o *object) DeepCopyObject() runtime.Object {
 	out := objectOf(share(o.Object))
-	out.unseen, out.valid = o.unseen, o.valid
+	out.unseen, out.sets, out.valid = o.unseen, o.sets, o.valid
 	return out
 }
 

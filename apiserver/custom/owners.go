@@ -28,8 +28,15 @@ func (r *resource) pruneOwners(obj map[string]any) {
 		entry, _ := item.(map[string]any)
 		if fields, ok := entry["fieldsV1"].(map[string]any); ok {
 			v := r.versionOf(entry)
-			if v != nil && v.compiled.Pruned && v.compiled.Skeleton.PruneFields(fields) && len(fields) == 0 {
-				continue
+			// The object may share its field sets with others.
+			fields = runtime.DeepCopyJSON(fields)
+			if v != nil && v.compiled.Pruned && v.compiled.Skeleton.PruneFields(fields) {
+				if len(fields) == 0 {
+					continue
+				}
+				entry = maps.Clone(entry)
+				entry["fieldsV1"] = fields
+				item = entry
 			}
 		}
 		kept = append(kept, item)
@@ -162,7 +169,11 @@ func (t applyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	return own(obj.DeepCopyObject()), nil
+	merged := own(obj.DeepCopyObject())
+	if u, ok := merged.(*object); ok {
+		u.sets = t.resource.server.sets
+	}
+	return merged, nil
 }
 
 // errTooDeep is the error for an object with more levels than package nesting allows. Such an

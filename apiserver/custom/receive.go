@@ -40,6 +40,7 @@ func (v *version) receive(u *object) ([]string, error) {
 	if len(unknown) > 0 {
 		v.resource.pruneOwners(u.Object)
 	}
+	v.resource.server.sets.share(u.Object)
 	return unknown, nil
 }
 

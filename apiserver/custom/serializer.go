@@ -67,7 +67,7 @@ func newRequestSerializer(v *version, typer runtime.ObjectTyper) requestSerializ
 		return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer, options)
 	}
 	direct := func(options json.SerializerOptions) formatSerializer {
-		return formatSerializer{Serializer: text(options), format: v.resource.server.format}
+		return formatSerializer{Serializer: text(options), format: v.resource.server.format, sets: v.resource.server.sets}
 	}
 	return requestSerializer{version: v, infos: []runtime.SerializerInfo{
 		{

@@ -78,6 +78,8 @@ type Server struct {
 	controller *controller
 	// format decodes and encodes all custom resources.
 	format format
+	// sets holds the sets of fields that managers own.
+	sets *fieldSets
 	// buffers holds buffers for encoding, and texts the texts of stored objects.
 	buffers buffers
 	texts   texts
@@ -102,14 +104,23 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, converters: converters, scheme: newScheme(),
-		resources: map[schema.GroupResource]*resource{}, format: &text.JSON{}, trees: newTrees(), meters: newMeters(),
+		resources: map[schema.GroupResource]*resource{}, trees: newTrees(), meters: newMeters(),
 	}
+	s.format, s.sets = newFormat()
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
 	s.discovery = newDiscoveryHandler(s)
 	s.openapi = &documents{}
 	s.controller = newController(s)
 	return s, nil
+}
+
+// newFormat returns the format of custom resources. It does not encode a set of fields whose text is cached.
+func newFormat() (format, *fieldSets) {
+	json := &text.JSON{}
+	sets := newFieldSets(json)
+	json.Known = sets.TextOf
+	return json, sets
 }
 
 // newScheme returns a scheme with the types of answers that are not custom resources.

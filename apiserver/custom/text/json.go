@@ -18,6 +18,10 @@ const maxPooled = 256 << 10
 // JSON decodes and encodes objects. The zero value is ready to use. It must not be
 // copied.
 type JSON struct {
+	// Known returns the text of an object with the key fieldsV1 if the caller has it, else "". It
+	// is optional.
+	Known func(fields map[string]any) string
+
 	readers, writers sync.Pool
 }
 
@@ -78,7 +82,7 @@ func (j *JSON) Append(to []byte, value any) ([]byte, error) {
 func (j *JSON) writer() *writer {
 	out, ok := j.writers.Get().(*writer)
 	if !ok {
-		out = &writer{}
+		out = &writer{known: j.Known}
 	}
 	return out
 }
@@ -97,6 +101,8 @@ type writer struct {
 	// keys is a stack. It holds the sorted keys of each object that is not completely
 	// written yet, the innermost object last.
 	keys []string
+	// known is that of JSON.
+	known func(map[string]any) string
 }
 
 func (w *writer) value(v any) error {
@@ -160,6 +166,9 @@ func (w *writer) object(obj map[string]any) error {
 			return err
 		}
 		w.data = append(w.data, ':')
+		if w.isKnown(key, obj[key]) {
+			continue
+		}
 		if err := w.value(obj[key]); err != nil {
 			return err
 		}
@@ -167,6 +176,20 @@ func (w *writer) object(obj map[string]any) error {
 	w.data = append(w.data, '}')
 	w.keys = w.keys[:from]
 	return nil
+}
+
+// isKnown writes a value whose text is known, and reports whether it is.
+func (w *writer) isKnown(key string, value any) bool {
+	if w.known == nil || key != "fieldsV1" {
+		return false
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	text := w.known(fields)
+	w.data = append(w.data, text...)
+	return text != ""
 }
 
 // string writes a string. It escapes quotes and backslashes, which are in the keys of most
