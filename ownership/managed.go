@@ -1,6 +1,8 @@
 package ownership
 
 import (
+	"bytes"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/value"
@@ -47,6 +49,10 @@ func (j *judgement) judgeForced() {
 	if own < 0 {
 		return
 	}
+	if before := j.managers.applied(manager); before >= 0 && hasSameFields(&j.managers.entries[before], &updated.entries[own]) {
+		// The manager owned every field before, and takes none.
+		return
+	}
 	isOwn := func(entry *metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	}
@@ -64,6 +70,11 @@ func (j *judgement) judgeForced() {
 		j.Findings = append(j.Findings, f)
 	}}
 	s.root(j.Type.Managed.root, updated.set(own), j.Live, j.New)
+}
+
+// hasSameFields reports whether two entries have the same text of their fields.
+func hasSameFields(a, b *metav1.ManagedFieldsEntry) bool {
+	return a.FieldsV1 != nil && b.FieldsV1 != nil && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
 }
 
 // wasApplied reports whether the last-applied configuration has a field.

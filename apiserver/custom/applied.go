@@ -18,23 +18,27 @@ import (
 // applyHandler returns the handler of one server-side apply of a configuration to the resource
 // or its status.
 func (v *version) applyHandler(subresource string, applied map[string]any) (http.HandlerFunc, error) {
-	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
-	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied, refused: new(bool)}
-	merge := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo {
-		return applyObjectInfo{info, v, types.refused}
-	}
+	storage, base := statusOrObjects(v.store), v.scopes.main
 	if subresource == "status" {
-		scope, err := merger{types}.scope(*v.scopes.status, v.status.GetResetFields())
-		return handlers.PatchResource(wrappedStorage{v.status, merge}, scope, admit, patchTypes), err
+		storage, base = v.status, v.scopes.status
 	}
-	scope, err := merger{types}.scope(*v.scopes.main, v.store.GetResetFields())
-	return handlers.PatchResource(wrappedStorage{v.store, merge}, scope, admit, patchTypes), err
+	types := applyTypes{TypeConverter: v.resource.merger.types, resource: v.resource, applied: applied, refused: new(bool)}
+	scope, err := merger{types}.scope(*base, storage.GetResetFields())
+	if err != nil {
+		return nil, err
+	}
+	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
+	merge := func(info rest.UpdatedObjectInfo, options *metav1.UpdateOptions) rest.UpdatedObjectInfo {
+		request := valueApply{version: v, scope: scope, applied: applied, admit: admit, options: options}
+		return applyObjectInfo{info, request, types.refused}
+	}
+	return handlers.PatchResource(wrappedStorage{storage, merge}, scope, admit, patchTypes), nil
 }
 
 // wrappedStorage is a storage that wraps what an update does with the stored object.
 type wrappedStorage struct {
 	rest.Patcher
-	wrap func(rest.UpdatedObjectInfo) rest.UpdatedObjectInfo
+	wrap func(rest.UpdatedObjectInfo, *metav1.UpdateOptions) rest.UpdatedObjectInfo
 }
 
 // Update implements rest.Updater.
@@ -43,7 +47,7 @@ func (w wrappedStorage) Update(
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
 	forceCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	return w.Patcher.Update(ctx, name, w.wrap(info), create, update, forceCreate, options)
+	return w.Patcher.Update(ctx, name, w.wrap(info, options), create, update, forceCreate, options)
 }
 
 // applyObjectInfo merges an applied configuration into the stored object. The merge fails for
@@ -51,7 +55,7 @@ func (w wrappedStorage) Update(
 // schema may have such values. They are left out of the merge and put back after it.
 type applyObjectInfo struct {
 	rest.UpdatedObjectInfo
-	version *version
+	values valueApply
 	// refused is that of applyTypes.
 	refused *bool
 }
@@ -60,6 +64,9 @@ type applyObjectInfo struct {
 // example because an item lacks a key of its list, the error has the words of Kubernetes. Kubernetes
 // sends it with status 500, although the request is at fault.
 func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
+	if merged, err := o.values.updated(ctx, content(oldObj)); merged != nil || err != nil {
+		return merged, err
+	}
 	obj, err := o.merge(ctx, oldObj)
 	if err != nil && *o.refused {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -72,12 +79,13 @@ func (o applyObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Objec
 
 // merge merges the configuration into the stored object.
 func (o applyObjectInfo) merge(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
-	sk, old := o.version.compiled.Skeleton, content(oldObj)
+	v, old := o.values.version, content(oldObj)
+	sk := v.compiled.Skeleton
 	if nesting.ContentLevels(old.Object) > nesting.Limit {
 		return nil, errTooDeep
 	}
 	var wrong []skeleton.WrongType
-	if old.valid != o.version {
+	if old.valid != v {
 		wrong = sk.Check(old.Object)
 	}
 	if len(wrong) == 0 {

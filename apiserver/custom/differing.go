@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -39,7 +40,9 @@ func (v *version) withDifferingTypes(storage statusOrObjects, scope *handlers.Re
 	if err != nil {
 		return storage, scope
 	}
-	tell := func(info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo { return differingObjectInfo{info, types} }
+	tell := func(info rest.UpdatedObjectInfo, _ *metav1.UpdateOptions) rest.UpdatedObjectInfo {
+		return differingObjectInfo{info, types}
+	}
 	return wrappedStorage{storage, tell}, own
 }
 

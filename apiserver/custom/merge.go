@@ -57,7 +57,7 @@ func (t lazyTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error
 }
 
 // newTypes builds the types that the field managers need to merge the objects of a
-// resource, from the schemas of all versions. It also sets version.owned.
+// resource, from the schemas of all versions. It also sets version.owned and version.merged.
 func newTypes(r *resource) (managedfields.TypeConverter, error) {
 	models := maps.Clone(r.server.config.Models)
 	preserveUnknown := false
@@ -80,6 +80,14 @@ func newTypes(r *resource) (managedfields.TypeConverter, error) {
 	types, err := managedfields.NewTypeConverter(models, preserveUnknown)
 	if err != nil {
 		return nil, fmt.Errorf("merge types of %s: %w", r.kind, err)
+	}
+	for _, v := range r.versions {
+		gvk := v.groupVersionKind()
+		empty, err := types.ObjectToTyped(newObject(gvk))
+		if err != nil {
+			return nil, fmt.Errorf("merge type of %s: %w", gvk, err)
+		}
+		v.merged = mergeType{empty.Schema(), empty.TypeRef()}
 	}
 	return types, nil
 }

@@ -47,6 +47,8 @@ type version struct {
 
 	// owned is the type that package ownership compares objects by.
 	owned *ownership.Type
+	// merged is the type that server-side apply merges objects by.
+	merged mergeType
 	// embeds reports whether the schema has embedded resources.
 	embeds bool
 

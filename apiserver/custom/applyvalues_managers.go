@@ -1,0 +1,118 @@
+package custom
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fieldManagers are the managed fields of an object.
+type fieldManagers struct {
+	entries []any
+	// applying is the index of the entry of the manager that applies.
+	applying int
+	// others are the sets of fields of all other managers.
+	others []map[string]any
+}
+
+// managersOf returns the managed fields of an object that a manager applies. It returns false if the manager did not
+// apply the object before, or if an entry is not one that the library writes for this version.
+func (v *version) managersOf(obj map[string]any, manager string) (fieldManagers, bool) {
+	metadata, _ := obj["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	found := fieldManagers{entries: entries, applying: -1}
+	apiVersion := v.groupVersion().String()
+	for i, item := range entries {
+		entry, _ := item.(map[string]any)
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		if len(fields) == 0 || entry["apiVersion"] != apiVersion || !isUsualEntry(entry) {
+			return found, false
+		}
+		if entry["manager"] == manager && entry["operation"] == "Apply" && entry["subresource"] == nil {
+			found.applying = i
+			continue
+		}
+		found.others = append(found.others, fields)
+	}
+	isOrdered := slices.IsSortedFunc(entries, byAge)
+	for i := 1; i < len(entries) && isOrdered; i++ {
+		// Entries of one manager would be merged.
+		for _, earlier := range entries[:i] {
+			isOrdered = isOrdered && !isSameManager(earlier, entries[i])
+		}
+	}
+	return found, found.applying >= 0 && isOrdered
+}
+
+// own returns the set of fields of the manager that applies.
+func (m fieldManagers) own() map[string]any {
+	entry, _ := m.entries[m.applying].(map[string]any)
+	fields, _ := entry["fieldsV1"].(map[string]any)
+	return fields
+}
+
+// writtenAt returns the entries after an apply that changed the object.
+func (m fieldManagers) writtenAt(now time.Time) []any {
+	entries := slices.Clone(m.entries)
+	entry, _ := entries[m.applying].(map[string]any)
+	entry = maps.Clone(entry)
+	entry["time"] = now.UTC().Format(time.RFC3339)
+	entries[m.applying] = entry
+	slices.SortFunc(entries, byAge)
+	return entries
+}
+
+// isUsualEntry reports whether an entry has only the fields that the library writes.
+func isUsualEntry(entry map[string]any) bool {
+	for key, v := range entry {
+		text, isText := v.(string)
+		switch key {
+		case "manager", "apiVersion", "subresource":
+			if !isText || text == "" {
+				return false
+			}
+		case "operation":
+			if v != "Apply" && v != "Update" {
+				return false
+			}
+		case "fieldsType":
+			if v != "FieldsV1" {
+				return false
+			}
+		case "time":
+			// The times of the library are in UTC, in seconds, so that their texts have the order of the times.
+			if len(text) != len("2006-01-02T15:04:05Z") || !strings.HasSuffix(text, "Z") {
+				return false
+			}
+		case "fieldsV1":
+		default:
+			return false
+		}
+	}
+	return entry["operation"] != nil && entry["fieldsType"] != nil
+}
+
+// byAge compares two entries in the order of the library.
+func byAge(a, b any) int {
+	x, _ := a.(map[string]any)
+	y, _ := b.(map[string]any)
+	for _, key := range []string{"operation", "time", "manager", "apiVersion", "subresource"} {
+		if n := cmp.Compare(textAt(x, key), textAt(y, key)); n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func isSameManager(a, b any) bool {
+	x, _ := a.(map[string]any)
+	y, _ := b.(map[string]any)
+	return x["manager"] == y["manager"] && x["operation"] == y["operation"] && x["subresource"] == y["subresource"]
+}
+
+func textAt(entry map[string]any, key string) string {
+	text, _ := entry[key].(string)
+	return text
+}
