@@ -20,7 +20,9 @@ type eventSerializer struct {
 	// object is the object between both steps, and answers its encoder.
 	object  *object
 	answers answerEncoder
-	// text is the text of the last event. The library is done with it when it encodes the next.
+	// text is the text of the last event, if many of its type follow one another: a watch that
+	// begins with all objects sends ADDED events. The library is done with the text when it
+	// encodes the next event. An idle watch keeps no text.
 	text []byte
 }
 
@@ -79,25 +81,57 @@ func (e eventEncoder) Encode(obj runtime.Object, w io.Writer) error {
 }
 
 // appendEvent returns the text of an event with an object. Without an object, the event holds
-// the text of its object: a table, metadata or a Status.
+// the text of its object: a table, metadata or a Status. The caller does not change the text.
 func (s *eventSerializer) appendEvent(event *metav1.WatchEvent, obj *object) ([]byte, error) {
 	text := s.text[:0]
-	text = append(text, `{"type":"`...)
-	text = append(text, event.Type...)
-	text = append(text, `","object":`...)
+	s.text = nil
+	if obj != nil && event.Type == string(watch.Modified) {
+		return s.answers.modified(obj)
+	}
+	text = append(text, eventHead(event.Type)...)
 	var err error
 	switch {
 	case obj == nil:
 		text = append(text, bytes.TrimSuffix(event.Object.Raw, []byte("\n"))...)
-	case event.Type == string(watch.Added) || event.Type == string(watch.Modified):
+	case event.Type == string(watch.Added):
 		text, err = s.answers.appendObject(text, obj)
 	default:
 		text, err = s.answers.format.Append(text, obj.Object)
 	}
-	text = append(text, "}\n"...)
-	s.text = nil
-	if cap(text) <= maxBuffer {
+	text = append(text, eventTail...)
+	if event.Type == string(watch.Added) && cap(text) <= maxBuffer {
 		s.text = text
 	}
 	return text, err
 }
+
+// modified returns the text of a MODIFIED event, from the cache if possible. All watches of an
+// object send the same text.
+func (a answerEncoder) modified(obj *object) ([]byte, error) {
+	text := a.cached(obj)
+	if text.event != nil {
+		return text.event, nil
+	}
+	head := eventHead(string(watch.Modified))
+	event, err := a.buffers.build(func(to []byte) ([]byte, error) {
+		to = append(to, head...)
+		if text.plain != nil {
+			to = append(to, text.plain...)
+			return append(to, eventTail...), nil
+		}
+		to, err := a.encode(to, obj)
+		return append(to, eventTail...), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	end := len(event) - len(eventTail)
+	text.event, text.plain = event, event[len(head):end:end]
+	a.cache(obj, text)
+	return event, nil
+}
+
+// The text of an event around that of its object.
+const eventTail = "}\n"
+
+func eventHead(eventType string) string { return `{"type":"` + eventType + `","object":` }

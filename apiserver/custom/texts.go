@@ -40,16 +40,19 @@ type textKey struct {
 	partial string
 }
 
-// cachedText is the text of an object. The caller of the cache changes neither slice.
+// cachedText is the text of an object. The caller of the cache changes none of the slices.
 type cachedText struct {
 	resourceVersion string
 	// plain is the JSON text. It is nil if the object is not in the cache.
 	plain []byte
+	// event is the text of the MODIFIED event with the object, nil if no watch sent one. Then plain
+	// is a part of it.
+	event []byte
 	// packed is the compressed text, see pack. It is nil if no client asked for it.
 	packed []byte
 }
 
-func (t cachedText) size() int { return len(t.plain) + len(t.packed) }
+func (t cachedText) size() int { return max(len(t.plain), len(t.event)) + len(t.packed) }
 
 // get returns the text of an object at a resourceVersion.
 func (t *texts) get(key textKey, resourceVersion string) cachedText {
