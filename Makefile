@@ -272,6 +272,10 @@ peer: $(PEER) ## build kube-apiserver and etcd into bin/peer, to measure against
 bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write docs/benchmarks.md (ARGS="-rounds 3" adds flags)
 	go -C bench run . compare -peer ../bin/peer -out ../docs/benchmarks.md $(ARGS)
 
+.PHONY: bench-page
+bench-page: ## write docs/benchmarks.md and its plots from docs/benchmarks/figures.json
+	go -C bench run . compare -from ../docs/benchmarks/figures.json -out ../docs/benchmarks.md
+
 .PHONY: attack-peer
 attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (the figures of docs/security.md)
 	go -C bench run . attack -peer ../bin/peer

@@ -9,36 +9,46 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast.dev/holdfast/bench/compare"
 )
 
-// runCompare is the command "bench compare". It writes a report with plots, or prints the report.
+// runCompare is the command "bench compare". It writes the figures and a report with plots, or prints the report.
 func runCompare(ctx context.Context, args []string) error {
 	var chosen sides
 	settings := compare.Full()
 	flags := flag.NewFlagSet("bench compare", flag.ContinueOnError)
 	chosen.register(flags)
-	out := flags.String("out", "", "file for the report; its plots are written to a directory of the same name; empty prints the report")
+	out := flags.String("out", "", "file for the report; its plots and figures.json are written to a directory of the same name; "+
+		"empty prints the report")
+	from := flags.String("from", "", "write the report from this file of figures, and measure nothing")
+	stages := flags.String("stages", strings.Join(settings.Stages, ","), "the stages to run:\n"+compare.StageHelp()+
+		"\nwith -stages or -rows, the rows replace those of figures.json, and the others stay")
 	short := flags.Bool("short", false, "send few requests, to try the program; the flags below are ignored")
 	flags.IntVar(&settings.Rounds, "rounds", settings.Rounds, "samples of each row of requests, on each side")
 	flags.IntVar(&settings.Starts, "starts", settings.Starts, "samples of each row about starts and memory, on each side")
 	flags.Float64Var(&settings.Work, "work", settings.Work, "fraction of the full number of requests in a sample")
 	flags.Float64Var(&settings.Others, "others", settings.Others, "fraction of the CPU time that other processes may use during a sample")
 	flags.IntVar(&settings.Repeats, "repeats", settings.Repeats, "how often a sample is taken again if other processes used more")
-	flags.IntVar(&settings.Definitions, "definitions", settings.Definitions, "number of definitions in the rows about them")
-	objects := flags.String("objects", "1000,10000", "numbers of stored objects in the rows about them")
+	definitions := flags.String("definitions", join(settings.Definitions), "numbers of definitions in the rows about them")
+	objects := flags.String("objects", join(settings.Objects), "numbers of stored objects in the rows about them")
 	rows := flags.String("rows", "", "regular expression that chooses rows of requests")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	var err error
-	if settings.Objects, err = numbers(*objects); err != nil {
-		return fmt.Errorf("-objects: %w", err)
+	if *from != "" {
+		figures, err := compare.Read(*from)
+		if err != nil {
+			return err
+		}
+		return write(figures, *out)
 	}
-	slices.Sort(settings.Objects)
-	settings.Objects = slices.Compact(settings.Objects)
+	if err := choose(&settings, *stages, *definitions, *objects); err != nil {
+		return err
+	}
+	var err error
 	if settings.Rows, err = regexp.Compile(*rows); err != nil {
 		return fmt.Errorf("-rows: %w", err)
 	}
@@ -46,21 +56,79 @@ func runCompare(ctx context.Context, args []string) error {
 		settings = compare.Short()
 	}
 	settings.Flags = given(flags)
+	return measure(ctx, chosen, settings, *out)
+}
+
+// choose sets the stages, and the numbers of definitions and objects.
+func choose(settings *compare.Settings, stages, definitions, objects string) error {
+	settings.Stages = strings.Split(stages, ",")
+	for _, name := range settings.Stages {
+		if !slices.Contains(compare.StageNames(), name) {
+			return fmt.Errorf("-stages: no stage %q; the stages are %s", name, strings.Join(compare.StageNames(), ", "))
+		}
+	}
+	var err error
+	if settings.Definitions, err = numbers(definitions); err != nil {
+		return fmt.Errorf("-definitions: %w", err)
+	}
+	if settings.Objects, err = numbers(objects); err != nil {
+		return fmt.Errorf("-objects: %w", err)
+	}
+	slices.Sort(settings.Objects)
+	settings.Objects = slices.Compact(settings.Objects)
+	return nil
+}
+
+// measure runs the stages. After each row it saves the figures, so that a run that is cut off keeps the rows that are complete.
+func measure(ctx context.Context, chosen sides, settings compare.Settings, out string) error {
+	earlier := &compare.Figures{}
+	if out != "" && (strings.Contains(settings.Flags, "-stages=") || strings.Contains(settings.Flags, "-rows=")) {
+		var err error
+		if earlier, err = compare.Read(figuresOf(out)); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// After an interrupt, the report has the rows that are complete.
-	result, failed := compare.Run(ctx, chosen.list(), dir, settings, func(line string) { fmt.Fprintln(os.Stderr, line) })
-	if len(result.Sections()) == 0 {
+	save := func(so *compare.Figures) error {
+		if out == "" {
+			return nil
+		}
+		merged, err := earlier.Merge(so)
+		if err != nil {
+			return err
+		}
+		return merged.Write(figuresOf(out))
+	}
+	progress := func(line string) { fmt.Fprintln(os.Stderr, line) }
+	options := compare.Options{Sides: chosen.list(), Dir: dir, Progress: progress, Save: save}
+	measured, failed := compare.Run(ctx, options, settings)
+	if len(measured.Lines) == 0 {
 		return failed
 	}
-	if *out == "" {
-		fmt.Print(result.Markdown(nil))
-		return failed
+	figures, err := earlier.Merge(measured)
+	if err != nil {
+		return errors.Join(failed, err)
 	}
-	return errors.Join(failed, write(result, *out))
+	return errors.Join(failed, save(measured), write(figures, out))
+}
+
+// figuresOf returns the file with the figures of a report.
+func figuresOf(report string) string { return filepath.Join(folderOf(report), "figures.json") }
+
+// folderOf returns the directory with the plots and figures of a report.
+func folderOf(report string) string { return strings.TrimSuffix(report, filepath.Ext(report)) }
+
+// join writes numbers with commas between them.
+func join(all []int) string {
+	var texts []string
+	for _, n := range all {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ",")
 }
 
 // given returns the flags that were set and that change the figures.
@@ -74,15 +142,19 @@ func given(flags *flag.FlagSet) string {
 	return strings.Join(set, " ")
 }
 
-// write writes the report and its plots.
-func write(result *compare.Result, file string) error {
-	folder := strings.TrimSuffix(file, filepath.Ext(file))
+// write writes the report and its plots, or prints the report.
+func write(figures *compare.Figures, file string) error {
+	if file == "" {
+		fmt.Print(figures.Markdown(nil))
+		return nil
+	}
+	folder := folderOf(file)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	links := map[string]string{}
-	for _, section := range result.Sections() {
-		plot := result.Plot(section)
+	for _, section := range figures.Sections() {
+		plot := figures.Plot(section)
 		if plot == "" {
 			continue
 		}
@@ -92,5 +164,5 @@ func write(result *compare.Result, file string) error {
 		}
 		links[section] = filepath.Base(folder) + "/" + name
 	}
-	return os.WriteFile(file, []byte(result.Markdown(links)), 0o644)
+	return os.WriteFile(file, []byte(figures.Markdown(links)), 0o644)
 }

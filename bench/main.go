@@ -9,12 +9,13 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"holdfast.dev/holdfast/bench/side"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -77,22 +77,32 @@ func TestCluster(t *testing.T) {
 // Every row is measured once, on the server alone, and the report has a line for each.
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	rows := 0
-	result, err := compare.Run(t.Context(), []side.Side{side.Holdfast(holdfast)}, t.TempDir(), compare.Short(), func(string) { rows++ })
+	saved := 0
+	options := compare.Options{
+		Sides: []side.Side{side.Holdfast(holdfast)}, Dir: t.TempDir(), Progress: func(string) {},
+		Save: func(so *compare.Figures) error {
+			if len(so.Lines) > 0 {
+				saved++
+			}
+			return nil
+		},
+	}
+	figures, err := compare.Run(t.Context(), options, compare.Short())
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := result.Markdown(nil)
+	report := figures.Markdown(nil)
 	for _, want := range []string{
 		"\n## 1 client\n", "\n## 16 clients\n", "\n| merge patch | ", "\n| ConfigMap apply | ", "\n| list of 5 | ",
-		"\n| create, 10 fields | ", "\n| change that goes to 20 watches | ", "\n| CPU time to create a definition | ", "\n| at rest | ",
-		"\n| memory after a list of 20 objects | ",
+		"\n| create, 10 fields | ", "\n| change that goes to 20 watches | ", "\n| CPU time to create a definition, up to 10 definitions | ", "\n| at rest | ",
+		"\n| memory after a list of 20 objects | ", "\n| Lease update | ", "\n| memory added by 10 pods | ",
+		"\n| CPU time until a node is back after a restart | ", "\n| memory when all of 10 definitions are in use | ",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report has no %q", strings.TrimSpace(want))
 		}
 	}
-	if rows < 30 {
-		t.Errorf("%d rows were measured, want all:\n%s", rows, report)
+	if saved < 30 {
+		t.Errorf("the figures were saved %d times, want once for each row of requests", saved)
 	}
 }

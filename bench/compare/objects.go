@@ -14,6 +14,24 @@ const objectFields = 30
 // creators is the number of clients that create the stored objects.
 const creators = 16
 
+// objects measures a server with each number of stored objects.
+func (r *runner) objects(ctx context.Context) error {
+	for round := range r.settings.Starts {
+		var counts []int
+		var rows []Row
+		for _, n := range r.settings.Objects {
+			if round < r.settings.samplesOf(n, veryManyObjects) {
+				counts, rows = append(counts, n), append(rows, objectRows(n)...)
+			}
+		}
+		err := r.lifetimes(1, rows, func(sideIndex int) ([]Sample, error) { return r.storeObjects(ctx, sideIndex, counts) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // objectRows are the rows about a number of stored objects, in the order in which storeObjects measures them.
 func objectRows(n int) []Row {
 	section := "growth with the objects"
@@ -25,43 +43,37 @@ func objectRows(n int) []Row {
 	}
 }
 
-// storeObjects measures a server with each number of objects in turn, and returns the samples of objectRows for each of them.
-func storeObjects(ctx context.Context, s side.Side, dir string, settings Settings) ([][]sample, error) {
-	server, err := s.Start(dir)
+// storeObjects measures a server with each number of objects in turn, and returns the samples of objectRows for all of them.
+func (r *runner) storeObjects(ctx context.Context, sideIndex int, counts []int) ([]Sample, error) {
+	l, err := r.begin(ctx, sideIndex)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { server.Stop() }()
+	defer func() { l.stop() }()
 	stored := resource{group: "stored.example.com", name: "item", fields: objectFields}
-	if err := defineOne(ctx, server, stored); err != nil {
+	if err := defineOne(ctx, l.server, stored); err != nil {
 		return nil, err
 	}
-	var all [][]sample
+	var all []Sample
 	have := 0
-	for _, n := range settings.Objects {
-		created, err := createObjects(ctx, server, stored.target(), have, n-have)
+	for _, n := range counts {
+		l.samples = nil
+		created, err := createObjects(ctx, l.server, stored.target(), have, n-have)
 		if err != nil {
 			return nil, err
 		}
 		have = n
-		server.Stop()
-		restarted, err := server.Restart()
-		if err != nil {
+		if err := l.restart(); err != nil {
 			return nil, err
 		}
-		server = restarted
-		l := &life{server: server, settings: settings, samples: []sample{created}}
-		// started adds the time to ready, too, which has no row here.
-		if err := l.started(ctx); err != nil {
-			return nil, err
-		}
-		if err := listOnce(ctx, server, stored.target()); err != nil {
+		if err := listOnce(ctx, l.server, stored.target()); err != nil {
 			return nil, err
 		}
 		if err := l.rest(ctx); err != nil {
 			return nil, err
 		}
-		all = append(all, []sample{l.samples[0], l.samples[2], l.samples[3]})
+		// The time to ready, the first sample of the restart, has no row here.
+		all = append(all, created, l.samples[1], l.samples[2])
 	}
 	return all, nil
 }
@@ -80,19 +92,19 @@ func defineOne(ctx context.Context, server *side.Server, r resource) error {
 }
 
 // createObjects creates n objects and returns the cost of one. The number of the first object is first.
-func createObjects(ctx context.Context, server *side.Server, t target, first, n int) (sample, error) {
+func createObjects(ctx context.Context, server *side.Server, t target, first, n int) (Sample, error) {
 	var workers []*worker
 	for i := range creators {
 		client, err := server.Client(side.Administrator())
 		if err != nil {
-			return sample{}, err
+			return Sample{}, err
 		}
 		defer client.Close()
 		workers = append(workers, &worker{Client: client, target: t, name: fmt.Sprintf("client-%02d", i), generation: first})
 	}
 	used, err := measure(server, func() error { return sendAll(ctx, workers, n, sendCreate) })
 	if err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	return used.perRequest(n, creators), nil
 }

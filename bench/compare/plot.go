@@ -20,15 +20,15 @@ const (
 
 // Plot returns the rows of a section as an SVG picture, or "" if there are not two sides. Each row is drawn on a scale of its own:
 // the longer of its two bars has the full width. A mark shows the goal.
-func (r *Result) Plot(section string) string {
-	if len(r.sides) != 2 {
+func (f *Figures) Plot(section string) string {
+	if len(f.Sides) != 2 {
 		return ""
 	}
 	var rows strings.Builder
 	y := topMargin
 	hasGoal := false
-	for _, l := range r.lines {
-		if l.Section != section || l.Unit == waitUnit && !r.quiet() {
+	for _, l := range f.Lines {
+		if l.Section != section || !f.shows(l) {
 			continue
 		}
 		rows.WriteString(l.bars(y))
@@ -39,10 +39,10 @@ func (r *Result) Plot(section string) string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
 		plotWidth, y+10)
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
-	for i, name := range r.sides {
+	for i, one := range f.Sides {
 		x := labelWidth + 160*i
 		fmt.Fprintf(&b, `<rect x="%d" y="12" width="14" height="14" fill="%s"/><text x="%d" y="24">%s</text>`+"\n",
-			x, colour(i), x+20, escape(name))
+			x, colour(i), x+20, escape(one.Name))
 	}
 	if hasGoal {
 		fmt.Fprintf(&b, `<rect x="%d" y="10" width="2" height="18" fill="#c62828"/><text x="%d" y="24">goal</text>`+"\n",
@@ -54,7 +54,7 @@ func (r *Result) Plot(section string) string {
 }
 
 // bars draws one row.
-func (l *line) bars(y int) string {
+func (l *Line) bars(y int) string {
 	var b strings.Builder
 	medians := l.medians()
 	longest := max(medians[0], medians[1], 1e-9)

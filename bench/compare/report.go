@@ -2,29 +2,48 @@ package compare
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 )
 
+// disturbance returns the number of samples, how many measurements were discarded because they were disturbed, and how many samples
+// stayed disturbed.
+func (f *Figures) disturbance() (taken, repeated, disturbed int) {
+	for _, l := range f.Lines {
+		for _, samples := range l.Samples {
+			for _, s := range samples {
+				taken++
+				repeated += s.Again
+				if s.Others > f.Settings.Others {
+					disturbed++
+				}
+			}
+		}
+	}
+	return taken, repeated, disturbed
+}
+
 // quiet reports whether so few samples were disturbed that times of waiting mean something.
-func (r *Result) quiet() bool { return r.disturbed*10 <= r.taken }
+func (f *Figures) quiet() bool {
+	taken, _, disturbed := f.disturbance()
+	return disturbed*10 <= taken
+}
 
 // Markdown returns the report. plots are the links to the plots, by section.
-func (r *Result) Markdown(plots map[string]string) string {
+func (f *Figures) Markdown(plots map[string]string) string {
 	var b strings.Builder
-	b.WriteString(r.introduction())
+	b.WriteString(f.introduction())
+	b.WriteString(f.goals())
 	if len(plots) > 0 {
 		b.WriteString("\nEach row of a plot has a scale of its own: the longer of its two bars has the full width. A red mark shows the goal.\n")
 	}
-	for _, section := range r.Sections() {
+	for _, section := range f.Sections() {
 		fmt.Fprintf(&b, "\n## %s\n\n", heading(section))
 		if plot := plots[section]; plot != "" {
 			fmt.Fprintf(&b, "![%s](%s)\n\n", heading(section), plot)
 		}
-		b.WriteString(r.table(section))
+		b.WriteString(f.table(section))
 	}
 	return b.String()
 }
@@ -32,9 +51,9 @@ func (r *Result) Markdown(plots map[string]string) string {
 func heading(section string) string { return strings.ToUpper(section[:1]) + section[1:] }
 
 // Sections lists the sections in the order of their first rows.
-func (r *Result) Sections() []string {
+func (f *Figures) Sections() []string {
 	var found []string
-	for _, l := range r.lines {
+	for _, l := range f.Lines {
 		if !slices.Contains(found, l.Section) {
 			found = append(found, l.Section)
 		}
@@ -42,30 +61,28 @@ func (r *Result) Sections() []string {
 	return found
 }
 
-func (r *Result) introduction() string {
+func (f *Figures) introduction() string {
 	var b strings.Builder
-	command := "make bench-peer"
-	if r.settings.Flags != "" {
-		command += " ARGS='" + r.settings.Flags + "'"
-	}
 	var servers []string
-	for i, name := range r.sides {
-		servers = append(servers, fmt.Sprintf("%s (%s)", name, r.versions[i]))
+	for _, one := range f.Sides {
+		servers = append(servers, fmt.Sprintf("%s (%s)", one.Name, one.Version))
 	}
 	fmt.Fprintf(&b, `# Benchmarks
 
-This page shows what requests, watches, definitions and starts cost on %s.
+This page shows what requests, watches, definitions, nodes and starts cost on %s.
 The same client sends the same requests to each, in turns, on a machine with %s. The servers write to disk with fsync, serve TLS,
-authenticate clients by certificates, and write no audit log. This command wrote the page:
+authenticate clients by certificates, and write no audit log. This measured the figures:
 
-    %s
-`, strings.Join(servers, " and on "), plural(runtime.NumCPU(), "CPU"), command)
+%s
+[scale.md](scale.md) computes from them how many nodes and definitions a server carries.
+`, strings.Join(servers, " and on "), plural(f.CPUs, "CPU"), f.commands())
 	var counts []int
-	for _, l := range r.lines {
-		for _, samples := range l.samples {
+	for _, l := range f.Lines {
+		for _, samples := range l.Samples {
 			counts = append(counts, len(samples))
 		}
 	}
+	taken, repeated, disturbed := f.disturbance()
 	fmt.Fprintf(&b, `
 - CPU time and memory include etcd: kube-apiserver has an etcd process of its own, and Holdfast runs etcd in its own process.
 - The value of a request is the CPU time that it takes. A value is the median of %d to %d samples, with the lowest and the highest in
@@ -76,14 +93,14 @@ authenticate clients by certificates, and write no audit log. This command wrote
 - The ratio is Holdfast's value divided by kube-apiserver's. The goal is the highest ratio that we accept in the long run.
 - The custom resource has %d fields with validation rules. An object of it has %.1f KB as
   JSON, and a ConfigMap has %.1f KB.
+- A node is a Node, a Lease, a connection with a credential of its own, and a watch of its pods.
 - The rows of lists repeat the same list. Holdfast answers it with encoded objects from its cache.
 - A sample is disturbed if other processes used more than %.0f %% of the CPU time of the machine. The program takes a disturbed sample
-  again, up to %s, and uses the least disturbed attempt. In this run it took %d samples about requests, and %d of
-  them again. %d stayed disturbed.
-`, slices.Min(counts), slices.Max(counts), r.settings.Fields,
-		kilobytes(customResource(r.settings).instance("client-00", 1)),
-		kilobytes(configMap("client-00", 1)), 100*r.settings.Others, plural(r.settings.Repeats, "time"), r.taken, r.repeated, r.disturbed)
-	if !r.quiet() {
+  again, up to %s, and uses the least disturbed attempt. It took %d samples and discarded %d attempts. %d samples stayed disturbed.
+`, slices.Min(counts), slices.Max(counts), f.Settings.Fields,
+		kilobytes(customResource(f.Settings).instance("client-00", 1)),
+		kilobytes(configMap("client-00", 1)), 100*f.Settings.Others, plural(f.Settings.Repeats, "time"), taken, repeated, disturbed)
+	if !f.quiet() {
 		b.WriteString(`
 **Other work ran on the machine during this run.** This raises the CPU time of a request on both sides. The
 ratios need a quiet run to confirm them. The time that a client waits means nothing in such a run, so the page leaves it out.
@@ -92,96 +109,32 @@ ratios need a quiet run to confirm them. The time that a client waits means noth
 	return b.String()
 }
 
-func kilobytes(obj object) float64 { return float64(len(encode(obj))) / 1000 }
-
-// table returns the table of a section.
-func (r *Result) table(section string) string {
-	waitColumn, columns := "", 2
-	if r.quiet() && r.hasWaits(section) {
-		waitColumn, columns = "wait | ", 3
+// commands returns the commands of the runs, each with its stages and how long they took.
+func (f *Figures) commands() string {
+	var flags []string
+	took := map[string]string{}
+	for _, run := range f.Runs {
+		if !slices.Contains(flags, run.Flags) {
+			flags = append(flags, run.Flags)
+		}
+		state := ""
+		if !run.Complete {
+			state = ", not complete"
+		}
+		took[run.Flags] += fmt.Sprintf(", %s %.1f min%s", run.Name, run.Seconds/60, state)
 	}
 	var b strings.Builder
-	b.WriteString("| |")
-	for _, name := range r.sides {
-		fmt.Fprintf(&b, " %s | %speak |", name, waitColumn)
-	}
-	fmt.Fprintf(&b, " ratio | goal |\n|---|%s---|---|\n", strings.Repeat(strings.Repeat("---|", columns), len(r.sides)))
-	for _, l := range r.lines {
-		if l.Section != section || l.Unit == waitUnit && !r.quiet() {
-			continue
+	for _, one := range flags {
+		command := "make bench-peer"
+		if one != "" {
+			command += " ARGS='" + one + "'"
 		}
-		b.WriteString(l.markdown(columns) + "\n")
+		fmt.Fprintf(&b, "- `%s` (%s)\n", command, took[one][2:])
 	}
 	return b.String()
 }
 
-// hasWaits reports whether the rows of a section measure how long a client waits.
-func (r *Result) hasWaits(section string) bool {
-	return slices.ContainsFunc(r.lines, func(l *line) bool { return l.Section == section && l.samples[0][0].wait > 0 })
-}
-
-// markdown returns the line as a row of a table, with 2 or 3 columns for each side: the value, how long a client waits, the peak of the
-// memory.
-func (l *line) markdown(columns int) string {
-	cells := []string{l.Name}
-	for _, samples := range l.samples {
-		values := sorted(samples, func(s sample) float64 { return s.value })
-		cells = append(cells, fmt.Sprintf("%s (%s to %s)", format(l.Row, median(values)), number(values[0]), number(values[len(values)-1])))
-		if columns == 3 {
-			waits := sorted(samples, func(s sample) float64 { return milliseconds(s.wait) })
-			cells = append(cells, number(median(waits))+" ms")
-		}
-		peaks := sorted(samples, func(s sample) int64 { return s.peak })
-		cells = append(cells, fmt.Sprintf("%.0f MB", megabytes(median(peaks))))
-	}
-	ratio, goal := "", ""
-	if medians := l.medians(); len(medians) == 2 && medians[1] > 0 {
-		ratio = fmt.Sprintf("%.2f", medians[0]/medians[1])
-	}
-	if l.Goal > 0 {
-		goal = fmt.Sprintf("%.2f", l.Goal)
-	}
-	return "| " + strings.Join(append(cells, ratio, goal), " | ") + " |"
-}
-
-// medians returns the median value of each side.
-func (l *line) medians() []float64 {
-	var medians []float64
-	for _, samples := range l.samples {
-		medians = append(medians, median(sorted(samples, func(s sample) float64 { return s.value })))
-	}
-	return medians
-}
-
-// format returns a value with its unit.
-func format(row Row, value float64) string {
-	unit, _, _ := strings.Cut(row.Unit, " ")
-	return number(value) + " " + unit
-}
-
-// number returns a value with two or three digits that matter.
-func number(value float64) string {
-	switch {
-	case value >= 100 || value <= -100:
-		return fmt.Sprintf("%.0f", value)
-	case value >= 10 || value <= -10:
-		return fmt.Sprintf("%.1f", value)
-	default:
-		return fmt.Sprintf("%.2f", value)
-	}
-}
-
-func sorted[T cmp.Ordered](samples []sample, of func(sample) T) []T {
-	values := make([]T, len(samples))
-	for i, s := range samples {
-		values[i] = of(s)
-	}
-	slices.Sort(values)
-	return values
-}
-
-// median returns the value in the middle, and the higher one of two in the middle.
-func median[T cmp.Ordered](values []T) T { return values[len(values)/2] }
+func kilobytes(obj object) float64 { return float64(len(encode(obj))) / 1000 }
 
 // gitVersion returns the version in an answer to /version.
 func gitVersion(answer []byte) string {

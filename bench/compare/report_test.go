@@ -6,18 +6,27 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 )
 
 // measured returns a result with one row, of which the sides have the given values.
-func measured(row Row, holdfast, peer []float64) *Result {
-	r := &Result{settings: Full(), sides: []string{"Holdfast", "kube-apiserver"}, versions: []string{"v1", "v2"}, taken: 20}
+func measured(row Row, holdfast, peer []float64) *Figures {
+	r := &Figures{
+		Settings: Full(), CPUs: 2, Sides: []SideName{{"Holdfast", "v1"}, {"kube-apiserver", "v2"}},
+		Runs: []*StageRun{{Name: "requests", Seconds: 330, Complete: true}},
+	}
 	for i, values := range [][]float64{holdfast, peer} {
 		for _, value := range values {
-			r.add(row, i, sample{value: value, wait: 7 * time.Millisecond, peak: 200 << 20})
+			r.add(row, i, Sample{Value: value, Wait: 7, Peak: 200})
 		}
 	}
 	return r
+}
+
+// disturb makes the first samples of the first row disturbed.
+func disturb(f *Figures, samples int) {
+	for i := range samples {
+		f.Lines[0].Samples[0][i].Others = 0.5
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -45,7 +54,7 @@ func TestTable(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := measured(test.row, []float64{9, 2, 3}, []float64{20, 31, 30})
-			r.disturbed = test.disturbed
+			disturb(r, test.disturbed)
 			lines := strings.Split(strings.TrimSpace(r.table("1 client")), "\n")
 			if got := strings.Join(lines[2:], "\n"); got != test.want {
 				t.Errorf("table\n%s\nwant\n%s", got, test.want)
@@ -62,18 +71,42 @@ func TestTable(t *testing.T) {
 // The page says so when the run was disturbed, and names the flags of the run.
 func TestIntroduction(t *testing.T) {
 	r := measured(Row{Section: "1 client", Name: "update", Unit: "ms"}, []float64{1}, []float64{2})
-	if page := r.Markdown(nil); strings.Contains(page, "Other work ran") || !strings.Contains(page, "\n    make bench-peer\n") {
+	if page := r.Markdown(nil); strings.Contains(page, "Other work ran") || !strings.Contains(page, "\n- `make bench-peer` (requests 5.5 min)\n") {
 		t.Errorf("page of a quiet run:\n%s", page)
 	}
-	r.disturbed, r.settings.Flags = 3, "-rounds=3"
+	disturb(r, 1)
+	r.Runs = append(r.Runs, &StageRun{Name: "fields", Flags: "-rounds=3", Seconds: 60})
 	page := r.Markdown(map[string]string{"1 client": "benchmarks/1-client.svg"})
 	for _, want := range []string{
-		"Other work ran", "\n    make bench-peer ARGS='-rounds=3'\n", "![1 client](benchmarks/1-client.svg)",
+		"Other work ran", "\n- `make bench-peer ARGS='-rounds=3'` (fields 1.0 min, not complete)\n", "![1 client](benchmarks/1-client.svg)",
 		"Holdfast (v1) and on kube-apiserver (v2)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
+	}
+}
+
+// The page counts the goals and lists those that are not reached. A row without a goal does not count.
+func TestGoals(t *testing.T) {
+	r := measured(Row{Section: "1 client", Name: "update", Unit: "ms", Goal: 0.1}, []float64{3.1}, []float64{30})
+	if page := r.Markdown(nil); !strings.Contains(page, "Goals reached: 1 of 1.\n\n## 1 client") {
+		t.Errorf("a ratio that is shown as the goal:\n%s", page)
+	}
+	for side, value := range []float64{3, 10} {
+		r.add(Row{Section: "memory", Name: "at rest", Unit: "MB", Goal: 0.2}, side, Sample{Value: value})
+		r.add(Row{Section: "memory", Name: "no goal", Unit: "MB"}, side, Sample{Value: value})
+		r.add(Row{Section: "1 client", Name: "memory afterwards", Unit: "MB"}, side, Sample{Value: value, Peak: 20})
+	}
+	page := r.Markdown(nil)
+	if want := "Goals reached: 1 of 2.\n"; !strings.Contains(page, want) {
+		t.Errorf("the page has no %q:\n%s", want, page)
+	}
+	if want := "| memory afterwards | 3.00 MB (3.00 to 3.00) |  | 20 MB | 10.0 MB (10.0 to 10.0) |  | 20 MB | 0.30 |  |"; !strings.Contains(page, want) {
+		t.Errorf("a row in which nobody waits: the page has no %q:\n%s", want, page)
+	}
+	if want := "|---|---|---|---|\n| memory | at rest | 0.30 | 0.20 |\n\n"; !strings.Contains(page, want) {
+		t.Errorf("the page has no %q:\n%s", want, page)
 	}
 }
 
@@ -118,25 +151,26 @@ func TestPlotText(t *testing.T) {
 // A disturbed sample is taken again, and the attempt with the least work of other processes counts.
 func TestUndisturbed(t *testing.T) {
 	tests := map[string]struct {
-		others              []float64
-		value               float64
-		repeated, disturbed int
+		others   []float64
+		value    float64
+		repeated int
 	}{
 		"quiet":                   {others: []float64{0.1}, value: 0},
 		"quiet at the second":     {others: []float64{0.5, 0.05}, value: 1, repeated: 1},
-		"never quiet":             {others: []float64{0.5, 0.3, 0.4}, value: 1, repeated: 2, disturbed: 1},
-		"the first was the least": {others: []float64{0.3, 0.5, 0.4}, value: 0, repeated: 2, disturbed: 1},
+		"never quiet":             {others: []float64{0.5, 0.3, 0.4}, value: 1, repeated: 2},
+		"the first was the least": {others: []float64{0.3, 0.5, 0.4}, value: 0, repeated: 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := &Result{settings: Full()}
+			r := &runner{settings: Full()}
 			attempt := 0
-			got, err := r.undisturbed(func() (sample, error) {
+			got, err := r.undisturbed(func() ([]Sample, error) {
 				attempt++
-				return sample{value: float64(attempt - 1), others: test.others[attempt-1]}, nil
+				quietOnes := Sample{Value: float64(attempt - 1)}
+				return []Sample{quietOnes, {Value: float64(attempt - 1), Others: test.others[attempt-1]}}, nil
 			})
-			if err != nil || got.value != test.value || r.repeated != test.repeated || r.disturbed != test.disturbed || r.taken != 1 {
-				t.Errorf("attempt %v counts, %d repeated, %d disturbed, %d taken, %v; want %+v", got.value, r.repeated, r.disturbed, r.taken, err, test)
+			if err != nil || got[1].Value != test.value || got[1].Again != test.repeated {
+				t.Errorf("attempt %v counts, taken again %d times, %v; want %+v", got[1].Value, got[1].Again, err, test)
 			}
 		})
 	}

@@ -15,6 +15,8 @@ type target struct {
 	path     string
 	instance func(name string, generation int) object
 	change   func(generation int) object
+	// status returns a patch of the status, for objects that have one.
+	status func(generation int) object
 }
 
 func (r resource) target() target {
@@ -86,6 +88,19 @@ func sendMergePatch(ctx context.Context, w *worker) error {
 	return err
 }
 
+// sendStatus writes the status of the worker's object, as a kubelet does.
+func sendStatus(ctx context.Context, w *worker) error {
+	_, err := w.Do(ctx, statusPatch(w.target, w.name, w.next()))
+	return err
+}
+
+func statusPatch(t target, name string, generation int) side.Request {
+	return side.Request{
+		Method: http.MethodPatch, Path: t.path + "/" + name + "/status",
+		ContentType: "application/strategic-merge-patch+json", Body: encode(t.status(generation)),
+	}
+}
+
 // sendApply applies the whole object on the server. The first request creates it.
 func sendApply(ctx context.Context, w *worker) error {
 	_, err := w.Do(ctx, side.Request{
@@ -114,6 +129,17 @@ func fill(n int) func(ctx context.Context, w *worker) error {
 		}
 		return nil
 	}
+}
+
+// deleteAll deletes the objects of a target.
+func deleteAll(ctx context.Context, server *side.Server, t target) error {
+	client, err := server.Client(side.Administrator())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, err = client.Do(ctx, side.Request{Method: http.MethodDelete, Path: t.path})
+	return err
 }
 
 // revisionOf finds the resourceVersion in the JSON text of an object. It does not decode the text, so that the client uses little

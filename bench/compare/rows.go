@@ -2,23 +2,25 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"holdfast.dev/holdfast/bench/side"
 )
 
 // Row is one kind of work.
 type Row struct {
-	// Section is the table that the row is in.
-	Section string
-	Name    string
+	// Stage is the stage that measures the row, and Section the table that the row is in.
+	Stage   string `json:"stage"`
+	Section string `json:"section"`
+	Name    string `json:"name"`
 	// Unit is the unit of the values: ms of CPU time, MB of memory, or waitUnit.
-	Unit string
+	Unit string `json:"unit"`
 	// Goal is the highest ratio of Holdfast's value to the peer's that reaches the goal, or 0 if there is none.
-	Goal float64
+	Goal float64 `json:"goal,omitempty"`
 }
+
+// waitUnit is the unit of times that other work on the machine makes longer. The report leaves them out if the run was disturbed.
+const waitUnit = "ms waiting"
 
 func (r Row) title() string { return r.Section + ": " + r.Name }
 
@@ -35,7 +37,63 @@ type requestRow struct {
 	grows bool
 }
 
-// requestRows returns the rows of requests for 1 and for 16 clients, and the rows about growth.
+// requests measures single requests of 1 and of 16 clients.
+func (r *runner) requests(ctx context.Context) error {
+	return r.serve(ctx, func(servers []*side.Server) error {
+		if err := r.define(ctx, servers, customResource(r.settings), listedResource(r.settings)); err != nil {
+			return err
+		}
+		return r.send(ctx, servers, requestRows(r.settings))
+	})
+}
+
+// fields measures requests for custom resources with more and more fields.
+func (r *runner) fields(ctx context.Context) error {
+	return r.serve(ctx, func(servers []*side.Server) error {
+		for _, fields := range r.settings.Growth {
+			if err := r.define(ctx, servers, grownResource(fields)); err != nil {
+				return err
+			}
+		}
+		return r.send(ctx, servers, fieldRows(r.settings))
+	})
+}
+
+// define creates definitions on the servers, waits until they are served, and lets the servers come to rest.
+func (r *runner) define(ctx context.Context, servers []*side.Server, resources ...resource) error {
+	for i, server := range servers {
+		for _, one := range resources {
+			if err := defineOne(ctx, server, one); err != nil {
+				return fmt.Errorf("%s: %w", r.figures.Sides[i].Name, err)
+			}
+		}
+	}
+	return pause(ctx, r.settings.Settle)
+}
+
+// send measures rows of requests on servers that run at the same time and take turns.
+func (r *runner) send(ctx context.Context, servers []*side.Server, rows []requestRow) error {
+	// generation is higher than every generation that an earlier sample has used.
+	generation := 0
+	for _, row := range rows {
+		row.Unit = "ms"
+		row.requests = max(int(float64(row.requests)*r.settings.Work), row.clients, 2)
+		err := r.takeTurns(servers, row.Row, func(server *side.Server) (Sample, error) {
+			generation += 10 * row.requests
+			one, err := row.sample(ctx, server, generation)
+			if err == nil && row.grows {
+				err = deleteAll(ctx, server, row.target)
+			}
+			return one, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requestRows returns the rows of requests for 1 and for 16 clients.
 func requestRows(s Settings) []requestRow {
 	custom, listed := customResource(s), listedResource(s)
 	var rows []requestRow
@@ -60,6 +118,12 @@ func requestRows(s Settings) []requestRow {
 			rows = append(rows, r)
 		}
 	}
+	return rows
+}
+
+// fieldRows returns the rows about growth with the fields.
+func fieldRows(s Settings) []requestRow {
+	var rows []requestRow
 	for _, fields := range s.Growth {
 		grown := grownResource(fields).target()
 		for _, r := range []requestRow{
@@ -69,13 +133,10 @@ func requestRows(s Settings) []requestRow {
 			{Row: Row{Name: "apply"}, send: sendApply},
 		} {
 			r.Section, r.Name = "growth with the fields", fmt.Sprintf("%s, %d fields", r.Name, fields)
-			r.clients, r.requests, r.target = 1, 40, grown
+			// A request for a large object takes so long that few of them are enough.
+			r.clients, r.requests, r.target = 1, max(10, min(40, 10_000/fields)), grown
 			rows = append(rows, r)
 		}
-	}
-	for i := range rows {
-		rows[i].Unit = "ms"
-		rows[i].requests = max(int(float64(rows[i].requests)*s.Work), rows[i].clients, 2)
 	}
 	return rows
 }
@@ -100,52 +161,4 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// sendAll lets the workers send n requests in total and returns their errors.
-func sendAll(ctx context.Context, workers []*worker, n int, send func(context.Context, *worker) error) error {
-	errs := make([]error, len(workers))
-	var group sync.WaitGroup
-	for i, w := range workers {
-		share := n / len(workers)
-		if i < n%len(workers) {
-			share++
-		}
-		group.Go(func() {
-			for range share {
-				if errs[i] = send(ctx, w); errs[i] != nil {
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
-}
-
-// sample takes a sample of the row. Each sample needs generations that no earlier sample has used; they begin with first.
-func (r requestRow) sample(ctx context.Context, server *side.Server, first int) (sample, error) {
-	workers := make([]*worker, r.clients)
-	for i := range workers {
-		client, err := server.Client(side.Administrator())
-		if err != nil {
-			return sample{}, err
-		}
-		defer client.Close()
-		workers[i] = &worker{Client: client, target: r.target, name: fmt.Sprintf("client-%02d", i), generation: first}
-		if r.prepare != nil {
-			if err := r.prepare(ctx, workers[i]); err != nil {
-				return sample{}, err
-			}
-		}
-	}
-	// The first requests open connections and fill caches.
-	if err := sendAll(ctx, workers, max(r.clients, 3), r.send); err != nil {
-		return sample{}, err
-	}
-	used, err := measure(server, func() error { return sendAll(ctx, workers, r.requests, r.send) })
-	if err != nil {
-		return sample{}, err
-	}
-	return used.perRequest(r.requests, r.clients), nil
 }

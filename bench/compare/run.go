@@ -4,164 +4,87 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// Result holds the samples of a run.
-type Result struct {
+// Options are what a run needs beside its settings.
+type Options struct {
+	Sides []side.Side
+	// Dir is the directory below which the servers store their data.
+	Dir string
+	// Progress gets a line about each row.
+	Progress func(string)
+	// Save gets the figures so far after each row, so that a run that is cut off loses nothing.
+	Save func(*Figures) error
+}
+
+// runner is a run.
+type runner struct {
+	Options
 	settings Settings
-	// sides are the names of the sides, and versions what the servers answer for /version.
-	sides, versions []string
-	lines           []*line
-	// taken is the number of samples about requests, repeated how many measurements were discarded because they were disturbed, and
-	// disturbed how many samples stayed disturbed.
-	taken, repeated, disturbed int
+	figures  *Figures
+	// stage is the name of the stage that runs.
+	stage string
 }
 
-// line is a row with its samples, by side.
-type line struct {
-	Row
-	samples [][]sample
-}
-
-// Run measures all rows. It stores the data of the servers below dir, and calls progress with a line about each row. If it returns an
-// error, the result has the rows of which all sides have a sample.
-func Run(ctx context.Context, sides []side.Side, dir string, s Settings, progress func(string)) (*Result, error) {
-	r := &Result{settings: s}
-	for _, one := range sides {
-		r.sides = append(r.sides, one.Name)
+// Run runs the stages of the settings. If it returns an error, the figures have the rows of which all sides have a sample.
+func Run(ctx context.Context, o Options, s Settings) (*Figures, error) {
+	r := &runner{Options: o, settings: s, figures: &Figures{CPUs: runtime.NumCPU(), Settings: s}}
+	for _, one := range o.Sides {
+		r.figures.Sides = append(r.figures.Sides, SideName{Name: one.Name})
 	}
-	err := r.requests(ctx, sides, dir, progress)
-	for range s.Starts {
-		for _, one := range sides {
-			if err == nil {
-				err = r.starts(ctx, one, dir, progress)
-			}
+	for _, one := range stages() {
+		if !slices.Contains(s.Stages, one.name) {
+			continue
+		}
+		if err := r.runStage(ctx, one); err != nil {
+			return r.figures.complete(), fmt.Errorf("stage %s: %w", one.name, err)
 		}
 	}
-	r.lines = slices.DeleteFunc(r.lines, func(l *line) bool {
-		return slices.ContainsFunc(l.samples, func(samples []sample) bool { return len(samples) == 0 })
-	})
-	return r, err
+	return r.figures.complete(), nil
 }
 
-// starts measures the rows for which a side needs servers of its own.
-func (r *Result) starts(ctx context.Context, one side.Side, dir string, progress func(string)) error {
-	i := slices.Index(r.sides, one.Name)
-	samples, err := lifetime(ctx, one, dir, r.settings)
-	if err != nil {
-		return fmt.Errorf("%s: %w", one.Name, err)
+// runStage runs one stage and records how long it took.
+func (r *runner) runStage(ctx context.Context, one stage) error {
+	r.stage = one.name
+	record, started := &StageRun{Name: one.name, Flags: r.settings.Flags}, time.Now()
+	r.figures.Runs = append(r.figures.Runs, record)
+	r.Progress(fmt.Sprintf("stage %s: %s", one.name, one.about))
+	err := one.run(r, ctx)
+	record.Seconds, record.Complete = time.Since(started).Round(time.Second).Seconds(), err == nil
+	if err == nil {
+		r.Progress(fmt.Sprintf("stage %s took %.0f s", one.name, record.Seconds))
 	}
-	r.addAll(lifetimeRows(r.settings), i, samples, progress)
-	grown, err := storeObjects(ctx, one, dir, r.settings)
-	if err != nil {
-		return fmt.Errorf("%s: %w", one.Name, err)
-	}
-	for n, count := range r.settings.Objects {
-		r.addAll(objectRows(count), i, grown[n], progress)
-	}
-	return nil
+	return err
 }
 
-// addAll adds a sample to each of some rows.
-func (r *Result) addAll(rows []Row, sideIndex int, samples []sample, progress func(string)) {
-	for i, row := range rows {
-		r.add(row, sideIndex, samples[i])
-		progress(fmt.Sprintf("%s: %s: %s", r.sides[sideIndex], row.title(), format(row, samples[i].value)))
-	}
-}
-
-// requests measures the rows of requests on servers that run at the same time and take turns.
-func (r *Result) requests(ctx context.Context, sides []side.Side, dir string, progress func(string)) error {
+// serve starts a server of each side, and runs work with them.
+func (r *runner) serve(ctx context.Context, work func([]*side.Server) error) error {
 	var servers []*side.Server
 	defer func() {
 		for _, server := range servers {
 			server.Stop()
 		}
 	}()
-	for _, one := range sides {
-		server, err := one.Start(dir)
+	for i, one := range r.Sides {
+		server, err := one.Start(r.Dir)
 		if err != nil {
 			return err
 		}
 		servers = append(servers, server)
-		if err := r.define(ctx, server); err != nil {
-			return fmt.Errorf("%s: %w", one.Name, err)
-		}
-	}
-	time.Sleep(r.settings.Settle)
-	// generation is higher than every generation that an earlier sample has used.
-	generation := 0
-	for _, row := range requestRows(r.settings) {
-		err := r.takeTurns(servers, row.Row, func(server *side.Server) (sample, error) {
-			generation += 10 * row.requests
-			one, err := row.sample(ctx, server, generation)
-			if err == nil && row.grows {
-				err = deleteAll(ctx, server, row.target)
-			}
-			return one, err
-		}, progress)
-		if err != nil {
+		if err := r.identify(ctx, i, server); err != nil {
 			return err
 		}
 	}
-	watched := Row{Section: "watches", Name: fmt.Sprintf("change that goes to %d watches", r.settings.Watches), Unit: "ms", Goal: 0.5}
-	return r.takeTurns(servers, watched, func(server *side.Server) (sample, error) {
-		return fanOut(ctx, server, r.settings)
-	}, progress)
+	return work(servers)
 }
 
-// takeTurns takes the samples of a row on all servers in turn.
-func (r *Result) takeTurns(
-	servers []*side.Server, row Row, take func(*side.Server) (sample, error), progress func(string),
-) error {
-	if r.settings.Rounds < 1 || !r.settings.Rows.MatchString(row.title()) {
-		return nil
-	}
-	for range r.settings.Rounds {
-		for i, server := range servers {
-			best, err := r.undisturbed(func() (sample, error) { return take(server) })
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", r.sides[i], row.title(), err)
-			}
-			r.add(row, i, best)
-		}
-	}
-	progress(r.lines[len(r.lines)-1].markdown(3))
-	return nil
-}
-
-// undisturbed takes a sample again while it is disturbed, and returns the one with the least work of other processes.
-func (r *Result) undisturbed(take func() (sample, error)) (sample, error) {
-	best, err := take()
-	for attempt := 0; err == nil && best.others > r.settings.Others && attempt < r.settings.Repeats; attempt++ {
-		var again sample
-		if again, err = take(); err == nil && again.others < best.others {
-			best = again
-		}
-		r.repeated++
-	}
-	r.taken++
-	if best.others > r.settings.Others {
-		r.disturbed++
-	}
-	return best, err
-}
-
-func (r *Result) add(row Row, sideIndex int, s sample) {
-	i := slices.IndexFunc(r.lines, func(l *line) bool { return l.Row == row })
-	if i < 0 {
-		i = len(r.lines)
-		r.lines = append(r.lines, &line{Row: row, samples: make([][]sample, len(r.sides))})
-	}
-	r.lines[i].samples[sideIndex] = append(r.lines[i].samples[sideIndex], s)
-}
-
-// define records the version of a server, creates the definitions of the rows and waits until they are served.
-func (r *Result) define(ctx context.Context, server *side.Server) error {
+// identify records the version of a server, and waits until the namespace default exists.
+func (r *runner) identify(ctx context.Context, sideIndex int, server *side.Server) error {
 	client, err := server.Client(side.Administrator())
 	if err != nil {
 		return err
@@ -169,33 +92,79 @@ func (r *Result) define(ctx context.Context, server *side.Server) error {
 	defer client.Close()
 	version, err := client.Do(ctx, side.Request{Method: http.MethodGet, Path: "/version"})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", r.figures.Sides[sideIndex].Name, err)
 	}
-	r.versions = append(r.versions, gitVersion(version))
-	resources := []resource{customResource(r.settings), listedResource(r.settings)}
-	for _, fields := range r.settings.Growth {
-		resources = append(resources, grownResource(fields))
-	}
-	for _, one := range resources {
-		if _, err := client.Do(ctx, one.create()); err != nil {
-			return err
-		}
-	}
-	for _, one := range resources {
-		if err := client.Await(ctx, side.Request{Method: http.MethodGet, Path: one.target().path}); err != nil {
-			return err
-		}
-	}
+	r.figures.Sides[sideIndex].Version = gitVersion(version)
 	return client.Await(ctx, side.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/default"})
 }
 
-// deleteAll deletes the objects of a target.
-func deleteAll(ctx context.Context, server *side.Server, t target) error {
-	client, err := server.Client(side.Administrator())
-	if err != nil {
-		return err
+// takeTurns takes the samples of a row on all servers in turn.
+func (r *runner) takeTurns(servers []*side.Server, row Row, take func(*side.Server) (Sample, error)) error {
+	row.Stage = r.stage
+	if r.settings.Rounds < 1 || !r.settings.Rows.MatchString(row.title()) {
+		return nil
 	}
-	defer client.Close()
-	_, err = client.Do(ctx, side.Request{Method: http.MethodDelete, Path: t.path})
-	return err
+	for range r.settings.Rounds {
+		for i, server := range servers {
+			best, err := r.undisturbed(func() ([]Sample, error) {
+				one, err := take(server)
+				return []Sample{one}, err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", r.figures.Sides[i].Name, row.title(), err)
+			}
+			r.figures.add(row, i, best[0])
+		}
+	}
+	r.Progress(r.figures.Lines[len(r.figures.Lines)-1].markdown(3))
+	return r.Save(r.figures.complete())
+}
+
+// lifetimes measures rows for which each sample needs servers of its own. measure returns a sample for each of the rows.
+func (r *runner) lifetimes(samples int, rows []Row, measure func(sideIndex int) ([]Sample, error)) error {
+	for range samples {
+		for i := range r.Sides {
+			taken, err := r.undisturbed(func() ([]Sample, error) { return measure(i) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.figures.Sides[i].Name, err)
+			}
+			for n, row := range rows {
+				row.Stage = r.stage
+				r.figures.add(row, i, taken[n])
+				r.Progress(fmt.Sprintf("%s: %s: %s", r.figures.Sides[i].Name, row.title(), format(row, taken[n].Value)))
+			}
+			if err := r.Save(r.figures.complete()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// undisturbed takes samples together, again while one of them is disturbed, and returns the attempt with the least work of other
+// processes.
+func (r *runner) undisturbed(take func() ([]Sample, error)) ([]Sample, error) {
+	best, err := take()
+	again := 0
+	for err == nil && others(best) > r.settings.Others && again < r.settings.Repeats {
+		var next []Sample
+		if next, err = take(); err == nil && others(next) < others(best) {
+			best = next
+		}
+		again++
+	}
+	for i := range best {
+		best[i].Again = again
+	}
+	return best, err
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

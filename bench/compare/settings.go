@@ -7,41 +7,66 @@ import (
 
 // Settings are the amount of work of a run.
 type Settings struct {
-	// Rounds is the number of samples for each row of requests, and Starts that for each row about starts and memory.
-	Rounds, Starts int
+	// Stages are the names of the stages of the run.
+	Stages []string `json:"-"`
+	// Rounds is the number of samples for each row of requests, and Starts that for each row about starts and memory. A row about very
+	// many objects or definitions has one sample.
+	Rounds int `json:"rounds"`
+	Starts int `json:"starts"`
 	// Rows chooses the rows of requests by their titles.
-	Rows *regexp.Regexp
+	Rows *regexp.Regexp `json:"-"`
 	// Others is the fraction of the CPU time of the machine that other processes may use during a sample. If they used more, the
 	// sample is disturbed, and Run takes it again, at most Repeats times.
-	Others  float64
-	Repeats int
+	Others  float64 `json:"others"`
+	Repeats int     `json:"repeats"`
 	// Settle is how long a server stays idle before its memory is read.
-	Settle time.Duration
+	Settle time.Duration `json:"settle"`
 	// Work is the fraction of the full number of requests that a sample sends.
-	Work float64
+	Work float64 `json:"work"`
 	// Fields is the number of fields of the custom resource, and Growth the numbers of fields in the rows about growth.
-	Fields int
-	Growth []int
+	Fields int   `json:"fields"`
+	Growth []int `json:"growth"`
 	// Flags are the flags by which the caller chose these settings, for the report.
-	Flags string
-	// Objects are the numbers of stored objects in the rows about them, in ascending order.
-	Objects []int
-	// Listed is the number of objects in a list, Watches the number of watches, and Definitions the number of definitions.
-	Listed, Watches, Definitions int
+	Flags string `json:"-"`
+	// Objects are the numbers of stored objects in the rows about them, in ascending order, and Definitions those of definitions.
+	Objects     []int `json:"objects"`
+	Definitions []int `json:"definitions"`
+	// Listed is the number of objects in a list, Watches the number of watches, Nodes the number of nodes, and Pods that of their pods.
+	Listed  int `json:"listed"`
+	Watches int `json:"watches"`
+	Nodes   int `json:"nodes"`
+	Pods    int `json:"pods"`
 }
 
 // Full returns the settings of a full run.
 func Full() Settings {
 	return Settings{
-		Rounds: 5, Starts: 3, Rows: regexp.MustCompile(""), Others: 0.1, Repeats: 2, Settle: 10 * time.Second, Work: 1,
-		Fields: 195, Growth: []int{10, 100, 1000}, Objects: []int{1_000, 10_000}, Listed: 500, Watches: 1000, Definitions: 300,
+		Stages: StageNames(),
+		Rounds: 5, Starts: 2, Rows: regexp.MustCompile(""), Others: 0.1, Repeats: 2, Settle: 10 * time.Second, Work: 1,
+		Fields: 195, Growth: []int{10, 100, 1000}, Objects: []int{1_000, 10_000, 100_000}, Definitions: []int{300},
+		Listed: 500, Watches: 1000, Nodes: 500, Pods: 2000,
 	}
 }
 
 // Short returns the settings of a run that only shows that all rows work.
 func Short() Settings {
 	return Settings{
+		Stages: StageNames(),
 		Rounds: 1, Starts: 1, Rows: regexp.MustCompile(""), Others: 1, Work: 0,
-		Fields: 195, Growth: []int{10}, Objects: []int{20}, Listed: 5, Watches: 20, Definitions: 10,
+		Fields: 195, Growth: []int{10}, Objects: []int{20, 30}, Definitions: []int{10}, Listed: 5, Watches: 20, Nodes: 5, Pods: 10,
 	}
+}
+
+// The numbers from which on a row about objects or definitions has one sample, because one takes minutes.
+const (
+	veryManyObjects     = 50_000
+	veryManyDefinitions = 1_000
+)
+
+// samplesOf returns the number of samples of a row about a number of objects or definitions.
+func (s Settings) samplesOf(number, veryMany int) int {
+	if number >= veryMany {
+		return min(1, s.Starts)
+	}
+	return s.Starts
 }

@@ -108,20 +108,33 @@ func (w *watches) close() {
 // changes is the number of changes in a sample of the row about watches.
 const changes = 10
 
+// watches measures a change that goes to many watches.
+func (r *runner) watches(ctx context.Context) error {
+	return r.serve(ctx, func(servers []*side.Server) error {
+		if err := r.define(ctx, servers, customResource(r.settings)); err != nil {
+			return err
+		}
+		name := fmt.Sprintf("change that goes to %d watches", r.settings.Watches)
+		return r.takeTurns(servers, Row{Section: "watches", Name: name, Unit: "ms", Goal: 0.5}, func(server *side.Server) (Sample, error) {
+			return fanOut(ctx, server, r.settings)
+		})
+	})
+}
+
 // fanOut measures the CPU time of a server for a change of a custom resource that n watches get.
-func fanOut(ctx context.Context, server *side.Server, s Settings) (sample, error) {
+func fanOut(ctx context.Context, server *side.Server, s Settings) (Sample, error) {
 	client, err := server.Client(side.Administrator())
 	if err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	defer client.Close()
 	w := &worker{Client: client, target: customResource(s).target(), name: "watched"}
 	if err := createOwn(ctx, w); err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	open, err := openWatches(ctx, client, w.path+"?watch=true&resourceVersion="+w.revision, s.Watches)
 	if err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	defer open.close()
 	events := 0
@@ -133,11 +146,11 @@ func fanOut(ctx context.Context, server *side.Server, s Settings) (sample, error
 		return open.await(events)
 	}
 	if err := change(ctx, w); err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	used, err := measure(server, func() error { return sendAll(ctx, []*worker{w}, changes, change) })
 	if err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
 	return used.perRequest(changes, 1), nil
 }

@@ -90,10 +90,10 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	return text, nil
 }
 
-// Await sends a request until it succeeds, for at most 30 seconds. A server applies some changes, such as permissions and
-// definitions, a moment after it has stored them.
+// Await sends a request until it succeeds, for at most two minutes. A server applies some changes, such as permissions and
+// definitions, a moment after it has stored them, and needs longer for very many.
 func (c *Client) Await(ctx context.Context, r Request) error {
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		_, err := c.Do(ctx, r)
 		if err == nil || ctx.Err() != nil || time.Now().After(end) {
 			return err

@@ -1,0 +1,38 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// goals returns the section that counts the goals and lists those that are not reached. It is empty for a run without goals.
+func (f *Figures) goals() string {
+	all := 0
+	var missed strings.Builder
+	for _, l := range f.Lines {
+		ratio, ok := l.ratio()
+		if !ok || l.Goal == 0 || !f.shows(l) {
+			continue
+		}
+		all++
+		// A ratio that the tables show as equal to the goal reaches it.
+		if math.Round(100*ratio) > math.Round(100*l.Goal) {
+			fmt.Fprintf(&missed, "| %s | %s | %.2f | %.2f |\n", l.Section, l.Name, ratio, l.Goal)
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	rows := missed.String()
+	section := fmt.Sprintf("\n## Goals\n\nGoals reached: %d of %d.\n", all-strings.Count(rows, "\n"), all)
+	if rows == "" {
+		return section
+	}
+	return section + `
+These are not reached. [profiles.md](profiles.md) shows where their time and memory go.
+
+| | | ratio | goal |
+|---|---|---|---|
+` + rows
+}
