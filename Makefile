@@ -276,6 +276,10 @@ bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write
 bench-page: ## write docs/benchmarks.md and its plots from docs/benchmarks/figures.json
 	go -C bench run . compare -from ../docs/benchmarks/figures.json -out ../docs/benchmarks.md
 
+.PHONY: scale
+scale: ## write docs/scale.md and its plots from docs/benchmarks/figures.json
+	go -C bench run . scale
+
 .PHONY: attack-peer
 attack-peer: build $(PEER) ## slow bodies to our server and to kube-apiserver (the figures of docs/security.md)
 	go -C bench run . attack -peer ../bin/peer

@@ -5,6 +5,7 @@
 //	bench compare    the cost of requests, watches, definitions and starts (package compare)
 //	bench guard      the same writes on our server and on kube-apiserver with the guard, policies and CEL (package guard)
 //	bench kudo       operator packages on kube-apiserver: init, manager, and the life of a package
+//	bench scale      what the figures of compare mean for clusters: nodes, definitions and limits (package scale)
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make peer" builds. Without it, the command runs on Holdfast
 // alone.

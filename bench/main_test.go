@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/bench/attack"
 	"holdfast.dev/holdfast/bench/cluster"
 	"holdfast.dev/holdfast/bench/compare"
+	"holdfast.dev/holdfast/bench/scale"
 	"holdfast.dev/holdfast/bench/side"
 )
 
@@ -101,6 +102,9 @@ func TestCompare(t *testing.T) {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report has no %q", strings.TrimSpace(want))
 		}
+	}
+	if _, err := scale.ReadCosts(figures); err != nil {
+		t.Errorf("bench scale needs rows that no run has: %v", err)
 	}
 	if saved < 30 {
 		t.Errorf("the figures were saved %d times, want once for each row of requests", saved)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// checkDist checks that the alert rules and the dashboard use metrics that the server has, and that every
+// checkDist checks that the alert rules, the dashboard and the documents use metrics that the server has, and that every
 // alert has a runbook in docs/reliability.md.
 func checkDist(t *testing.T, metrics string) {
 	t.Helper()
@@ -50,17 +50,39 @@ func checkDist(t *testing.T, metrics string) {
 			expressions = append(expressions, target.Expr)
 		}
 	}
-	if len(expressions) < 16 {
-		t.Errorf("%d expressions", len(expressions))
+	inDocuments := slices.Concat(
+		expressionsAfter(t, "../../docs/monitoring.md", "What to watch on the server:"),
+		expressionsAfter(t, "../../docs/scale.md", "## Which metric shows a limit"))
+	if len(expressions) < 16 || len(inDocuments) < 20 {
+		t.Errorf("%d expressions, and %d in documents", len(expressions), len(inDocuments))
 	}
+	expressions = append(expressions, inDocuments...)
 	for _, expression := range expressions {
 		for _, name := range metricsIn(expression) {
-			// Prometheus makes this metric.
-			if name != "up" && !strings.Contains(metrics, "\n"+name+"{") && !strings.Contains(metrics, "\n"+name+" ") {
+			// Prometheus makes the first metric, and the second one exists when a webhook has rejected a request.
+			if name == "up" || name == "apiserver_admission_webhook_rejection_count" {
+				continue
+			}
+			if !regexp.MustCompile(`(?m)^` + name + `(_count)?[{ ]`).MatchString(metrics) {
 				t.Errorf("the server has no metric %s: %s", name, expression)
 			}
 		}
 	}
+}
+
+// expressionsAfter returns the expressions of PromQL in the table that follows a line of a document.
+func expressionsAfter(t *testing.T, file, line string) []string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(readFile(t, file)), "\n"+line+"\n\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	var all []string
+	for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1) {
+		// Other words are names and values of labels.
+		if regexp.MustCompile(`(apiserver|etcd|holdfast|process)_`).MatchString(code[1]) {
+			all = append(all, strings.ReplaceAll(code[1], `\|`, "|"))
+		}
+	}
+	return all
 }
 
 // metricsIn returns the names of the metrics of a PromQL expression.
