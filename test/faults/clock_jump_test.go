@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ func (s *clockServer) startAt(t *testing.T, offset time.Duration) error {
 
 // connect reads the kubeconfig again. The client uses another clock to judge certificates.
 func (s *clockServer) connect(offset time.Duration, token string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dataDir, "admin.kubeconfig"))
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig())
 	if err != nil {
 		return err
 	}
@@ -97,19 +96,25 @@ func (s *clockServer) token(t *testing.T) string {
 	return token
 }
 
-// renewed returns an error until the leader has renewed its Lease at the time of its clock.
-func (s *clockServer) renewed(ctx context.Context, offset time.Duration) error {
+// The Leases that the tests look at.
+const (
+	controllersLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-controllers"
+	agentLease       = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/host-1"
+)
+
+// renewed returns an error until the holder of a Lease has renewed it at the time of its clock.
+func (s *clockServer) renewed(ctx context.Context, lease string, offset time.Duration) error {
 	if err := s.connect(0, ""); err != nil {
 		return err
 	}
-	a := s.client.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-controllers")
+	a := s.client.get(ctx, lease)
 	text, _, _ := unstructured.NestedString(a.object, "spec", "renewTime")
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return errors.Join(err, a.err)
 	}
 	if difference := time.Now().Add(offset).Sub(at).Abs(); difference > time.Minute {
-		return fmt.Errorf("the Lease was renewed at %s, %s from the clock of the leader", text, difference)
+		return fmt.Errorf("the Lease was renewed at %s, %s from the clock of its holder", text, difference)
 	}
 	transitions, _, _ := unstructured.NestedInt64(a.object, "spec", "leaseTransitions")
 	if transitions > 1 {
@@ -126,7 +131,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() error { return s.works(t.Context(), 0) })
-	eventually(t, func() error { return s.renewed(t.Context(), born) })
+	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born) })
 	first := s.token(t)
 	const event = "/api/v1/namespaces/default/events"
 	made := s.client.create(t.Context(), event, map[string]any{
@@ -151,7 +156,7 @@ func TestClock(t *testing.T) {
 	if a := s.client.get(t.Context(), event+"/probe"); a.err != nil {
 		t.Error("an event of some seconds, three hours later: ", a.err)
 	}
-	eventually(t, func() error { return s.renewed(t.Context(), born+3*hour) })
+	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born+3*hour) })
 	second := s.token(t)
 	expect("a token of an hour, three hours later", http.StatusUnauthorized, first)
 	expect("a token after the clock was set", http.StatusOK, second)
@@ -165,7 +170,7 @@ func TestClock(t *testing.T) {
 		t.Error("at the right time again: ", err)
 	}
 	expect("the first token at the right time", http.StatusOK, first)
-	eventually(t, func() error { return s.renewed(t.Context(), born) })
+	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born) })
 	eventually(t, func() error {
 		if a := s.client.get(t.Context(), event+"/probe"); a.code != http.StatusNotFound {
 			return errors.New("the event is still there")

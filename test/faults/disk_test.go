@@ -78,7 +78,7 @@ func TestDiskFull(t *testing.T) {
 	if _, err := server.firstLine(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := newClient(server.inside(filepath.Join(server.dataDir, "admin.kubeconfig")))
+	c, err := newClient(server.inside(server.kubeconfig()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,13 +142,14 @@ func (r *record) settle(found state, object map[string]any) error {
 	return nil
 }
 
-// live returns the names of the objects of a writer that exist, sorted.
+// live returns the names of the objects of a writer that exist, sorted. It leaves out those with an open write, which may be stored at any
+// time.
 func (l *ledger) live(k *kind, mine func(name string) bool) []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	var names []string
 	for name, r := range l.records[k] {
-		if r.want.exists && mine(name) {
+		if r.want.exists && r.open == nil && mine(name) {
 			names = append(names, name)
 		}
 	}

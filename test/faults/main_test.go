@@ -12,7 +12,7 @@ import (
 )
 
 // programNames are the names under which this test binary is a program of its own.
-var programNames = []string{"holdfast", "etcd", "smalldisk"}
+var programNames = []string{"holdfast", "etcd", "smalldisk", "user"}
 
 // programs is the folder with a link to this test binary for each name.
 var programs string
@@ -23,6 +23,12 @@ func TestMain(m *testing.M) {
 	case name == "smalldisk":
 		fmt.Fprintln(os.Stderr, runOnSmallDisk(os.Args))
 		os.Exit(1)
+	case name == "user":
+		if err := runUser(os.Args, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case slices.Contains(programNames, name):
 		if os.Getenv(pausedVariable) != "" {
 			pauseSelf()

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A server whose memory limit is far below its need is slower, but answers every write, and is ready.
@@ -29,12 +30,18 @@ func TestLowMemory(t *testing.T) {
 			}
 		})
 	}
-	ledger.await(t, int64(either(60, 10_000)))
+	const writes = 60
+	begin, total := time.Now(), rounds(t, 1, 50)
+	for range total {
+		ledger.await(t, ledger.count.Load()+writes)
+	}
+	took := time.Since(begin)
 	cancel()
 	running.Wait()
 	if err := c.rest.Get().RequestURI("/readyz").Do(t.Context()).Error(); err != nil {
 		t.Error(err)
 	}
 	ledger.settle(t, c)
-	t.Logf("%d acknowledged writes with GOMEMLIMIT=32MiB", ledger.count.Load())
+	t.Logf("%d acknowledged writes with GOMEMLIMIT=32MiB in %s, %d rounds of %d",
+		ledger.count.Load(), took.Round(time.Second), total, writes)
 }

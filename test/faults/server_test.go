@@ -24,6 +24,9 @@ func newServer(dataDir string, flags ...string) *server {
 	return &server{dataDir: dataDir, flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0"}, flags)}
 }
 
+// kubeconfig returns the file with the credential of the administrator.
+func (s *server) kubeconfig() string { return filepath.Join(s.dataDir, "admin.kubeconfig") }
+
 // start starts the server and waits until it is ready.
 func (s *server) start(t *testing.T) {
 	t.Helper()
@@ -35,10 +38,16 @@ func (s *server) start(t *testing.T) {
 	}
 	t.Cleanup(p.kill)
 	s.process = p
+	s.connect(t)
+}
+
+// connect waits until a started server is ready, and makes its client.
+func (s *server) connect(t *testing.T) {
+	t.Helper()
 	if _, err := s.firstLine(); err != nil {
 		t.Fatal(err)
 	}
-	client, err := newClient(s.dataDir + "/admin.kubeconfig")
+	client, err := newClient(s.kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
