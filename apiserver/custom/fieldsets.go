@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"bytes"
 	"hash/maphash"
 	"reflect"
 	"sync"
@@ -30,18 +31,18 @@ type fieldSets struct {
 	byText map[uint64]fieldSet
 	// bySet has the texts of the cached sets. The key identifies a map in memory, which stays there
 	// as long as the cache holds it.
-	bySet map[unsafe.Pointer]string
+	bySet map[unsafe.Pointer][]byte
 	size  int
 }
 
 // fieldSet is a set of fields and its text, as the format writes it.
 type fieldSet struct {
 	fields map[string]any
-	text   string
+	text   []byte
 }
 
 func newFieldSets(f format) *fieldSets {
-	return &fieldSets{format: f, seed: maphash.MakeSeed(), byText: map[uint64]fieldSet{}, bySet: map[unsafe.Pointer]string{}}
+	return &fieldSets{format: f, seed: maphash.MakeSeed(), byText: map[uint64]fieldSet{}, bySet: map[unsafe.Pointer][]byte{}}
 }
 
 // share replaces the sets of an object by cached ones. The caller owns the entries of the managedFields.
@@ -57,7 +58,7 @@ func (s *fieldSets) share(obj map[string]any) {
 
 // equal returns the cached set that is equal to a set. A set that is not in the cache yet is put into it.
 func (s *fieldSets) equal(fields map[string]any) (map[string]any, bool) {
-	if s.TextOf(fields) != "" {
+	if s.TextOf(fields) != nil {
 		return fields, true
 	}
 	text, err := s.format.Append(make([]byte, 0, textSize(fields)), fields)
@@ -67,21 +68,17 @@ func (s *fieldSets) equal(fields map[string]any) (map[string]any, bool) {
 	key := maphash.Bytes(s.seed, text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.byText[key]; ok && known.text == string(text) {
+	if known, ok := s.byText[key]; ok && bytes.Equal(known.text, text) {
 		return known.fields, true
 	}
-	s.add(key, fieldSet{fields: fields, text: string(text)})
+	s.add(key, fieldSet{fields: fields, text: bytes.Clone(text)})
 	return fields, true
 }
 
 // decode returns the set with a text. The result is shared.
 func (s *fieldSets) decode(text []byte) (map[string]any, error) {
-	key := maphash.Bytes(s.seed, text)
-	s.mu.Lock()
-	known, ok := s.byText[key]
-	s.mu.Unlock()
-	if ok && known.text == string(text) {
-		return known.fields, nil
+	if known := s.find(text); known != nil {
+		return known, nil
 	}
 	fields, err := s.format.Decode(text)
 	if err != nil || fields == nil {
@@ -94,10 +91,24 @@ func (s *fieldSets) decode(text []byte) (map[string]any, error) {
 	return fields, nil
 }
 
-// TextOf returns the text of a cached set, "" for any other map.
-func (s *fieldSets) TextOf(fields map[string]any) string {
+// find returns the cached set with a text, nil if there is none.
+func (s *fieldSets) find(text []byte) map[string]any {
+	if len(text) > maxFieldSet {
+		return nil
+	}
+	key := maphash.Bytes(s.seed, text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.byText[key]; ok && bytes.Equal(known.text, text) {
+		return known.fields
+	}
+	return nil
+}
+
+// TextOf returns the text of a cached set, nil for any other map. It is shared, so no code may change it.
+func (s *fieldSets) TextOf(fields map[string]any) []byte {
 	if s == nil {
-		return ""
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

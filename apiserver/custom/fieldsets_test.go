@@ -44,10 +44,10 @@ func TestFieldSetsAreShared(t *testing.T) {
 		t.Error("equal sets are not shared, or different ones are")
 	}
 	const want = `{"f:spec":{"f:a":{},"f:b":{}}}`
-	if got := string(first.GetManagedFields()[0].FieldsV1.GetRawBytes()); got != want || sets.TextOf(setOf(t, first)) != want {
+	if got := string(first.GetManagedFields()[0].FieldsV1.GetRawBytes()); got != want || string(sets.TextOf(setOf(t, first))) != want {
 		t.Errorf("text %s, want %s", got, want)
 	}
-	if sets.TextOf(setOf(t, odd)) != "" {
+	if sets.TextOf(setOf(t, odd)) != nil {
 		t.Error("a set with other values than objects is cached")
 	}
 	for _, obj := range []*object{first, other, odd} {
@@ -82,7 +82,7 @@ func TestFieldSetsStayWithinTheirBound(t *testing.T) {
 		}
 	}
 	large := owned(t, fmt.Sprintf(`{"f:%s%s":{}}`, long, long))
-	if sets.share(large.Object); sets.TextOf(setOf(t, large)) != "" {
+	if sets.share(large.Object); sets.TextOf(setOf(t, large)) != nil {
 		t.Error("a set larger than maxFieldSet is cached")
 	}
 }

@@ -72,10 +72,10 @@ func (o *object) readManager(item any, to *metav1.ManagedFieldsEntry) bool {
 	return true
 }
 
-// textOf returns the text of a set of fields.
+// textOf returns the text of a set of fields. It may be shared, so no code may change it.
 func (o *object) textOf(fields map[string]any) ([]byte, error) {
-	if known := o.sets.TextOf(fields); known != "" {
-		return []byte(known), nil
+	if known := o.sets.TextOf(fields); known != nil {
+		return known, nil
 	}
 	var format text.JSON
 	return format.Append(make([]byte, 0, textSize(fields)), fields)

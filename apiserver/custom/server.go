@@ -119,7 +119,7 @@ func New(config Config) (*Server, error) {
 func newFormat() (format, *fieldSets) {
 	json := &text.JSON{}
 	sets := newFieldSets(json)
-	json.Known = sets.TextOf
+	json.Known, json.Find = sets.TextOf, sets.find
 	return json, sets
 }
 

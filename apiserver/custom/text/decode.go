@@ -14,6 +14,9 @@ const (
 	maxName = 64
 	// names is the number of strings in the cache, a power of two.
 	names = 1024
+
+	// The depths of metadata, of managedFields in it, and of the sets of fields in these.
+	depthOfMetadata, depthOfManagers, depthOfSets = 1, 2, 4
 )
 
 // reader decodes one object. It decodes what clients of Kubernetes usually send, several times as fast as
@@ -23,6 +26,10 @@ const (
 type reader struct {
 	data []byte
 	at   int
+	// find is that of JSON.
+	find func(text []byte) map[string]any
+	// inMetadata and inManagers say that the current value is below metadata, and below the managedFields in it.
+	inMetadata, inManagers bool
 	// cached are strings that were decoded before, by their hash. The names of fields, and most values
 	// of enumerations, are the same in all objects.
 	cached [names]string
@@ -30,7 +37,7 @@ type reader struct {
 
 // read decodes a text that is one object. The result shares no memory with the text.
 func (r *reader) read(data []byte) (obj map[string]any, ok bool) {
-	r.data, r.at = data, 0
+	r.data, r.at, r.inMetadata, r.inManagers = data, 0, false, false
 	defer func() { r.data = nil }()
 	r.space()
 	if obj, ok = r.object(0); !ok {
@@ -103,7 +110,7 @@ func (r *reader) object(depth int) (map[string]any, bool) {
 		if !ok || !r.skip(':') {
 			return nil, false
 		}
-		value, ok := r.value(depth + 1)
+		value, ok := r.field(key, depth+1)
 		if !ok {
 			return nil, false
 		}
@@ -123,6 +130,61 @@ func (r *reader) object(depth int) (map[string]any, bool) {
 			return nil, false
 		}
 	}
+}
+
+// field decodes the value of a field. It does not decode a set of fields that the caller has.
+func (r *reader) field(name string, depth int) (any, bool) {
+	switch depth {
+	case depthOfMetadata:
+		r.inMetadata, r.inManagers = name == "metadata", false
+	case depthOfManagers:
+		r.inManagers = r.inMetadata && name == "managedFields"
+	case depthOfSets:
+		if r.inManagers && name == "fieldsV1" && r.find != nil {
+			if known := r.known(); known != nil {
+				return known, true
+			}
+		}
+	}
+	return r.value(depth)
+}
+
+// known returns the object that begins here if the caller has it, and skips it.
+func (r *reader) known() map[string]any {
+	end, ok := endOfObject(r.data[r.at:])
+	if !ok {
+		return nil
+	}
+	known := r.find(r.data[r.at : r.at+end])
+	if known != nil {
+		r.at += end
+	}
+	return known
+}
+
+// endOfObject returns the length of the object at the beginning of a text. It does not check that the object is valid.
+func endOfObject(text []byte) (int, bool) {
+	open := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			open++
+		case '}':
+			if open--; open == 0 {
+				return i + 1, true
+			}
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		}
+		if open == 0 {
+			return 0, false // not an object
+		}
+	}
+	return 0, false
 }
 
 func (r *reader) list(depth int) ([]any, bool) {

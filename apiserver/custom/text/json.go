@@ -18,9 +18,12 @@ const maxPooled = 256 << 10
 // JSON decodes and encodes objects. The zero value is ready to use. It must not be
 // copied.
 type JSON struct {
-	// Known returns the text of an object with the key fieldsV1 if the caller has it, else "". It
+	// Known returns the text of an object with the key fieldsV1 if the caller has it, else nil. It
 	// is optional.
-	Known func(fields map[string]any) string
+	Known func(fields map[string]any) []byte
+	// Find returns the set of fields of a manager, in managedFields, with a text if the caller has it, else nil. No code may change
+	// the set. It is optional.
+	Find func(text []byte) map[string]any
 
 	readers, writers sync.Pool
 }
@@ -49,7 +52,7 @@ func (j *JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error
 func (j *JSON) read(data []byte) (map[string]any, bool) {
 	in, ok := j.readers.Get().(*reader)
 	if !ok {
-		in = &reader{}
+		in = &reader{find: j.Find}
 	}
 	defer j.readers.Put(in)
 	return in.read(data)
@@ -102,7 +105,7 @@ type writer struct {
 	// written yet, the innermost object last.
 	keys []string
 	// known is that of JSON.
-	known func(map[string]any) string
+	known func(map[string]any) []byte
 }
 
 func (w *writer) value(v any) error {
@@ -189,7 +192,7 @@ func (w *writer) isKnown(key string, value any) bool {
 	}
 	text := w.known(fields)
 	w.data = append(w.data, text...)
-	return text != ""
+	return text != nil
 }
 
 // string writes a string. It escapes quotes and backslashes, which are in the keys of most

@@ -84,6 +84,45 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
+// TestFind checks for which values of an object Decode asks, and that it takes them.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text  string
+		asked []string
+		want  string
+	}{
+		"managed fields": {
+			`{"metadata": {"name": "a", "managedFields": [{"fieldsV1": {"f:a": {}}, "manager": "m"}, {"fieldsV1": {"f:{\"\\": {}}}]}}`,
+			[]string{`{"f:a": {}}`, `{"f:{\"\\": {}}`},
+			`map[metadata:map[managedFields:[map[fieldsV1:map[found:{"f:a": {}}] manager:m] map[fieldsV1:map[found:{"f:{\"\\": {}}]]] name:a]]`,
+		},
+		"no object":        {`{"metadata":{"managedFields":[{"fieldsV1":null}]}}`, nil, `map[metadata:map[managedFields:[map[fieldsV1:<nil>]]]]`},
+		"without an end":   {`{"metadata":{"managedFields":[{"fieldsV1":{"f:a":{}`, nil, `map[]`},
+		"other metadata":   {`{"metadata":{"others":[{"fieldsV1":{}}]}}`, nil, `map[metadata:map[others:[map[fieldsV1:map[]]]]]`},
+		"another field":    {`{"spec":{"managedFields":[{"fieldsV1":{}}]}}`, nil, `map[spec:map[managedFields:[map[fieldsV1:map[]]]]]`},
+		"after metadata":   {`{"metadata":{"managedFields":[]},"spec":[[{"fieldsV1":{}}]]}`, nil, `map[metadata:map[managedFields:[]] spec:[[map[fieldsV1:map[]]]]]`},
+		"below the fields": {`{"metadata":{"managedFields":[[{"a":{"fieldsV1":{}}}]]}}`, nil, `map[metadata:map[managedFields:[[map[a:map[fieldsV1:map[]]]]]]]`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			format := text.JSON{Find: func(text []byte) map[string]any {
+				asked = append(asked, string(text))
+				return map[string]any{"found": string(text)}
+			}}
+			got, _ := format.Decode([]byte(test.text))
+			if diff := cmp.Diff(test.asked, asked); diff != "" {
+				t.Errorf("asked for, -want +got:\n%s", diff)
+			}
+			if text := fmt.Sprint(got); text != test.want {
+				t.Errorf("got  %s\nwant %s", text, test.want)
+			}
+		})
+	}
+}
+
 func TestDecodeStrict(t *testing.T) {
 	var format text.JSON
 	_, duplicates, err := format.DecodeStrict([]byte(`{"a":{"b":1,"b":2}}`))
