@@ -29,7 +29,7 @@ func (v *version) applyHandler(subresource string, applied map[string]any) (http
 	}
 	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
 	merge := func(info rest.UpdatedObjectInfo, options *metav1.UpdateOptions) rest.UpdatedObjectInfo {
-		request := valueApply{version: v, scope: scope, applied: applied, admit: admit, options: options}
+		request := valueApply{valueWrite{version: v, scope: scope, admit: admit, options: options}, applied}
 		return applyObjectInfo{info, request, types.refused}
 	}
 	return handlers.PatchResource(wrappedStorage{storage, merge}, scope, admit, patchTypes), nil

@@ -29,7 +29,7 @@ func (v *version) applyValues(live *object, applied map[string]any, manager stri
 	if live.valid != v || v.merged.schema == nil || v.embeds || v.compiled.Skeleton.Normalizes() {
 		return nil, false
 	}
-	managers, ok := v.managersOf(live.Object, manager)
+	managers, ok := v.managersOf(live.Object, writer{manager: manager, operation: "Apply"})
 	if !ok {
 		return nil, false
 	}
@@ -37,7 +37,7 @@ func (v *version) applyValues(live *object, applied map[string]any, manager stri
 	if !ok {
 		return nil, false
 	}
-	m := valueMerge{schema: v.merged.schema, others: managers.others}
+	m := valueMerge{fieldWalk: fieldWalk{schema: v.merged.schema, others: managers.others}}
 	for _, fields := range managers.others {
 		if !m.isStable(v.merged.ref, fields) {
 			return nil, false
@@ -99,6 +99,9 @@ func (v *version) ownable(live, applied map[string]any) (map[string]any, bool) {
 var serverFields = []string{
 	"creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion",
 }
+
+// unownedMetadata are the fields of metadata that no manager owns.
+var unownedMetadata = append([]string{"name", "namespace"}, serverFields...)
 
 // without removes keys from a map. It returns false if a value is not that of the stored map.
 func without(obj, stored map[string]any, keys ...string) bool {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
 
 // The keys of a set of fields begin with one of these.
@@ -21,31 +19,36 @@ type pathElement struct{ prefix, name string }
 // itemName returns the name of an item of a list in a set of fields, in the form that the library writes. It returns
 // false if the item lacks a key of the list, or if a key has a value that this function cannot write.
 func itemName(keys []string, item any) (string, bool) {
+	text, ok := appendItemName(make([]byte, 0, 64), keys, item)
+	return string(text), ok
+}
+
+// appendItemName appends the name of an item.
+func appendItemName(text []byte, keys []string, item any) ([]byte, bool) {
 	if len(keys) == 0 {
-		text, ok := appendScalar([]byte(valuePrefix), item)
-		return string(text), ok
+		return appendScalar(append(text, valuePrefix...), item)
 	}
 	fields, ok := item.(map[string]any)
 	if !ok {
-		return "", false
+		return text, false
 	}
 	if len(keys) > 1 {
 		keys = slices.Sorted(slices.Values(keys))
 	}
-	text := append(make([]byte, 0, 64), keyPrefix+"{"...)
+	text = append(text, keyPrefix+"{"...)
 	for i, key := range keys {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		if text, ok = appendScalar(text, key); !ok {
-			return "", false
+			return text, false
 		}
 		text = append(text, ':')
 		if text, ok = appendScalar(text, fields[key]); !ok {
-			return "", false
+			return text, false
 		}
 	}
-	return string(append(text, '}')), true
+	return append(text, '}'), true
 }
 
 // appendScalar appends the JSON text of a value. It returns false for text that needs an escape sequence, and for
@@ -86,60 +89,3 @@ func isSameItem(keys []string, a, b any) bool {
 }
 
 func isSameScalar(a, b any) bool { return haveSameType(a, b) && a == b }
-
-// isStable reports whether the library would leave a set of fields as it is. If a list or an object of the set
-// is atomic now, but was not when the set was written, the library replaces its fields in the set.
-func (m *valueMerge) isStable(ref schema.TypeRef, fields map[string]any) bool {
-	atom, ok := m.schema.Resolve(ref)
-	if !ok {
-		return false
-	}
-	switch {
-	case len(fields) == 0:
-		return true
-	case atom.Map != nil:
-		return atom.Map.ElementRelationship != schema.Atomic && m.areFieldsStable(atom.Map, fields)
-	case atom.Scalar != nil:
-		return true
-	case atom.List != nil:
-		return atom.List.ElementRelationship != schema.Atomic && m.areItemsStable(atom.List, fields)
-	}
-	return false
-}
-
-func (m *valueMerge) areFieldsStable(t *schema.Map, fields map[string]any) bool {
-	for key, v := range fields {
-		if key == "." {
-			continue
-		}
-		name, isField := strings.CutPrefix(key, fieldPrefix)
-		below, isSet := v.(map[string]any)
-		if !isField || !isSet {
-			return false
-		}
-		ref := t.ElementType
-		if field, isNamed := t.FindField(name); isNamed {
-			ref = field.Type
-		} else if ref == (schema.TypeRef{}) {
-			continue // the schema has no such field any more
-		}
-		if !m.isStable(ref, below) {
-			return false
-		}
-	}
-	return true
-}
-
-func (m *valueMerge) areItemsStable(t *schema.List, fields map[string]any) bool {
-	for key, v := range fields {
-		if key == "." {
-			continue
-		}
-		below, isSet := v.(map[string]any)
-		isItem := strings.HasPrefix(key, keyPrefix) || strings.HasPrefix(key, valuePrefix)
-		if !isItem || !isSet || !m.isStable(t.ElementType, below) {
-			return false
-		}
-	}
-	return true
-}

@@ -11,18 +11,32 @@ import (
 // fieldManagers are the managed fields of an object.
 type fieldManagers struct {
 	entries []any
-	// applying is the index of the entry of the manager that applies.
-	applying int
+	// writing is the index of the entry of the manager that writes.
+	writing int
 	// others are the sets of fields of all other managers.
 	others []map[string]any
 }
 
-// managersOf returns the managed fields of an object that a manager applies. It returns false if the manager did not
-// apply the object before, or if an entry is not one that the library writes for this version.
-func (v *version) managersOf(obj map[string]any, manager string) (fieldManagers, bool) {
+// writer identifies the manager of a write in the managed fields.
+type writer struct {
+	manager string
+	// operation is Apply or Update.
+	operation string
+	// subresource is empty for a write to the object itself.
+	subresource string
+}
+
+// owns reports whether an entry is that of the writer.
+func (w writer) owns(entry map[string]any) bool {
+	return entry["manager"] == w.manager && entry["operation"] == w.operation && textAt(entry, "subresource") == w.subresource
+}
+
+// managersOf returns the managed fields of an object. It returns false if the writer has no entry yet, or if an entry is
+// not one that the library writes for this version.
+func (v *version) managersOf(obj map[string]any, w writer) (fieldManagers, bool) {
 	metadata, _ := obj["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
-	found := fieldManagers{entries: entries, applying: -1}
+	found := fieldManagers{entries: entries, writing: -1}
 	apiVersion := v.groupVersion().String()
 	for i, item := range entries {
 		entry, _ := item.(map[string]any)
@@ -30,8 +44,8 @@ func (v *version) managersOf(obj map[string]any, manager string) (fieldManagers,
 		if len(fields) == 0 || entry["apiVersion"] != apiVersion || !isUsualEntry(entry) {
 			return found, false
 		}
-		if entry["manager"] == manager && entry["operation"] == "Apply" && entry["subresource"] == nil {
-			found.applying = i
+		if w.owns(entry) {
+			found.writing = i
 			continue
 		}
 		found.others = append(found.others, fields)
@@ -43,23 +57,23 @@ func (v *version) managersOf(obj map[string]any, manager string) (fieldManagers,
 			isOrdered = isOrdered && !isSameManager(earlier, entries[i])
 		}
 	}
-	return found, found.applying >= 0 && isOrdered
+	return found, found.writing >= 0 && isOrdered
 }
 
-// own returns the set of fields of the manager that applies.
+// own returns the set of fields of the manager that writes.
 func (m fieldManagers) own() map[string]any {
-	entry, _ := m.entries[m.applying].(map[string]any)
+	entry, _ := m.entries[m.writing].(map[string]any)
 	fields, _ := entry["fieldsV1"].(map[string]any)
 	return fields
 }
 
-// writtenAt returns the entries after an apply that changed the object.
+// writtenAt returns the entries after a write that changed the object.
 func (m fieldManagers) writtenAt(now time.Time) []any {
 	entries := slices.Clone(m.entries)
-	entry, _ := entries[m.applying].(map[string]any)
+	entry, _ := entries[m.writing].(map[string]any)
 	entry = maps.Clone(entry)
 	entry["time"] = now.UTC().Format(time.RFC3339)
-	entries[m.applying] = entry
+	entries[m.writing] = entry
 	slices.SortFunc(entries, byAge)
 	return entries
 }

@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
-	mergevalue "sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"holdfast.dev/holdfast/value"
 )
@@ -15,11 +13,7 @@ import (
 // valueMerge walks through an applied configuration, the stored object and the fields of the manager at once. It
 // gives up if the configuration has other fields than the manager owns.
 type valueMerge struct {
-	schema *schema.Schema
-	// others are the sets of fields of the other managers.
-	others []map[string]any
-	// path leads to the current value.
-	path []pathElement
+	fieldWalk
 	// changes counts the replaced values.
 	changes int
 	// replacedContainer reports whether one of them was a list or an object.
@@ -157,12 +151,7 @@ func (m *valueMerge) container(ref schema.TypeRef, live, applied any, owned setB
 	if value.Identical(live, applied) {
 		return live, len(owned.fields) == 0
 	}
-	config := mergevalue.NewValueInterface(applied)
-	// The library takes 1 and 1.0 for the same value.
-	if mergevalue.Equals(mergevalue.NewValueInterface(live), config) {
-		return nil, false
-	}
-	if _, err := typed.AsTyped(config, m.schema, ref); err != nil {
+	if !m.isOther(ref, live, applied) {
 		return nil, false
 	}
 	m.replacedContainer = true
@@ -178,48 +167,9 @@ func (m *valueMerge) leaf(live, applied any, owned setBelow) (any, bool) {
 	if value.Identical(live, applied) {
 		return live, true
 	}
-	if slices.ContainsFunc(m.others, m.hasPath) {
+	if m.hasOtherOwner() {
 		return nil, false
 	}
 	m.changes++
 	return applied, true
-}
-
-// hasPath reports whether a set of fields has the current value, or anything below it.
-func (m *valueMerge) hasPath(fields map[string]any) bool {
-	for _, e := range m.path {
-		below, ok := fields[e.prefix+e.name].(map[string]any)
-		if !ok {
-			return false
-		}
-		fields = below
-	}
-	return true
-}
-
-func (m *valueMerge) inMetadata() bool { return len(m.path) > 0 && m.path[0].name == "metadata" }
-
-func isOfType(t schema.Scalar, v any) bool {
-	switch v.(type) {
-	case string:
-		return t == schema.String || t == schema.Untyped
-	case bool:
-		return t == schema.Boolean || t == schema.Untyped
-	}
-	return t == schema.Numeric || t == schema.Untyped
-}
-
-func haveSameType(a, b any) bool {
-	var ok bool
-	switch a.(type) {
-	case string:
-		_, ok = b.(string)
-	case bool:
-		_, ok = b.(bool)
-	case int64:
-		_, ok = b.(int64)
-	case float64:
-		_, ok = b.(float64)
-	}
-	return ok
 }
