@@ -5,10 +5,8 @@ import (
 	"maps"
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
@@ -26,30 +24,6 @@ type differingTypes struct {
 	// storedPart is the part of stored that differs from the new object. It is nil if the
 	// field manager got the whole new object.
 	storedPart *typed.TypedValue
-}
-
-// withDifferingTypes returns the storage and the scope for one update or patch of objects or
-// their status. With several versions, the field manager may convert the objects to another
-// version, and needs the whole objects.
-func (v *version) withDifferingTypes(storage statusOrObjects, scope *handlers.RequestScope) (rest.Patcher, *handlers.RequestScope) {
-	if len(v.resource.versions) > 1 {
-		return storage, scope
-	}
-	types := &differingTypes{updateTypes: updateTypes{v.resource.merger.types, v.resource}}
-	own, err := merger{types}.scope(*scope, storage.GetResetFields())
-	if err != nil {
-		return storage, scope
-	}
-	tell := func(info rest.UpdatedObjectInfo, _ *metav1.UpdateOptions) rest.UpdatedObjectInfo {
-		return differingObjectInfo{info, types}
-	}
-	return wrappedStorage{storage, tell}, own
-}
-
-// statusOrObjects is the storage of objects or of their status.
-type statusOrObjects interface {
-	rest.Patcher
-	rest.ResetFieldsStrategy
 }
 
 // ObjectToTyped implements managedfields.TypeConverter. The field manager converts the new

@@ -131,12 +131,8 @@ func (v *version) resourceHandler(verb string, read *handlers.RequestScope) http
 		return handlers.ListResource(v.store, v.store, read, true, config.MinWatch)
 	case "create":
 		return handlers.CreateResource(v.store, scope, admit)
-	case "update":
-		storage, scope := v.withDifferingTypes(v.store, scope)
-		return handlers.UpdateResource(storage, scope, admit)
-	case "patch":
-		storage, scope := v.withDifferingTypes(v.store, scope)
-		return handlers.PatchResource(storage, scope, admit, patchTypes)
+	case "update", "patch":
+		return v.updateHandler(verb, v.store, scope)
 	case "delete":
 		return handlers.DeleteResource(v.store, true, scope, admit)
 	case "deletecollection":
@@ -146,17 +142,11 @@ func (v *version) resourceHandler(verb string, read *handlers.RequestScope) http
 }
 
 func (v *version) subresourceHandler(verb string, storage rest.Patcher, scope *handlers.RequestScope) http.HandlerFunc {
-	admit := objectAdmission{version: v, delegate: v.resource.server.config.Admission}
-	if status, ok := storage.(*subresource.Status); ok && verb != "get" {
-		storage, scope = v.withDifferingTypes(status, scope)
-	}
-	switch verb {
-	case "get":
+	if verb == "get" {
 		return handlers.GetResource(storage, scope)
-	case "update":
-		return handlers.UpdateResource(storage, scope, admit)
-	case "patch":
-		return handlers.PatchResource(storage, scope, admit, patchTypes)
 	}
-	return nil
+	if status, ok := storage.(*subresource.Status); ok {
+		return v.updateHandler(verb, status, scope)
+	}
+	return libraryHandler(verb, storage, scope, objectAdmission{version: v, delegate: v.resource.server.config.Admission})
 }
