@@ -130,7 +130,7 @@ func (v *version) resourceHandler(verb string, read *handlers.RequestScope) http
 	case "watch":
 		return handlers.ListResource(v.store, v.store, read, true, config.MinWatch)
 	case "create":
-		return handlers.CreateResource(v.store, scope, admit)
+		return v.createHandler()
 	case "update", "patch":
 		return v.updateHandler(verb, v.store, scope)
 	case "delete":

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -51,6 +52,9 @@ type version struct {
 	merged mergeType
 	// embeds reports whether the schema has embedded resources.
 	embeds bool
+
+	// lastCreated is the set of fields of the object that was created last, see createdFields.
+	lastCreated atomic.Pointer[map[string]any]
 
 	mu      sync.Mutex
 	opened  bool
