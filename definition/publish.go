@@ -63,8 +63,9 @@ func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 // marker begins with a text such as "Immutable. ".
 //
 // As upstream does, it omits what OpenAPI v2 or kubectl cannot read: logic, and
-// everything below a field that is nullable or preserves unknown fields. Each
-// call makes a new schema, which belongs to the caller.
+// everything below a field that is nullable or preserves unknown fields. It omits
+// defaults, as the document of the built-in kinds does. Each call makes a new schema,
+// which belongs to the caller.
 func (p Published) OpenAPIV2() *spec.Schema {
 	return p.render(renderer{v2: true, objectMeta: objectMetaV2})
 }

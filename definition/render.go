@@ -33,7 +33,6 @@ func (r renderer) render(s *schema.Schema) *spec.Schema {
 		Title:       s.Title,
 		Nullable:    s.Nullable,
 		Format:      s.Format,
-		Default:     s.Default,
 		Enum:        s.Enum,
 		Maximum:     number(s.Maximum), ExclusiveMaximum: s.ExclusiveMaximum,
 		Minimum: number(s.Minimum), ExclusiveMinimum: s.ExclusiveMinimum,
@@ -44,6 +43,9 @@ func (r renderer) render(s *schema.Schema) *spec.Schema {
 		Pattern:  s.Pattern,
 		Required: slices.Clone(s.Required),
 	}}
+	if !r.v2 {
+		out.Default = s.Default
+	}
 	out.Example = s.Example
 	if s.ExternalDocs != nil {
 		out.ExternalDocs = &spec.ExternalDocumentation{Description: s.ExternalDocs.Description, URL: s.ExternalDocs.URL}

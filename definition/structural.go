@@ -93,8 +93,10 @@ func (b structuralBuilder) copyKeywords(out, s *schema.Schema) {
 	out.PreserveUnknownFields = nil
 	out.ID, out.SchemaURL, out.Ref, out.Definitions, out.Dependencies = "", "", nil, nil, nil
 	out.UniqueItems = false
-	if _, err := regexp.Compile(s.Pattern); err != nil {
-		out.Pattern = ""
+	if s.Pattern != "" {
+		if _, err := regexp.Compile(s.Pattern); err != nil {
+			out.Pattern = ""
+		}
 	}
 	out.Blank = 0
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
-	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -49,6 +48,8 @@ type documents struct {
 	// servers.
 	established map[string][]*definition.CustomResourceDefinition
 	foreign     []*spec.Swagger
+	// parts are those of the v2 document that was built last.
+	parts *parts
 }
 
 // Publish sets the publisher of the OpenAPI documents. The v2 document is merged
@@ -59,6 +60,7 @@ func (s *Server) Publish(publisher Publisher, static func() (*spec.Swagger, erro
 		publisher: publisher, static: static, revision: cmp.Or(s.config.Revision, uuid.NewString()), published: map[schema.GroupVersion]uint64{},
 		established: map[string][]*definition.CustomResourceDefinition{},
 	}
+	s.openapi.parts = newParts(s.openapi.identify)
 }
 
 // Schemas returns the group versions that have OpenAPI documents, each with a number
@@ -99,26 +101,29 @@ func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 // updateV2 publishes a v2 document that is built when a client asks for it. The caller holds mu.
 func (d *documents) updateV2() {
 	foreign := d.foreign
-	d.publisher.SetV2(openapi.NewV2(func() ([]byte, error) {
-		parts := newTextParts()
-		swagger, err := d.buildV2(d.all(), parts)
+	d.publisher.SetV2(openapi.NewV2Pieces(func() ([]openapi.Piece, error) {
+		all, err := d.parts.of(d.all())
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range foreign {
-			merged, err := builder.MergeSpecs(swagger, withoutKinds(part, swagger.Definitions))
+		static, err := d.static()
+		if err != nil {
+			return nil, err
+		}
+		document, err := merge(static, all)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range foreign {
+			merged, err := builder.MergeSpecs(document, withoutKinds(other, document.Definitions))
 			if err != nil {
 				// One server cannot make the document of all others fail.
 				klog.ErrorS(err, "OpenAPI v2 of an aggregated API is left out")
 				continue
 			}
-			swagger = merged
+			document = merged
 		}
-		document, err := swagger.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		return parts.fill(document)
+		return assemble(document)
 	}))
 }
 
@@ -234,41 +239,4 @@ func buildV3(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition
 		parts = append(parts, part)
 	}
 	return builder.MergeSpecsV3(parts...)
-}
-
-// buildV2 builds the v2 document of definitions and of the built-in kinds. Most of it is in texts.
-func (d *documents) buildV2(crds []*definition.CustomResourceDefinition, texts *textParts) (*spec.Swagger, error) {
-	var parts []*spec.Swagger
-	for _, crd := range crds {
-		paths, err := pathsOnly(crd)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range crd.Spec.Versions {
-			if !v.Served {
-				continue
-			}
-			part, err := builder.BuildOpenAPIV2(paths, v.Name, builder.Options{V2: true, AllowNonStructural: true})
-			if err != nil {
-				return nil, err
-			}
-			model, err := definition.Publish(crd, v.Name)
-			if err != nil {
-				return nil, err
-			}
-			name := modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
-			part.Definitions[name] = *model.OpenAPIV2()
-			// The v2 document of the built-in kinds has no defaults either.
-			part.Definitions = handler.PruneDefaults(part.Definitions)
-			if err := texts.keepOwn(part, name); err != nil {
-				return nil, err
-			}
-			parts = append(parts, part)
-		}
-	}
-	static, err := d.static()
-	if err != nil {
-		return nil, err
-	}
-	return builder.MergeSpecs(static, parts...)
 }

@@ -1,119 +1,128 @@
 package custom
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
+	"maps"
+	"sync"
 
-	"github.com/google/uuid"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/apiserver/openapi"
+	"holdfast.dev/holdfast/definition"
 )
 
-// textParts holds parts of a v2 document as JSON. In the document, each part is replaced by a small
-// object with its number, and fill puts the parts in. With many definitions, their schemas and paths are
-// nearly all of the document, and they need much more memory than their JSON.
-type textParts struct {
-	// mark is the beginning of each number. It is random, so that no definition contains it.
-	mark  string
-	texts [][]byte
+// part is what one version of a definition adds to the v2 document: compressed JSON of models by name and of paths. With many
+// definitions, these are nearly all of the document. They need much more memory when they are parsed.
+type part struct {
+	paths, models map[string]*openapi.Piece
+	shared        *spec.Swagger
 }
 
-// partExtension is the key of the number of a part.
-const partExtension = "x-holdfast-part"
+// parts keeps the parts of the last document. The next one needs new parts only for the definitions that changed.
+type parts struct {
+	// identify returns a hash of everything that a part is made of.
+	identify func(schema.GroupVersion, []*definition.CustomResourceDefinition) string
 
-func newTextParts() *textParts { return &textParts{mark: uuid.NewString() + "-"} }
-
-// schema keeps a schema and returns the one that replaces it. That one has the same kinds.
-func (p *textParts) schema(s spec.Schema) (spec.Schema, error) {
-	number, err := p.add(s)
-	replaced := spec.Schema{}
-	replaced.AddExtension(partExtension, number)
-	if kinds, ok := s.Extensions["x-kubernetes-group-version-kind"]; ok {
-		replaced.AddExtension("x-kubernetes-group-version-kind", kinds)
-	}
-	return replaced, err
+	mu     sync.Mutex
+	kept   map[string]part
+	routes routeTexts
 }
 
-// path keeps the description of a path and returns the one that replaces it.
-func (p *textParts) path(item spec.PathItem) (spec.PathItem, error) {
-	number, err := p.add(item)
-	replaced := spec.PathItem{}
-	replaced.AddExtension(partExtension, number)
-	return replaced, err
+func newParts(identify func(schema.GroupVersion, []*definition.CustomResourceDefinition) string) *parts {
+	return &parts{identify: identify, routes: routeTexts{map[traits]routes{}}}
 }
 
-func (p *textParts) add(part any) (number string, err error) {
-	text, err := json.Marshal(part)
-	p.texts = append(p.texts, text)
-	return p.mark + strconv.Itoa(len(p.texts)-1), err
-}
-
-// fill returns a document with the parts in their places.
-func (p *textParts) fill(document []byte) ([]byte, error) {
-	size := len(document)
-	for _, text := range p.texts {
-		size += len(text)
-	}
-	out := bytes.NewBuffer(make([]byte, 0, size))
-	key := []byte(fmt.Sprintf("%q:%q", partExtension, p.mark))
-	key = key[:len(key)-1] // without the quote, which follows the number
-	for {
-		at := bytes.Index(document, key)
-		if at < 0 {
-			out.Write(document)
-			return out.Bytes(), nil
-		}
-		number, _, _ := bytes.Cut(document[at+len(key):], []byte(`"`))
-		i, err := strconv.Atoi(string(number))
-		if err != nil || i >= len(p.texts) {
-			return nil, fmt.Errorf("the OpenAPI document has no part %q", number)
-		}
-		start, end := enclosing(document, at)
-		out.Write(document[:start])
-		out.Write(p.texts[i])
-		document = document[end:]
-	}
-}
-
-// enclosing returns the start and the end of the JSON object around a position. The strings of the
-// object have no braces: they are numbers of parts, and names of kinds.
-func enclosing(document []byte, at int) (start, end int) {
-	depth := 1
-	for start = at; depth > 0; {
-		start--
-		switch document[start] {
-		case '{':
-			depth--
-		case '}':
-			depth++
+// of returns the parts of definitions, and keeps them in place of those of the last call.
+func (p *parts) of(crds []*definition.CustomResourceDefinition) ([]part, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	packer := openapi.NewPacker()
+	var out []part
+	kept := make(map[string]part, len(crds))
+	for _, crd := range crds {
+		for i := range crd.Spec.Versions {
+			v := &crd.Spec.Versions[i]
+			if !v.Served {
+				continue
+			}
+			hash := p.identify(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}, []*definition.CustomResourceDefinition{crd})
+			made, ok := p.kept[hash]
+			if !ok {
+				var err error
+				if made, err = p.make(crd, v, packer); err != nil {
+					return nil, fmt.Errorf("version %s of %s: %w", v.Name, crd.Name, err)
+				}
+			}
+			kept[hash] = made
+			out = append(out, made)
 		}
 	}
-	for end, depth = start+1, 1; depth > 0; end++ {
-		switch document[end] {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-	}
-	return start, end
+	p.kept = kept
+	return out, nil
 }
 
-// keepOwn keeps the paths of a part of the document, and the schema of one kind.
-func (p *textParts) keepOwn(part *spec.Swagger, name string) error {
-	var err error
-	if part.Definitions[name], err = p.schema(part.Definitions[name]); err != nil {
-		return fmt.Errorf("encode %s: %w", name, err)
+func (p *parts) make(
+	crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion, packer *openapi.Packer,
+) (part, error) {
+	about, err := p.routes.of(crd, v)
+	if err != nil {
+		return part{}, err
 	}
-	if part.Paths == nil {
-		return nil
+	published, err := definition.Publish(crd, v.Name)
+	if err != nil {
+		return part{}, err
 	}
-	for path, item := range part.Paths.Paths {
-		if part.Paths.Paths[path], err = p.path(item); err != nil {
-			return fmt.Errorf("encode %s: %w", strings.TrimPrefix(path, "/"), err)
+	model, err := escaped(published.OpenAPIV2())
+	if err != nil {
+		return part{}, err
+	}
+	models := maps.Clone(about.models)
+	models[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = model
+	out := part{shared: about.shared}
+	if out.models, err = pack(models, packer); err != nil {
+		return part{}, err
+	}
+	out.paths, err = pack(about.paths, packer)
+	return out, err
+}
+
+func pack(texts map[string][]byte, packer *openapi.Packer) (map[string]*openapi.Piece, error) {
+	out := make(map[string]*openapi.Piece, len(texts))
+	for name, text := range texts {
+		piece, err := packer.Pack(text)
+		if err != nil {
+			return nil, err
 		}
+		out[name] = &piece
 	}
-	return nil
+	return out, nil
+}
+
+// pieceExtension is the key of the piece that replaces a model or a path. A document of another server cannot have a
+// value with this Go type.
+const pieceExtension = "x-holdfast-piece"
+
+// merge adds parts to a document. Their models and paths have nothing but an extension with the piece.
+func merge(document *spec.Swagger, all []part) (*spec.Swagger, error) {
+	var merged []*spec.Swagger
+	for _, p := range all {
+		own := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+			Paths:       &spec.Paths{Paths: make(map[string]spec.PathItem, len(p.paths))},
+			Definitions: make(spec.Definitions, len(p.models)),
+		}}
+		for name, piece := range p.models {
+			model := spec.Schema{}
+			model.AddExtension(pieceExtension, piece)
+			own.Definitions[name] = model
+		}
+		for path, piece := range p.paths {
+			item := spec.PathItem{}
+			item.AddExtension(pieceExtension, piece)
+			own.Paths.Paths[path] = item
+		}
+		merged = append(merged, p.shared, own)
+	}
+	return builder.MergeSpecs(document, merged...)
 }

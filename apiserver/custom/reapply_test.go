@@ -66,14 +66,21 @@ func TestApplyAgain(t *testing.T) {
 	}
 }
 
-// TestApplyAgainWithOwners applies another value to an object with a duplicate owner reference, which the server removes.
+// TestApplyAgainWithOwners applies another value to an object with two owner references. The owners exist: the garbage collector would
+// delete an object without owners, and apply would create it again.
 func TestApplyAgainWithOwners(t *testing.T) {
 	t.Parallel()
 	const group = "owners.again.example.com"
 	define(t, group, `{type: object, properties: {num: {type: integer}}}`)
-	const owner = `{apiVersion: v1, kind: ConfigMap, name: c, uid: u}`
+	var owners []string
+	for _, name := range []string{"owner-again-a", "owner-again-b"} {
+		const configMaps = "/api/v1/namespaces/default/configmaps"
+		owner := shared.must(t, http.StatusCreated, "POST", configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}}")
+		t.Cleanup(func() { remove(t, configMaps+"/"+name) })
+		owners = append(owners, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, name: %s, uid: %s}", name, owner.GetUID()))
+	}
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), strings.Replace(object(group, "v1", `{num: 1}`),
-		"name: o", "name: o, ownerReferences: ["+owner+", "+strings.Replace(owner, "uid: u", "uid: w", 1)+"]", 1))
+		"name: o", "name: o, ownerReferences: ["+strings.Join(owners, ", ")+"]", 1))
 	for _, num := range []string{"2", "3", "4"} {
 		got := shared.must(t, http.StatusOK, apply, objectPath(group)+"?fieldManager=m&force=true", object(group, "v1", "{num: "+num+"}"))
 		if text := fmt.Sprint(got.Object["spec"], len(got.GetOwnerReferences())); text != "map[num:"+num+"] 2" {

@@ -19,7 +19,8 @@ type Build func() ([]byte, error)
 // Document is an OpenAPI document. It is safe for concurrent use.
 type Document struct {
 	version version
-	build   Build
+	// build returns the compressed JSON of the document, and the hash of its content.
+	build   func() (packed []byte, hash string, err error)
 	changed time.Time
 
 	// identify returns the hash of the document before it is built. If it is nil, the hash is that of
@@ -45,12 +46,26 @@ type version struct {
 const jsonType = "application/json"
 
 // NewV2 returns a document of OpenAPI version 2.
-func NewV2(build Build) *Document {
+func NewV2(build Build) *Document { return newDocument(version2(), nil, build.compressed) }
+
+// NewV2Pieces returns a document of OpenAPI version 2 that is made of pieces. Their texts, one after the other, are its JSON.
+func NewV2Pieces(build func() ([]Piece, error)) *Document {
+	return newDocument(version2(), nil, func() (packed []byte, hash string, err error) {
+		pieces, err := build()
+		if err != nil {
+			return nil, "", err
+		}
+		packed = join(pieces)
+		return packed, Hash(packed), nil
+	})
+}
+
+func version2() version {
 	const name = "application/com.github.proto-openapi.spec.v2"
-	return newDocument(version{
+	return version{
 		protobuf: name + ".v1.0+protobuf", accepted: []string{name + "@v1.0+protobuf", name + ".v1.0+protobuf"},
 		encode: handler.ToProtoBinary,
-	}, nil, build)
+	}
 }
 
 // NewV3 returns a document of OpenAPI version 3. identify returns a hash that changes whenever the
@@ -60,10 +75,20 @@ func NewV3(identify func() string, build Build) *Document {
 	return newDocument(version{
 		protobuf: name + ".v1.0+protobuf", accepted: []string{name + ".v1.0+protobuf", name + "@v1.0+protobuf"},
 		encode: handler3.ToV3ProtoBinary,
-	}, identify, build)
+	}, identify, build.compressed)
 }
 
-func newDocument(v version, identify func() string, build Build) *Document {
+// compressed builds a document, compresses it, and computes the hash of its content.
+func (b Build) compressed() (packed []byte, hash string, err error) {
+	data, err := b()
+	if err != nil {
+		return nil, "", err
+	}
+	packed, err = compress(data)
+	return packed, Hash(data), err
+}
+
+func newDocument(v version, identify func() string, build func() ([]byte, string, error)) *Document {
 	// HTTP counts the time of the last change in seconds.
 	changed := time.Now().Truncate(time.Second)
 	return &Document{version: v, build: build, changed: changed, identify: identify, encodings: map[string][]byte{}}
@@ -91,48 +116,52 @@ func (d *Document) encoded(mediaType string) ([]byte, error) {
 	if data := d.encodings[mediaType]; data != nil {
 		return data, nil
 	}
-	data, err := d.json()
+	packed, err := d.json()
+	if err != nil || mediaType == jsonType {
+		return packed, err
+	}
+	text, err := decompress(packed)
 	if err != nil {
 		return nil, err
 	}
-	if mediaType != jsonType {
-		if data, err = d.version.encode(data); err != nil {
-			return nil, err
-		}
-		if err := d.keep(mediaType, data); err != nil {
-			return nil, err
-		}
+	data, err := d.version.encode(text)
+	if err != nil {
+		return nil, err
 	}
-	return d.encodings[mediaType], nil
+	packed, err = compress(data)
+	if err == nil {
+		d.encodings[mediaType] = packed
+	}
+	return packed, err
 }
 
-// json returns the document as JSON. The first call builds it. The caller holds the lock.
+// json returns the compressed JSON of the document. The first call builds it. The caller holds the lock.
 func (d *Document) json() ([]byte, error) {
 	if kept := d.encodings[jsonType]; kept != nil {
-		return decompress(kept)
+		return kept, nil
 	}
-	data, err := d.build()
+	packed, hash, err := d.build()
 	if err != nil {
 		return nil, err
 	}
 	if d.identify == nil {
-		d.hash = Hash(data)
+		d.hash = hash
 	}
-	return data, d.keep(jsonType, data)
+	d.encodings[jsonType] = packed
+	return packed, nil
 }
 
-// keep compresses an encoding and keeps it.
-func (d *Document) keep(mediaType string, data []byte) error {
+// compress returns data as a gzip stream.
+func compress(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	writer := gzip.NewWriter(&out)
 	if _, err := writer.Write(data); err != nil {
-		return err
+		return nil, err
 	}
 	if err := writer.Close(); err != nil {
-		return err
+		return nil, err
 	}
-	d.encodings[mediaType] = bytes.Clone(out.Bytes())
-	return nil
+	return bytes.Clone(out.Bytes()), nil
 }
 
 func decompress(data []byte) ([]byte, error) {

@@ -1,0 +1,140 @@
+package custom
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/apiserver/openapi"
+	"holdfast.dev/holdfast/definition"
+)
+
+// lastPublished keeps the documents that were published last.
+type lastPublished struct {
+	v2 *openapi.Document
+	v3 *openapi.Documents
+}
+
+func (p *lastPublished) SetV2(document *openapi.Document)              { p.v2 = document }
+func (p *lastPublished) SetV3(path string, document *openapi.Document) { p.v3.Set(path, document) }
+func (p *lastPublished) RemoveV3(path string)                          { p.v3.Remove(path) }
+
+// publishGenerated publishes the documents of a number of generated definitions, without built-in kinds.
+func publishGenerated(number int) (*documents, *lastPublished) {
+	publisher := &lastPublished{v3: openapi.NewDocuments()}
+	server := &Server{config: Config{Revision: "test"}}
+	server.Publish(publisher, func() (*spec.Swagger, error) {
+		return &spec.Swagger{SwaggerProps: spec.SwaggerProps{Swagger: "2.0", Paths: &spec.Paths{}}}, nil
+	})
+	groups := map[string][]*definition.CustomResourceDefinition{}
+	for i := range number {
+		crd := Generated(i)
+		groups[crd.Spec.Group] = append(groups[crd.Spec.Group], crd)
+	}
+	for group, crds := range groups {
+		server.openapi.update(group, crds)
+	}
+	return server.openapi, publisher
+}
+
+func fetch(b *testing.B, handler http.Handler, path string) int {
+	b.Helper()
+	req := httptest.NewRequest(http.MethodGet, path, nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, req)
+	if w.Code != http.StatusOK {
+		b.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Body.Len()
+}
+
+func live() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// processorTime returns the processor time of the process.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkOpenAPIV2 measures the document of version 2: the first one, and the one after a change of one definition.
+func BenchmarkOpenAPIV2(b *testing.B) {
+	for _, number := range []int{300, 2000} {
+		b.Run(strconv.Itoa(number)+"/first", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				_, published := publishGenerated(number)
+				before, start := live(), processorTime(b)
+				b.StartTimer()
+				size := fetch(b, published.v2, "/openapi/v2")
+				b.StopTimer()
+				b.ReportMetric(float64(processorTime(b)-start), "cpu-ns/op")
+				b.ReportMetric(float64(size)/1e6, "MB-sent")
+				b.ReportMetric((float64(live())-float64(before))/1e6, "MB-kept")
+				runtime.KeepAlive(published)
+				b.StartTimer()
+			}
+		})
+		b.Run(strconv.Itoa(number)+"/changed", func(b *testing.B) {
+			documents, published := publishGenerated(number)
+			fetch(b, published.v2, "/openapi/v2")
+			b.ReportAllocs()
+			n, start := 0, processorTime(b)
+			for ; b.Loop(); n++ {
+				crd := Generated(0)
+				crd.Spec.Versions[0].Schema.OpenAPIV3Schema = generatedSchema(31 + n%2)
+				crds := append([]*definition.CustomResourceDefinition{crd}, documents.established[crd.Spec.Group][1:]...)
+				documents.update(crd.Spec.Group, crds)
+				fetch(b, published.v2, "/openapi/v2")
+			}
+			b.ReportMetric(float64(processorTime(b)-start)/float64(n), "cpu-ns/op")
+		})
+	}
+}
+
+// BenchmarkOpenAPIV3 measures the list of the documents of version 3 with 2,000 definitions, and one document with 15 definitions.
+func BenchmarkOpenAPIV3(b *testing.B) {
+	for name, number := range map[string]int{"list": 2000, "group": 15} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var used time.Duration
+			n := 0
+			for ; b.Loop(); n++ {
+				b.StopTimer()
+				_, published := publishGenerated(number)
+				runtime.GC()
+				start := processorTime(b)
+				b.StartTimer()
+				if name == "list" {
+					fetch(b, http.HandlerFunc(published.v3.ServeList), openapi.PathV3)
+				} else {
+					fetchV3(b, published, "/apis/project000.example.com/v1")
+				}
+				used += processorTime(b) - start
+			}
+			b.ReportMetric(float64(used)/float64(n), "cpu-ns/op")
+		})
+	}
+}
+
+func fetchV3(b *testing.B, published *lastPublished, path string) {
+	b.Helper()
+	path = openapi.PathV3 + path
+	fetch(b, published.v3.Of(httptest.NewRequest(http.MethodGet, path, nil)), path)
+}
