@@ -25,6 +25,7 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	ownership *fieldownership.Checker
+	decoded   *definition.Decoded
 }
 
 var (
@@ -36,8 +37,8 @@ var (
 
 // write describes the request to package definition. oldObj is nil if the request
 // creates a definition.
-func (strategy) write(ctx context.Context, oldObj runtime.Object) definition.Write {
-	w := definition.Write{APIVersion: definition.V1}
+func (s strategy) write(ctx context.Context, oldObj runtime.Object) definition.Write {
+	w := definition.Write{APIVersion: definition.V1, Decoded: s.decoded}
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.APIVersion == definition.V1beta1 {
 		w.APIVersion = definition.V1beta1
 	}

@@ -56,7 +56,7 @@ func (p *Packer) Pack(text []byte) (Piece, error) {
 
 // stored returns a deflate block that contains a short text as it is (RFC 1951, section 3.2.4).
 func stored(text []byte) []byte {
-	length := uint16(len(text)) //nolint:gosec // at most shortText
+	length := uint16(len(text)) // at most shortText
 	out := append(make([]byte, 0, 5+len(text)), 0)
 	out = binary.LittleEndian.AppendUint16(out, length)
 	out = binary.LittleEndian.AppendUint16(out, ^length)
@@ -82,5 +82,5 @@ func join(pieces []Piece) []byte {
 	}
 	out = append(out, lastBlock...)
 	out = binary.LittleEndian.AppendUint32(out, checksum)
-	return binary.LittleEndian.AppendUint32(out, uint32(size)) //nolint:gosec // gzip counts modulo 2^32
+	return binary.LittleEndian.AppendUint32(out, uint32(size)) // gzip counts modulo 2^32
 }
