@@ -49,16 +49,16 @@ type valueCreate struct {
 	received *object
 	// fields is the set of fields of the manager, nil if the library records it.
 	fields map[string]any
-	// kept are the managed fields between mutating admission and the storage.
-	kept []any
+	// kept are the managed fields between mutating admission and the storage, nil if admission removed them.
+	kept any
 }
 
-// receive records the object of the request. A client that sends managed fields sets them.
+// receive records the object of the request. A client that sends managed fields sets them. An object of another kind has none
+// before it is refused.
 func (c *valueCreate) receive(obj *object) {
-	if metadata, _ := obj.Object["metadata"].(map[string]any); metadata != nil {
-		if _, sent := metadata["managedFields"]; !sent {
-			c.received = obj
-		}
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	if _, sent := metadata["managedFields"]; metadata != nil && !sent && obj.GroupVersionKind() == c.version.groupVersionKind() {
+		c.received = obj
 	}
 }
 
@@ -102,19 +102,15 @@ func (a createAdmission) Admit(ctx context.Context, attributes admission.Attribu
 		return err
 	}
 	keepValidManagers(ctx, obj, before)
-	a.create.kept = listIn(obj, "managedFields")
-	setManagers(obj, nil)
+	if metadata, ok := obj.Object["metadata"].(map[string]any); ok {
+		a.create.kept = metadata["managedFields"]
+		delete(metadata, "managedFields")
+	}
 	return nil
 }
 
-// setManagers sets or removes the managed fields of an object.
-func setManagers(obj *object, entries []any) {
-	metadata, ok := obj.Object["metadata"].(map[string]any)
-	switch {
-	case !ok:
-	case len(entries) == 0:
-		delete(metadata, "managedFields")
-	default:
+func setManagers(obj *object, entries any) {
+	if metadata, ok := obj.Object["metadata"].(map[string]any); ok {
 		metadata["managedFields"] = entries
 	}
 }

@@ -24,24 +24,31 @@ func startHook(t *testing.T, handler http.HandlerFunc) string {
 	return fmt.Sprintf("{url: %q, caBundle: %s}", server.URL, base64.StdEncoding.EncodeToString(certificate))
 }
 
-// admissionHook answers every admission review with the same JSON patch, and records the
-// object in the last review.
+// admissionHook answers every admission review with the same JSON patch. It records the
+// object in the last review and the number of reviews.
 type admissionHook struct {
 	mu    sync.Mutex
 	patch string
 	seen  string
+	calls int
 }
 
 func (h *admissionHook) set(patch string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.patch, h.seen = patch, ""
+	h.patch, h.seen, h.calls = patch, "", 0
 }
 
 func (h *admissionHook) last() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.seen
+}
+
+func (h *admissionHook) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.calls
 }
 
 func (h *admissionHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,6 +59,7 @@ func (h *admissionHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	h.seen = string(review.Request.Object.Raw)
+	h.calls++
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	if h.patch != "" {
 		kind := admissionv1.PatchTypeJSONPatch

@@ -3,8 +3,12 @@ package custom
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -28,9 +32,6 @@ type valueWrite struct {
 
 // admitted returns a written object after mutating admission. It returns nil if the library must do the write.
 func (w valueWrite) admitted(ctx context.Context, written, old *object) (*object, error) {
-	if hasManyOwners(written) {
-		return nil, nil
-	}
 	user, _ := genericapirequest.UserFrom(ctx)
 	attributes := admission.NewAttributesRecord(written, old, w.scope.Kind, genericapirequest.NamespaceValue(ctx), old.GetName(),
 		w.scope.Resource, w.scope.Subresource, admission.Update, w.options, dryrun.IsDryRun(w.options.DryRun), user)
@@ -43,15 +44,34 @@ func (w valueWrite) admitted(ctx context.Context, written, old *object) (*object
 		return nil, err
 	}
 	keepValidManagers(ctx, written, before)
-	if hasManyOwners(written) {
-		// Admission added one. The library does the write and admits it again.
-		return nil, nil
-	}
+	removeDuplicateOwners(ctx, written)
 	return written, nil
 }
 
-// hasManyOwners reports whether an object may have an owner reference twice. The handlers of the library remove duplicates.
-func hasManyOwners(obj *object) bool { return len(listIn(obj, "ownerReferences")) > 1 }
+// removeDuplicateOwners removes the owner references that an object has twice after mutating admission, as the handlers of the
+// library do.
+func removeDuplicateOwners(ctx context.Context, obj *object) {
+	if len(listIn(obj, "ownerReferences")) < 2 {
+		return
+	}
+	var kept []metav1.OwnerReference
+	var duplicates []string
+	byUID := map[types.UID][]metav1.OwnerReference{}
+	for _, owner := range obj.GetOwnerReferences() {
+		isSame := func(other metav1.OwnerReference) bool { return apiequality.Semantic.DeepEqual(owner, other) }
+		if slices.ContainsFunc(byUID[owner.UID], isSame) {
+			duplicates = append(duplicates, string(owner.UID))
+			continue
+		}
+		kept, byUID[owner.UID] = append(kept, owner), append(byUID[owner.UID], owner)
+	}
+	if len(duplicates) == 0 {
+		return
+	}
+	obj.SetOwnerReferences(kept)
+	warning.AddWarning(ctx, "",
+		fmt.Sprintf(handlers.DuplicateOwnerReferencesAfterMutatingAdmissionWarningFormat, strings.Join(duplicates, ", ")))
+}
 
 // keepValidManagers restores the managed fields that an object had before mutating admission, if admission changed them to
 // something invalid.
