@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+const (
+	// maxManagers is the number of entries of the largest managed fields that are handled without the library. The work for them
+	// grows faster than their number, and a client can send thousands.
+	maxManagers = 32
+	// maxUpdaters is the number of entries for updates that the library leaves as they are. It merges the oldest of more.
+	maxUpdaters = 10
+)
+
 // fieldManagers are the managed fields of an object.
 type fieldManagers struct {
 	entries []any
@@ -31,15 +39,22 @@ func (w writer) owns(entry map[string]any) bool {
 	return entry["manager"] == w.manager && entry["operation"] == w.operation && textAt(entry, "subresource") == w.subresource
 }
 
-// managersOf returns the managed fields of an object. It returns false if the writer has no entry yet, or if an entry is
-// not one that the library writes for this version.
+// managersOf returns the managed fields of an object. It returns false if the writer has no entry yet, if an entry is
+// not one that the library writes for this version, or if there are too many.
 func (v *version) managersOf(obj map[string]any, w writer) (fieldManagers, bool) {
 	metadata, _ := obj["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	found := fieldManagers{entries: entries, writing: -1}
+	if len(entries) > maxManagers {
+		return found, false
+	}
+	updaters := 0
 	apiVersion := v.groupVersion().String()
 	for i, item := range entries {
 		entry, _ := item.(map[string]any)
+		if entry["operation"] == "Update" {
+			updaters++
+		}
 		fields, _ := entry["fieldsV1"].(map[string]any)
 		if len(fields) == 0 || entry["apiVersion"] != apiVersion || !isUsualEntry(entry) {
 			return found, false
@@ -57,7 +72,7 @@ func (v *version) managersOf(obj map[string]any, w writer) (fieldManagers, bool)
 			isOrdered = isOrdered && !isSameManager(earlier, entries[i])
 		}
 	}
-	return found, found.writing >= 0 && isOrdered
+	return found, found.writing >= 0 && isOrdered && updaters <= maxUpdaters
 }
 
 // own returns the set of fields of the manager that writes.
