@@ -3,11 +3,12 @@ package custom_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -75,7 +76,7 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
-// writtenByTwo creates an object that managers m and other wrote. m changed a number twice, so that it wrote nothing else last.
+// writtenByTwo creates an object that managers m and other wrote, long ago. m changed a number twice, so that it wrote nothing else last.
 func writtenByTwo(t *testing.T, group, name string) *unstructured.Unstructured {
 	t.Helper()
 	path := objectsPath(group) + "/" + name
@@ -83,7 +84,25 @@ func writtenByTwo(t *testing.T, group, name string) *unstructured.Unstructured {
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group)+"?fieldManager=m",
 		strings.Replace(created, "name: o", "name: "+name+", labels: {l: v}", 1))
 	shared.must(t, http.StatusOK, merge, path+"?fieldManager=other", `{spec: {text: b}}`)
-	return shared.must(t, http.StatusOK, merge, path+"?fieldManager=m", `{spec: {num: 2}}`)
+	stored := shared.must(t, http.StatusOK, merge, path+"?fieldManager=m", `{spec: {num: 2}}`)
+	return shared.must(t, http.StatusOK, "PUT", path+"?fieldManager=a", aged(t, stored))
+}
+
+// aged returns an object with old managers, and with an annotation of a new one. The server ignores a write that changes nothing but times.
+func aged(t *testing.T, obj *unstructured.Unstructured) string {
+	t.Helper()
+	managers := obj.GetManagedFields()
+	for i := range managers {
+		day := map[string]int{"m": 1, "other": 2}[managers[i].Manager]
+		managers[i].Time = &metav1.Time{Time: time.Date(2020, time.January, day, 0, 0, 0, 0, time.UTC)}
+	}
+	obj.SetManagedFields(managers)
+	obj.SetAnnotations(map[string]string{"by": "a"})
+	text, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // mergedInto returns an object with a merge patch, as YAML.
@@ -122,11 +141,6 @@ func outcome(a answer, stored *unstructured.Unstructured) string {
 	if a.code != http.StatusOK {
 		return fmt.Sprint(a.code)
 	}
-	var managers []string
-	for _, entry := range a.object.GetManagedFields() {
-		managers = append(managers, fmt.Sprintf("%s %s %s", entry.Manager, entry.Operation, entry.FieldsV1))
-	}
-	slices.Sort(managers) // the server sorts them by their times
-	return fmt.Sprint(a.object.Object["spec"], a.object.Object["status"], a.object.GetLabels(), managers, a.warnings,
+	return fmt.Sprint(a.object.Object["spec"], a.object.Object["status"], a.object.GetLabels(), managersIn(a), a.warnings,
 		a.object.GetGeneration()-stored.GetGeneration(), a.object.GetResourceVersion() == stored.GetResourceVersion())
 }
