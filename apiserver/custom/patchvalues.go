@@ -32,7 +32,11 @@ func keepsIdentity(live, patch map[string]any) bool {
 	}
 	for key, v := range metadata {
 		switch key {
-		case "labels", "annotations", "resourceVersion":
+		case "labels", "annotations":
+		case "resourceVersion":
+			if v == "" {
+				return false // the library removes the field
+			}
 		default:
 			if !value.Identical(v, stored[key]) {
 				return false

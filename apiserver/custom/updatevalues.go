@@ -63,11 +63,11 @@ func (v *version) compareParts(d *valueDiff, live, updated map[string]any, subre
 	if !ok || root.Map == nil || root.Map.ElementRelationship == schema.Atomic {
 		return false
 	}
-	if subresource != "" {
-		return v.compiled.Pruned && d.object(root.Map, only(live, subresource), only(updated, subresource), nil)
-	}
 	if live["apiVersion"] != updated["apiVersion"] || live["kind"] != updated["kind"] {
 		return false
+	}
+	if subresource != "" {
+		return v.compiled.Pruned && d.object(root.Map, only(live, subresource), only(updated, subresource), nil)
 	}
 	without := []string{"apiVersion", "kind", "metadata"}
 	if v.compiled.HasStatus() {
