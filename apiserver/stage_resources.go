@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -19,6 +20,7 @@ type resourcesStage struct {
 	hooks     *hooks
 	readiness *storage.Readiness
 	stored    storedObjects
+	local     localObjects
 	// storageVersion returns the storage version of a custom resource if it is served.
 	storageVersion func(schema.GroupResource) string
 	// definitionsRead is closed when the stored definitions are served.
@@ -101,8 +103,11 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.documents, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
+	stores := maps.Clone(registries.Stores)
+	stores[definitions.Resource] = store
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness,
+		local:          localObjects{stores: stores, router: i.router},
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
 		storageVersion: customResources.StorageVersion, definitionsRead: read,
 	}, nil

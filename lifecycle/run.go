@@ -38,6 +38,8 @@ type Config struct {
 	// Stored reads custom resources where they are stored, for the garbage collector and for
 	// the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
+	// Local lists and watches objects in the process, for the garbage collector. It may be nil.
+	Local garbage.Local
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.
 	StorageVersion garbage.StorageVersion
@@ -78,7 +80,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 		running.Go(func() {
 			garbage.Run(ctx, garbage.Config{
 				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored,
-				StorageVersion: config.StorageVersion, Counter: ledger,
+				Local: config.Local, StorageVersion: config.StorageVersion, Counter: ledger,
 			})
 		})
 	}

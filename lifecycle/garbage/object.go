@@ -23,17 +23,19 @@ type object struct {
 	orphan, foreground bool
 }
 
-func newObject(k *kind, meta *metav1.PartialObjectMetadata) *object {
+// newObject returns what the collector needs of an object. It shares the owner references.
+func newObject(k *kind, meta metav1.Object) *object {
+	finalizers := meta.GetFinalizers()
 	return &object{
 		kind:       k,
-		namespace:  meta.Namespace,
-		name:       meta.Name,
-		uid:        meta.UID,
-		version:    meta.ResourceVersion,
-		owners:     meta.OwnerReferences,
-		deleting:   meta.DeletionTimestamp != nil,
-		orphan:     slices.Contains(meta.Finalizers, metav1.FinalizerOrphanDependents),
-		foreground: slices.Contains(meta.Finalizers, metav1.FinalizerDeleteDependents),
+		namespace:  meta.GetNamespace(),
+		name:       meta.GetName(),
+		uid:        meta.GetUID(),
+		version:    meta.GetResourceVersion(),
+		owners:     meta.GetOwnerReferences(),
+		deleting:   meta.GetDeletionTimestamp() != nil,
+		orphan:     slices.Contains(finalizers, metav1.FinalizerOrphanDependents),
+		foreground: slices.Contains(finalizers, metav1.FinalizerDeleteDependents),
 	}
 }
 

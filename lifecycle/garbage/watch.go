@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -43,19 +42,18 @@ func (c *collector) startMonitor(ctx context.Context, k *kind) *monitor {
 	if c.stored.has(k) {
 		m.stopWatch = c.stored.watch(ctx, m)
 	} else {
-		m.stopWatch = m.watchAPI(ctx, c.config.Metadata)
+		m.stopWatch = m.watchKind(ctx, c.config)
 	}
 	return m
 }
 
-// watchAPI watches the kind through the API. The returned function ends the watch.
-func (m *monitor) watchAPI(ctx context.Context, client metadata.Interface) (stop func()) {
+// watchKind watches the kind in the process or through the API. The returned function ends the watch.
+func (m *monitor) watchKind(ctx context.Context, config Config) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
-	objects := client.Resource(m.kind.GroupVersionResource)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := objects.List(ctx, options)
+			list, err := config.objects(m.kind).ListWithContext(ctx, options)
 			if err != nil {
 				m.setFailed(ctx, err)
 				return nil, err
@@ -63,7 +61,7 @@ func (m *monitor) watchAPI(ctx context.Context, client metadata.Interface) (stop
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			events, err := objects.Watch(ctx, options)
+			events, err := config.objects(m.kind).WatchWithContext(ctx, options)
 			if err != nil {
 				m.setFailed(ctx, err)
 				return nil, err
@@ -73,9 +71,9 @@ func (m *monitor) watchAPI(ctx context.Context, client metadata.Interface) (stop
 			}
 			return events, nil
 		},
-	}, client)
+	}, config.Metadata)
 	name := m.kind.GroupResource().String()
-	reflector := cache.NewReflectorWithOptions(source, &metav1.PartialObjectMetadata{}, m, cache.ReflectorOptions{
+	reflector := cache.NewReflectorWithOptions(source, nil, m, cache.ReflectorOptions{
 		Name: "garbage/" + name, TypeDescription: name,
 	})
 	go func() {
@@ -135,9 +133,9 @@ func (m *monitor) failure() error {
 
 // Add implements cache.ReflectorStore.
 func (m *monitor) Add(obj any) error {
-	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
+	if meta, ok := obj.(metav1.Object); ok {
 		m.graph.observe(newObject(m.kind, meta))
-		m.definitions.set(meta.Name, true)
+		m.definitions.set(meta.GetName(), true)
 	}
 	return nil
 }
@@ -147,9 +145,9 @@ func (m *monitor) Update(obj any) error { return m.Add(obj) }
 
 // Delete implements cache.ReflectorStore.
 func (m *monitor) Delete(obj any) error {
-	if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		m.graph.deleted(meta.UID)
-		m.definitions.set(meta.Name, false)
+	if meta, ok := obj.(metav1.Object); ok {
+		m.graph.deleted(meta.GetUID())
+		m.definitions.set(meta.GetName(), false)
 	}
 	return nil
 }
@@ -158,7 +156,7 @@ func (m *monitor) Delete(obj any) error {
 func (m *monitor) Replace(list []any, _ string) error {
 	objects := make([]*object, 0, len(list))
 	for _, obj := range list {
-		if meta, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		if meta, ok := obj.(metav1.Object); ok {
 			objects = append(objects, newObject(m.kind, meta))
 		}
 	}
