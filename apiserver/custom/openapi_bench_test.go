@@ -72,9 +72,14 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkOpenAPIV2 measures the document of version 2: the first one, and the one after a change of one definition.
+// BenchmarkOpenAPIV2 measures the document of version 2: the first one, and the one after a change of one definition. With
+// -short it has few definitions.
 func BenchmarkOpenAPIV2(b *testing.B) {
-	for _, number := range []int{300, 2000} {
+	numbers := []int{300, 2000}
+	if testing.Short() {
+		numbers = []int{20}
+	}
+	for _, number := range numbers {
 		b.Run(strconv.Itoa(number)+"/first", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -108,9 +113,14 @@ func BenchmarkOpenAPIV2(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenAPIV3 measures the list of the documents of version 3 with 2,000 definitions, and one document with 15 definitions.
+// BenchmarkOpenAPIV3 measures the list of the documents of version 3 with 2,000 definitions, 20 with -short, and one document with
+// 15 definitions.
 func BenchmarkOpenAPIV3(b *testing.B) {
-	for name, number := range map[string]int{"list": 2000, "group": 15} {
+	many := 2000
+	if testing.Short() {
+		many = 20
+	}
+	for name, number := range map[string]int{"list": many, "group": 15} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var used time.Duration
