@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestWhenReady checks how often a store is asked whose watch cache is not ready.
+// TestWhenReady checks how often whenReady asks a store while the watch cache of the store is not ready.
 func TestWhenReady(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,9 +16,7 @@ import (
 // that the write does not change is not validated again, so that a definition
 // stored under earlier rules can still be updated.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
-	versions := readVersions(crd)
-	w.Decoded.put(crd, versions)
-	return w.validate(ctx, crd, versions)
+	return w.validate(ctx, crd, readVersions(crd))
 }
 
 func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {

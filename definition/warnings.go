@@ -21,7 +21,7 @@ import (
 // omits warnings that the stored definition got already. Each warning is one
 // line, for a Warning header.
 func (w Write) Warnings(crd *CustomResourceDefinition) []string {
-	versions := w.Decoded.take(crd)
+	versions := decodeVersions(crd)
 	var found []string
 	for i := range versions {
 		r := &versions[i]

@@ -8,8 +8,6 @@ type Write struct {
 	APIVersion string
 	// Old is the stored definition, or nil if the request creates one.
 	Old *CustomResourceDefinition
-	// Decoded lets Warnings use the schemas that Validate decoded. It is optional.
-	Decoded *Decoded
 }
 
 // Prepare changes the definition of a request to the one that the server stores.

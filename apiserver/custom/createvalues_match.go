@@ -2,7 +2,7 @@ package custom
 
 import "sigs.k8s.io/structured-merge-diff/v6/schema"
 
-// maxCompared is the length of the longest list whose items are compared with each other.
+// maxCompared is the length of the longest list for which areItems compares each item with all others.
 const maxCompared = 32
 
 // are reports whether value would return this set.

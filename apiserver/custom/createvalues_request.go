@@ -62,8 +62,9 @@ func (c *valueCreate) receive(obj *object) {
 	}
 }
 
-// New implements runtime.ObjectCreater. The field manager of the library compares the new object with the result. It does
-// nothing if the result has a UID and no managers: to the library, this is an object whose managers it does not track.
+// New implements runtime.ObjectCreater. The field manager of the library compares the new object with the result. If the
+// result has a UID and no managers, the library takes the request for an update of an object without tracked managers, and
+// records nothing.
 func (c *valueCreate) New(gvk runtimeKind) (runtime.Object, error) {
 	empty := newObject(gvk)
 	if c.manager == "" || c.received == nil {

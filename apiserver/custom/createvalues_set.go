@@ -90,13 +90,6 @@ func (createdSet) membershipOf(key string, parent membership) membership {
 	return named
 }
 
-func fieldType(t *schema.Map, key string) schema.TypeRef {
-	if field, isNamed := t.FindField(key); isNamed {
-		return field.Type
-	}
-	return t.ElementType
-}
-
 // items returns the set of the items of a list that has keys or is a set. It returns false for a list with equal items.
 func (c createdSet) items(t *schema.List, list []any) (map[string]any, bool) {
 	if t.ElementRelationship != schema.Associative {

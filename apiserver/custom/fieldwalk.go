@@ -106,6 +106,14 @@ func (w *fieldWalk) areItemsStable(t *schema.List, fields map[string]any) bool {
 	return true
 }
 
+// fieldType returns the type of a field of an object.
+func fieldType(t *schema.Map, key string) schema.TypeRef {
+	if field, isNamed := t.FindField(key); isNamed {
+		return field.Type
+	}
+	return t.ElementType
+}
+
 func isOfType(t schema.Scalar, v any) bool {
 	switch v.(type) {
 	case string:

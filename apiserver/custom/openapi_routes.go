@@ -88,7 +88,7 @@ func (n resourceNames) forms() []string {
 	}
 }
 
-// sampleNames returns names whose forms are not part of any other text in routes. The kind has the given article.
+// sampleNames returns names for a sample. No other text in routes contains one of their forms. The kind has the given article.
 func sampleNames(article string) resourceNames {
 	kind := map[string]string{" a ": "Holdfastkind", " an ": "Oholdfastkind", " ": "Holdfastkinds"}[article]
 	return resourceNames{"holdfastgroup.example", "vholdfast", "holdfastplural", kind, "Holdfastlistkind"}

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestWriteAgain changes an object that manager m created and changed before, and whose text manager other set: with a
-// merge patch, an update and a JSON patch. The server handles merge patches and updates that only replace values of m without
+// TestWriteAgain changes an object with a merge patch, an update and a JSON patch. Manager m created the object and changed
+// it before, and manager other set its text. The server handles merge patches and updates that only replace values of m without
 // the library, and every JSON patch with it. The outcomes are the same.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()

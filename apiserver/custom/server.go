@@ -115,7 +115,7 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// newFormat returns the format of custom resources. It does not encode a set of fields whose text is cached.
+// newFormat returns the format of custom resources. It takes the text of a cached set of fields from the cache.
 func newFormat() (format, *fieldSets) {
 	json := &text.JSON{}
 	sets := newFieldSets(json)

@@ -57,7 +57,7 @@ func sendsSameManagers(live, updated *object, w writer) bool {
 	return !ok || w.subresource != "" || value.Identical(sent, any(listIn(live, "managedFields")))
 }
 
-// compareParts compares the parts of two objects whose owners a write to the object or to its status can change.
+// compareParts compares the fields that a write can change: those of the object without the status, or those of the status.
 func (v *version) compareParts(d *valueDiff, live, updated map[string]any, subresource string) bool {
 	root, ok := d.schema.Resolve(v.merged.ref)
 	if !ok || root.Map == nil || root.Map.ElementRelationship == schema.Atomic {

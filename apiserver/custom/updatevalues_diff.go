@@ -64,12 +64,8 @@ func (d *valueDiff) object(t *schema.Map, live, updated map[string]any, without 
 			return false
 		}
 		added++
-		ref := t.ElementType
-		if field, isNamed := t.FindField(key); isNamed {
-			ref = field.Type
-		}
 		d.path = append(d.path, pathElement{fieldPrefix, key})
-		ok := d.value(ref, stored, v)
+		ok := d.value(fieldType(t, key), stored, v)
 		d.path = d.path[:len(d.path)-1]
 		if !ok {
 			return false

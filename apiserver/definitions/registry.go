@@ -57,7 +57,7 @@ var (
 func Open(
 	typer runtime.ObjectTyper, options generic.RESTOptionsGetter, ownership *fieldownership.Checker,
 ) (*genericregistry.Store, *subresource.Status, error) {
-	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, ownership: ownership, decoded: &definition.Decoded{}}
+	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, ownership: ownership}
 	store := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return &definition.CustomResourceDefinition{} },
 		NewListFunc:               func() runtime.Object { return &definition.CustomResourceDefinitionList{} },

@@ -25,7 +25,6 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	ownership *fieldownership.Checker
-	decoded   *definition.Decoded
 }
 
 var (
@@ -37,8 +36,8 @@ var (
 
 // write describes the request to package definition. oldObj is nil if the request
 // creates a definition.
-func (s strategy) write(ctx context.Context, oldObj runtime.Object) definition.Write {
-	w := definition.Write{APIVersion: definition.V1, Decoded: s.decoded}
+func (strategy) write(ctx context.Context, oldObj runtime.Object) definition.Write {
+	w := definition.Write{APIVersion: definition.V1}
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.APIVersion == definition.V1beta1 {
 		w.APIVersion = definition.V1beta1
 	}

@@ -181,7 +181,7 @@ func (w *writer) object(obj map[string]any) error {
 	return nil
 }
 
-// isKnown writes a value whose text is known, and reports whether it is.
+// isKnown writes the text of a value if the caller has it, and reports whether it did.
 func (w *writer) isKnown(key string, value any) bool {
 	if w.known == nil || key != "fieldsV1" {
 		return false
