@@ -22,7 +22,9 @@ func TestStore(t *testing.T) {
 	keys := authorship.NewKeyring(func(context.Context) ([][]byte, error) {
 		return [][]byte{make([]byte, authorship.KeySize)}, nil
 	})
-	store := deletion.NewStore(servertest.Start(t, apiserver.Config{}).Client(t), metav1.NamespaceSystem, keys)
+	// The server removes the records of Instances that do not exist from kube-system, so the
+	// records of this test are in another namespace.
+	store := deletion.NewStore(servertest.Start(t, apiserver.Config{}).Client(t), metav1.NamespaceDefault, keys)
 	record := func(instance *api.Instance, user string) {
 		t.Helper()
 		if err := store.Record(t.Context(), instance, authorship.User{Username: user}); err != nil {
