@@ -11,6 +11,7 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	_ "holdfast.dev/holdfast/cli/language" // loads the translations of kubectl only if they are needed
 	"holdfast.dev/holdfast/cli/ownershipcheck"
 )
 

@@ -1,0 +1,7 @@
+package language
+
+// ErrLate exports errLate.
+var ErrLate = errLate
+
+// IsEnglish exports isEnglish.
+var IsEnglish = isEnglish
