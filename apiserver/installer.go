@@ -48,6 +48,10 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 	if err := i.server.InstallAPIGroups(named...); err != nil {
 		return fmt.Errorf("install groups: %w", err)
 	}
+	// The server keeps the groups for its shutdown. The schemas were for the types of server-side apply, which are built.
+	for _, info := range append(named, core) {
+		info.StaticOpenAPISpec = nil
+	}
 	return nil
 }
 

@@ -79,8 +79,10 @@ func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *generica
 		}
 		return document.MarshalJSON()
 	}))
+	// All kinds are installed, so the next use of the definitions is the first request for a document. Many servers get none.
+	generic.OpenAPIV3Config.Definitions = nil
 	groups := &builtInDocuments{build: func() (map[string][]byte, error) {
-		return buildGroupDocuments(services, generic.OpenAPIV3Config)
+		return buildGroupDocuments(services, withDefinitions(*generic.OpenAPIV3Config))
 	}}
 	for _, service := range services {
 		path := documentPath(service)
@@ -88,6 +90,15 @@ func publishOpenAPI(server *genericapiserver.GenericAPIServer, generic *generica
 	}
 	out.register(mux)
 	return out
+}
+
+// withDefinitions returns a config with the definitions of all types. Without them, the builder would get them for each document.
+func withDefinitions(config common.OpenAPIV3Config) *common.OpenAPIV3Config {
+	config.Definitions = config.GetDefinitions(func(name string) spec.Ref {
+		model, _ := config.GetDefinitionName(name)
+		return spec.MustCreateRef("#/components/schemas/" + common.EscapeJsonPointer(model))
+	})
+	return &config
 }
 
 // documentPath returns the path of the v3 document of a group and version, such as
