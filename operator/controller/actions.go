@@ -194,6 +194,14 @@ func owns(instance *api.Instance, found *unstructured.Unstructured) bool {
 	return slices.Contains(ownersOf(found), instance.UID)
 }
 
+// ofEarlier reports whether a stored object belongs to an Instance that had the name of this one.
+func ofEarlier(instance *api.Instance, found *unstructured.Unstructured) bool {
+	return found.GetNamespace() == instance.Namespace && slices.ContainsFunc(found.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+		return owner.APIVersion == api.GroupVersion.String() && owner.Kind == "Instance" &&
+			owner.Name == instance.Name && owner.UID != instance.UID
+	})
+}
+
 // ownersOf returns the UIDs of the owners of a stored object.
 func ownersOf(found *unstructured.Unstructured) []types.UID {
 	if found.GetNamespace() == "" {

@@ -32,7 +32,8 @@ func (e *execution) apply(ctx context.Context, object target) (*unstructured.Uns
 }
 
 // writable returns the stored object, nil if there is none. It returns a fatal error if the
-// stored object does not belong to the Instance, and a waitingError if it is being deleted.
+// stored object does not belong to the Instance, and a waitingError if it is being deleted or
+// will be.
 func (e *execution) writable(ctx context.Context, object target) (*unstructured.Unstructured, error) {
 	found, err := e.user.get(ctx, object.Unstructured)
 	switch {
@@ -43,7 +44,7 @@ func (e *execution) writable(ctx context.Context, object target) (*unstructured.
 			return nil, err
 		}
 	case !owns(e.instance, found):
-		return nil, fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
+		return nil, e.notOurs(found)
 	}
 	if found.GetDeletionTimestamp() != nil {
 		return nil, waiting("%s is being deleted", title(found))
@@ -65,7 +66,18 @@ func (e *execution) removable(ctx context.Context, object target) (*unstructured
 	case found.GetNamespace() == "" && e.ofOperator(found):
 		return nil, nil
 	}
-	return nil, fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
+	return nil, e.notOurs(found)
+}
+
+// notOurs returns the error for a stored object that does not belong to the Instance. An object
+// of an earlier Instance of this name is no obstacle: that Instance is gone, and the garbage
+// collector deletes the object soon. Such an object is there if somebody installs an Instance
+// right after its uninstallation.
+func (e *execution) notOurs(found *unstructured.Unstructured) error {
+	if ofEarlier(e.instance, found) {
+		return waiting("%s is of an earlier instance %s and will be deleted", title(found), e.instance.Name)
+	}
+	return fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
 }
 
 // remove deletes an object of a task. It returns a waitingError until the object is gone.

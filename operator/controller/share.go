@@ -32,7 +32,7 @@ func (e *execution) share(ctx context.Context, object target, found *unstructure
 	owners := api.Owners(found)
 	joins := !slices.Contains(owners, e.instance.UID)
 	if joins && !e.ofOperator(found) {
-		return fatalf("%s exists and is not of instance %s", title(found), e.instance.Name)
+		return e.notOurs(found)
 	}
 	others, err := e.others(ctx, found)
 	if err != nil {
