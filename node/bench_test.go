@@ -123,7 +123,9 @@ type hollowRun struct {
 func (r hollowRun) bench(b *testing.B, server *benchServer) {
 	server.runs++
 	r.prefix = fmt.Sprintf("run-%d", server.runs)
-	if err := r.createPods(b.Context(), server.Client(b)); err != nil {
+	client := server.Client(b)
+	servertest.AwaitAccount(b, client, metav1.NamespaceDefault)
+	if err := r.createPods(b.Context(), client); err != nil {
 		b.Fatal(err)
 	}
 	idle, begin, cpu := server.memory(b), time.Now(), server.cpuTime(b)

@@ -84,6 +84,7 @@ func (c cluster) newNamespace(t testing.TB, labels map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	servertest.AwaitAccount(t, c, created.Name)
 	return created.Name
 }
 

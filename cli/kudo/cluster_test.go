@@ -48,7 +48,7 @@ func newCluster(t *testing.T, server *servertest.Server) cluster {
 	}
 }
 
-// enter creates a namespace and returns the cluster for it.
+// enter creates a namespace in which pods can be created, and returns the cluster for it.
 func (c cluster) enter(t *testing.T, namespace string) cluster {
 	t.Helper()
 	_, err := c.client.CoreV1().Namespaces().Create(t.Context(),
@@ -56,6 +56,7 @@ func (c cluster) enter(t *testing.T, namespace string) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	servertest.AwaitAccount(t, c.client, namespace)
 	c.namespace = namespace
 	return c
 }

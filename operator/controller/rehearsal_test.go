@@ -107,6 +107,7 @@ tasks: [{name: all, kind: Apply, spec: {resources: [note.yaml, size.yaml, pod.ya
 plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 `)
 	counted := admin.countWrites(t)
+	servertest.AwaitAccount(t, admin.typed, admin.namespace)
 	eve.install(t, "mine", "waiting-0.1.0", map[string]string{"NOTE": "x"})
 	eve.awaitMessage(t, "mine", "it is not ready")
 	before := counted.of(requested{"eve", "mine-note", true})
