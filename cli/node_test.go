@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,8 +180,8 @@ func TestNodeRootInUse(t *testing.T) {
 // TestNodeServerAway checks that the agent prints one line when the server is unreachable and
 // one when it is back.
 func TestNodeServerAway(t *testing.T) {
-	data := t.TempDir()
-	server := servertest.Start(t, apiserver.Config{DataDir: data})
+	config := apiserver.Config{DataDir: t.TempDir(), Port: servertest.FreePort(t)}
+	server := servertest.Start(t, config)
 	kubeconfig, root := nodeKubeconfig(t, server, "host-1"), filepath.Join(t.TempDir(), "root")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -214,11 +213,7 @@ func TestNodeServerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	read("holdfast: node host-1: the server is away, and volumes stay as they are: ")
-	port, err := strconv.Atoi(server.URL()[strings.LastIndex(server.URL(), ":")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	servertest.Start(t, apiserver.Config{DataDir: data, Port: port})
+	servertest.Start(t, config)
 	read("holdfast: node host-1: the server is back after ")
 	stop()
 	if err := <-ended; err != nil {

@@ -3,7 +3,6 @@ package node_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,7 +29,7 @@ type benchServer struct {
 func startBenchServer(b *testing.B) *benchServer {
 	b.Helper()
 	dir := b.TempDir()
-	s := &benchServer{config: apiserver.Config{DataDir: dir, Port: freePort(b), Kubeconfig: filepath.Join(dir, "admin.kubeconfig")}}
+	s := &benchServer{config: apiserver.Config{DataDir: dir, Port: servertest.FreePort(b), Kubeconfig: filepath.Join(dir, "admin.kubeconfig")}}
 	s.start(b)
 	return s
 }
@@ -49,21 +48,6 @@ func (s *benchServer) authority(b *testing.B) *access.Authority {
 		b.Fatal(err)
 	}
 	return pki.Authority()
-}
-
-// freePort returns a free port below the range that the kernel uses for outgoing
-// connections. Otherwise, while the server is down, one of thousands of clients could get
-// this port for its own end of a connection, and the server could not listen on it again.
-func freePort(b *testing.B) int {
-	b.Helper()
-	for port := 20000; port < 32000; port++ {
-		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			_ = listener.Close()
-			return port
-		}
-	}
-	b.Fatal("no port is free")
-	return 0
 }
 
 // memory returns the resident memory of the server in MB, or 0 where there is no /proc.

@@ -302,8 +302,8 @@ func TestServerOverloaded(t *testing.T) {
 // completes when it is back.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	config := apiserver.Config{DataDir: t.TempDir(), Port: servertest.FreePort(t)}
+	server := servertest.Start(t, config)
 	var mu sync.Mutex
 	var lines []string
 	client, err := node.Connect(server.Config(t), func(line string) {
@@ -327,7 +327,7 @@ func TestReconnect(t *testing.T) {
 		defer mu.Unlock()
 		return len(lines) == 1
 	})
-	servertest.Start(t, apiserver.Config{DataDir: dir, Port: portOf(t, server.URL())})
+	servertest.Start(t, config)
 	if err := <-listed; err != nil {
 		t.Error(err)
 	}

@@ -271,12 +271,6 @@ func (c *cluster) waitForCondition(t testing.TB, pod string, status corev1.Condi
 	})
 }
 
-// portOf returns the port of a URL.
-func portOf(t testing.TB, url string) int {
-	t.Helper()
-	return number(t, url[strings.LastIndex(url, ":")+1:])
-}
-
 func number(t testing.TB, text string) int {
 	t.Helper()
 	n, err := strconv.Atoi(text)

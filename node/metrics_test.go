@@ -1,8 +1,8 @@
 package node_test
 
 import (
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,12 +39,7 @@ func (a *agent) gauge(t testing.TB, name string, labels ...string) float64 {
 }
 
 func TestMetrics(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address := fmt.Sprintf("127.0.0.1:%d", servertest.FreePort(t))
 	c := startCluster(t)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1", MetricsAddress: address})

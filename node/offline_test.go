@@ -40,8 +40,8 @@ func TestServerDown(t *testing.T) {
 	t.Parallel()
 	for name, config := range pinning {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			server := servertest.Start(t, apiserver.Config{DataDir: dir})
+			address := apiserver.Config{DataDir: t.TempDir(), Port: servertest.FreePort(t)}
+			server := servertest.Start(t, address)
 			c := clusterOf(t, server)
 			c.apply(t, immutableObjects+`
 ---
@@ -96,7 +96,7 @@ func TestServerDown(t *testing.T) {
 			}
 
 			// Start the server again at the same address.
-			server = servertest.Start(t, apiserver.Config{DataDir: dir, Port: portOf(t, server.URL())})
+			server = servertest.Start(t, address)
 			c.Server, c.admin = server, server.Client(t)
 			a.waitForFile(c, t, "web", "mutable/app.conf", "one")
 			c.setData(t, "mutable", "two")
@@ -260,7 +260,7 @@ func TestSavedObjectLost(t *testing.T) {
 	}
 	restart()
 	servertest.Eventually(t, "the object is read again", func() bool {
-		return a.requests.count("GET full", "/namespaces/"+c.namespace+"/configmaps/app") == 1
+		return a.requests.count("GET full", "/namespaces/"+c.namespace+"/configmaps/app") > 0
 	})
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)

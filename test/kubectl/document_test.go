@@ -79,7 +79,7 @@ func (c documentCommand) runIn(t *testing.T, s *shell) bool {
 const allDocuments = "HOLDFAST_DOCUMENTS"
 
 const (
-	repeatFor   = 20 * time.Second
+	repeatFor   = patience
 	repeatEvery = 200 * time.Millisecond
 )
 

@@ -1,0 +1,28 @@
+package servertest
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Ports below the range from which the kernel chooses ports for connections, and for listeners on port 0.
+const firstPort, lastPort = 20000, 29999
+
+// FreePort returns a port of the loopback interface that is free, for a server that a test starts again at the same address, or
+// whose address the test must know before. No connection of this machine takes the port while the server is down.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 1000 {
+		// The port is random, because tests of other processes look for one at the same time.
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			_ = listener.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
