@@ -57,6 +57,7 @@ func TestPodDeleted(t *testing.T) {
 			c.apply(t, pod("stays", "n1", bothVolumes))
 			a.waitForFile(c, t, "stays", "key/password", "hunter2")
 			dir, uid := a.path(c, t, "web", ".."), c.uid(t, "web")
+			c.registered(t, a)
 			c.deletePod(t, "web")
 			c.waitForDeletion(t, "web")
 			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -85,7 +86,7 @@ func TestGracePeriod(t *testing.T) {
 	c.apply(t, `{kind: Pod, metadata: {name: web}, spec: {nodeName: n1, automountServiceAccountToken: false, `+
 		`terminationGracePeriodSeconds: 3600, volumes: [{name: conf, configMap: {name: app}}]}}`)
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
-	c.waitForLease(t, a.name, "holdfast-node/"+a.name)
+	c.registered(t, a)
 	c.deletePod(t, "web")
 	c.setData(t, "app", "two")
 	a.waitForFile(c, t, "web", "conf/app.conf", "two")

@@ -29,6 +29,11 @@ func TestHookTimeout(t *testing.T) {
 	c.apply(t, podWithHooks("changed", "app", "{holdfast.dev/on-change: slow}"))
 	c.waitForCondition(t, "changed", "False", `volume conf: hook "slow" of holdfast.dev/on-change: not done in 300ms`)
 	a.waitForFile(c, t, "changed", "conf/app.conf", "one")
+	// The agent may kill a hook before it has started a process. It runs the hook again later.
+	servertest.Eventually(t, "a hook has started a process", func() bool {
+		data, err := os.ReadFile(out)
+		return err == nil && len(data) > 0
+	})
 	a.stop(t)
 	data, err := os.ReadFile(out)
 	if err != nil {
@@ -75,6 +80,7 @@ func TestHangingHooks(t *testing.T) {
 
 	// The agent ends the hooks of a deleted pod, and the pod itself.
 	dirs := a.path(c, t, "checked-0", "..")
+	c.registered(t, a)
 	c.deletePod(t, "checked-0")
 	c.waitForDeletion(t, "checked-0")
 	if _, err := os.Lstat(dirs); !os.IsNotExist(err) {

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
@@ -39,6 +41,13 @@ func (c *cluster) getNode(t testing.TB, name string) *corev1.Node {
 		t.Fatal(err)
 	}
 	return obj
+}
+
+// registered waits until an agent has created its Node and its Lease. Without them, a controller of the server finishes
+// the deletion of the pods of the node, at the same time as the agent.
+func (c *cluster) registered(t testing.TB, a *agent) {
+	t.Helper()
+	c.waitForLease(t, a.name, "holdfast-node/"+a.name)
 }
 
 // waitForLease waits until the Lease of a node has this holder, and returns it.
@@ -74,15 +83,9 @@ func TestBesideKubelet(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.setVersion(t, name, "v1.36.3")
-	// Without a Lease the node counts as unreachable, and a controller finishes the deletion of its pods.
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To[int32](40), RenewTime: ptr.To(metav1.NowMicro())},
-	}
-	leases := c.admin.CoordinationV1().Leases(nodeLeases)
-	if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	// Without a Lease the node counts as unreachable, and a controller finishes the deletion of its pods. It does so too
+	// when the Lease was not renewed for a while.
+	keepLease(t, c.admin, name)
 	before := c.getNode(t, name)
 	c.apply(t, `{kind: ConfigMap, metadata: {name: app}, data: {app.conf: one}}`)
 	a := c.startAgent(t, node.Config{Name: "n1"})
@@ -99,6 +102,35 @@ func TestBesideKubelet(t *testing.T) {
 	if deleted, renewed := a.requests.count("DELETE"), a.requests.count("/leases"); deleted+renewed != 0 {
 		t.Errorf("%d deletions, %d requests for leases", deleted, renewed)
 	}
+}
+
+// keepLease creates the Lease of a node, and renews it until the test ends, as a kubelet does.
+func keepLease(t *testing.T, admin kubernetes.Interface, name string) {
+	t.Helper()
+	leases := admin.CoordinationV1().Leases(nodeLeases)
+	lease, err := leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To[int32](40), RenewTime: ptr.To(metav1.NowMicro())},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var renewing sync.WaitGroup
+	t.Cleanup(renewing.Wait)
+	ctx := t.Context()
+	renewing.Go(func() {
+		for tick := time.Tick(10 * time.Second); ; {
+			select {
+			case <-tick:
+			case <-ctx.Done():
+				return
+			}
+			lease.Spec.RenewTime = ptr.To(metav1.NowMicro())
+			if renewed, err := leases.Update(ctx, lease, metav1.UpdateOptions{}); err == nil {
+				lease = renewed
+			}
+		}
+	})
 }
 
 // TestKubeletTakesOver checks that an agent stops writing its Node and its Lease when a kubelet

@@ -97,6 +97,7 @@ func testStockServer(t *testing.T, stock stockServer) {
 		t.Errorf("the immutable object was watched %d times", got)
 	}
 	dir := a.path(c, t, "web", "..")
+	c.registered(t, a)
 	c.deletePod(t, "web")
 	c.waitForDeletion(t, "web")
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
