@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/etcd"
@@ -86,6 +87,11 @@ func TestReplacedVersion(t *testing.T) {
 	stored := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	var both replacing
 	both.cluster, _ = startAt(t, apiserver.Config{Etcd: stored})
+	// The first server runs the controller. The second one has none, and must not get the Lease.
+	servertest.Eventually(t, "the first server leads", func() bool {
+		lease, err := both.typed.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+		return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != ""
+	})
 	both.unchecked, _ = startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})
 	for name, test := range map[string]func(*testing.T, replacing){
 		"running":    testVersionReplacedWhileRunning,

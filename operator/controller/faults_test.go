@@ -74,6 +74,11 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	servertest.Eventually(t, "the quota in force", func() bool {
+		_, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err)
+	})
 	fails("quota", "quota: none")
 	if err := quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,14 @@ func TestReviewAccess(t *testing.T) {
 			},
 			{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		},
+	})
+	servertest.Eventually(t, "kim may bind the role", func() bool {
+		review, err := admin.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: "kim", ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: admin.namespace, Verb: "bind", Group: rbacv1.GroupName, Resource: "clusterroles", Name: "view",
+			}},
+		}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed
 	})
 	const (
 		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}`

@@ -202,7 +202,9 @@ func testForegroundOwner(t *testing.T, u usage) {
 		t.Fatal(err)
 	}
 	u.awaitNoInstance(t, "tidy")
-	if _, err := u.resource("operatorversions").Get(t.Context(), "tidy-0.1.0", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the operator version is left: %v", err)
-	}
+	// If the garbage collector learns of the owner reference after the deletion, it deletes the operator version afterwards.
+	servertest.Eventually(t, "the operator version is gone", func() bool {
+		_, err := u.resource("operatorversions").Get(t.Context(), "tidy-0.1.0", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
