@@ -149,6 +149,7 @@ spec: {resources: [harbours.example.com, services, pods], rules: [immutable spec
 	if diff := cmp.Diff([]string{"harbours.example.com"}, matched); diff != "" {
 		t.Errorf("guarded (-want +got):\n%s", diff)
 	}
+	f.asks(at, "h", `{spec: {depth: 8}}`)
 	if got := f.patch(at, "h", `{spec: {depth: 8}}`); !strings.HasPrefix(got, "BadRequest: ") {
 		t.Errorf("a rule with an effect: %s", got)
 	}

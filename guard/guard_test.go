@@ -120,16 +120,20 @@ func (f *fixture) serve() {
 	f.Cleanup(f.stop)
 }
 
-// create creates an object of YAML.
+// create creates an object of YAML, when its kind is served.
 func (f *fixture) create(resource, text string) {
 	f.Helper()
 	obj := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
 		f.Fatal(err)
 	}
-	if _, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{}); err != nil {
-		f.Fatal(err)
-	}
+	servertest.Eventually(f.T, "POST "+resource, func() bool {
+		_, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			f.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // of returns the client of a resource, such as default/configmaps or immutabilitypolicies.v1alpha1.guard.holdfast.dev.
@@ -254,6 +258,11 @@ spec: {mode: warn, resources: [configmaps], rules: [addition-only data]}
 
 	const prefix = `BadRequest: admission webhook "immutable.guard.holdfast.dev" denied the request: `
 	const deployments = "default/deployments.v1.apps"
+	f.asks(widgets, "w", `{spec: {size: big}}`)
+	f.asks(widgets, "w", `{spec: {replicas: 3}}`, "scale")
+	f.asks(widgets, "w", `{status: {phase: old}}`, "status")
+	f.asks(deployments, "gold", `{spec: {strategy: {type: Recreate, rollingUpdate: null}}}`)
+	f.asks("default/configmaps", "c", `{data: {a: null}}`)
 	for name, test := range map[string]struct {
 		got, want string
 	}{

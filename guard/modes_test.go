@@ -31,6 +31,8 @@ spec:
 	f.create("default/configmaps", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}, immutable: false}`)
 	f.guarded("widgets")
 	f.guarded("configmaps")
+	f.asks(widgets, "w", `{spec: {size: big}}`)
+	f.asks("default/configmaps", "c", `{data: {a: null}}`)
 	const prefix = `BadRequest: admission webhook "immutable.guard.holdfast.dev" denied the request: `
 	// A dry run has the same answer, and no Event.
 	_, err := f.of("default/configmaps").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"data":{"a":null}}`),

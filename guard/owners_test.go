@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -118,6 +119,7 @@ func (f *fixture) sendOwned(writes ...ownedWrite) string {
 	}()
 	said := ""
 	for _, w := range writes {
+		f.settled(of)
 		said = f.sendWrite(of, w)
 	}
 	return said
@@ -260,6 +262,9 @@ func TestOwnershipCalls(t *testing.T) {
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}},
 	})
 	f.asked()
+	f.allowed(authorizationv1.SubjectAccessReviewSpec{User: robot, ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: "default", Verb: "patch", Resource: "configmaps",
+	}})
 	const configuration = `"` + ownership.LastApplied + `": "{}"`
 	const applied = `annotations: {` + configuration + `}`
 	const elected = `annotations: {control-plane.alpha.kubernetes.io/leader: "{}", ` + configuration + `}`
@@ -295,6 +300,7 @@ func TestOwnershipCalls(t *testing.T) {
 		if err := create.Do(t.Context()).Error(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		f.settled(ownedObject{path: path, name: "o"})
 		before := f.calls()
 		said := f.sendWrite(ownedObject{path: path, name: "o"}, ownedWrite{
 			manager: test.manager, media: types.MergePatchType, body: `{metadata: {labels: {a: b}}}`, user: test.user,

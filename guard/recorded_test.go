@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,6 +49,9 @@ func TestRecorded(t *testing.T) {
 		`metadata: {name: writer}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: writer}, `+
 		`subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: writer}]}`)
 	f.guarded("ships/scale")
+	f.allowed(authorizationv1.SubjectAccessReviewSpec{User: "writer", ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: "default", Verb: "update", Group: "example.com", Resource: "ships",
+	}})
 	refused := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
