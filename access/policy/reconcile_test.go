@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -128,11 +129,16 @@ func get(t *testing.T, client kubernetes.Interface, name string) *rbacv1.Cluster
 
 func change(t *testing.T, client kubernetes.Interface, name string, edit func(*rbacv1.ClusterRole)) {
 	t.Helper()
-	role := get(t, client, name)
-	edit(role)
-	if _, err := client.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	// The server may aggregate the rules of a role at the same time. The update then conflicts, and is tried again.
+	servertest.Eventually(t, "role "+name+" is changed", func() bool {
+		role := get(t, client, name)
+		edit(role)
+		_, err := client.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{})
+		if err != nil && !apierrors.IsConflict(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // aggregate runs the aggregation controller until the role admin has all rules of
