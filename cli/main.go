@@ -168,7 +168,8 @@ func newCommand(streams Streams, args []string) *command {
 	c.root.SetIn(streams.In)
 	c.root.SetOut(streams.Out)
 	c.root.SetErr(streams.Err)
-	c.root.SetArgs(c.args)
+	// Without arguments, cobra would take those of the process.
+	c.root.SetArgs(append([]string{}, c.args...))
 	return c
 }
 
