@@ -90,6 +90,19 @@ func breakServer(t *testing.T, client kubernetes.Interface) {
 			return err == nil || apierrors.IsAlreadyExists(err)
 		})
 	}
+	// The server learns of the webhook a moment later. Before that, it does not call it.
+	servertest.Eventually(t, "a call of the webhook", func() bool {
+		node := []byte(`{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "probe"}}`)
+		err := rest.Post().AbsPath("/api/v1/nodes").Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body(node).Do(t.Context()).Error()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics, err := rest.Get().AbsPath("/metrics").Do(t.Context()).Raw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(metrics), `apiserver_admission_webhook_fail_open_count{name="silent.doctor.example.com"`)
+	})
 	patch := []byte(`{"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}`)
 	err := rest.Patch("application/merge-patch+json").AbsPath("/api/v1/nodes/lost/status").Body(patch).Do(t.Context()).Error()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // testDiagnostics checks what is collected about an instance and those that it installed, and
@@ -33,6 +35,11 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [key, child]}]
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	// The controller writes Events after what they tell.
+	servertest.Eventually(t, "an event about the instance", func() bool {
+		events, err := c.client.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=top"})
+		return err == nil && len(events.Items) > 0
+	})
 	diag := filepath.Join(t.TempDir(), "diag")
 	out := c.must(t, "diagnostics", "collect", "--instance", "top", "-O", diag)
 	if !strings.HasPrefix(out, "diagnostics of instance top are in "+diag) {
