@@ -59,9 +59,14 @@ func harbourClient(t *testing.T, config *rest.Config) client.Client {
 	if err := c.Patch(t.Context(), crd, client.RawPatch(types.JSONPatchType, markers), client.FieldValidation("Strict")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "berths are served", func(ctx context.Context) bool {
-		return c.List(ctx, &berth.BerthList{}) == nil
-	})
+	// The server serves the definition with its markers a moment after the patch.
+	probe := newBerth("probe")
+	eventually(t, "berths are served", func(ctx context.Context) bool { return c.Create(ctx, probe) == nil })
+	probe.Spec.Dock = "south"
+	eventually(t, "the markers protect berths", func(ctx context.Context) bool { return c.Update(ctx, probe.DeepCopy(), client.DryRunAll) != nil })
+	if err := c.Delete(t.Context(), newBerth("probe")); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

@@ -51,23 +51,24 @@ func (h *harbour) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("put up the sign: %w", err)
 	}
-	return ctrl.Result{}, h.report(ctx, request.NamespacedName)
+	return ctrl.Result{}, h.report(ctx, b)
 }
 
-// report writes the generation of the sign to the status.
-func (h *harbour) report(ctx context.Context, name client.ObjectKey) error {
+// report writes the generation of the sign to the status. The Berth may have changed since: then the sign is not that of the
+// stored generation.
+func (h *harbour) report(ctx context.Context, signed *berth.Berth) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		b := &berth.Berth{}
-		if err := h.client.Get(ctx, name, b); err != nil {
+		if err := h.client.Get(ctx, client.ObjectKeyFromObject(signed), b); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 		changed := meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
-			Type: "Ready", Status: metav1.ConditionTrue, Reason: "SignIsUp", Message: signOf(b), ObservedGeneration: b.Generation,
+			Type: "Ready", Status: metav1.ConditionTrue, Reason: "SignIsUp", Message: signOf(signed), ObservedGeneration: signed.Generation,
 		})
-		if !changed && b.Status.ObservedGeneration == b.Generation {
+		if !changed && b.Status.ObservedGeneration == signed.Generation {
 			return nil
 		}
-		b.Status.ObservedGeneration = b.Generation
+		b.Status.ObservedGeneration = signed.Generation
 		return h.client.Status().Update(ctx, b)
 	})
 }

@@ -60,11 +60,14 @@ func directClient(t *testing.T, server *rest.Config) client.Client {
 	return c
 }
 
+// patience is how long a test waits for something. Only a test that hangs reaches it, also on a busy machine.
+const patience = 2 * time.Minute
+
 // eventually fails the test if holds does not become true. holds returns no
 // error: if an object does not exist yet, it returns false.
 func eventually(t *testing.T, what string, holds func(ctx context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true,
 		func(ctx context.Context) (bool, error) { return holds(ctx), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)

@@ -3,6 +3,7 @@ package envtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -115,7 +116,10 @@ func TestSuite(t *testing.T) {
 		Scheme:                scheme,
 		CRDDirectoryPaths:     []string{"../controller/testdata/harbour.example.com_berths.yaml"},
 		ErrorIfCRDPathMissing: true,
-		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{"testdata/webhooks.yaml"}},
+		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{"testdata/webhooks.yaml"}, MaxTime: patience},
+		// The defaults are for a machine that is not busy.
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -162,14 +166,21 @@ func testReconciler(t *testing.T, admin client.Client) {
 }
 
 func testWebhooks(t *testing.T, admin client.Client) {
-	b := newBerth("two", "north")
-	if err := admin.Create(t.Context(), b); err != nil || b.Labels["mutated"] != "true" {
-		t.Errorf("labels %v: %v", b.Labels, err)
-	}
-	err := admin.Create(t.Context(), newBerth("three", "closed"))
-	if err == nil || !strings.Contains(err.Error(), `admission webhook "vberth-v1.kb.io" denied the request: the dock is closed`) {
-		t.Errorf("a berth in a closed dock: %v", err)
-	}
+	// The API server learns of each configuration of webhooks by itself, a moment after it was created.
+	eventually(t, "the defaulting webhook", func(ctx context.Context) error {
+		b := newBerth("two", "north")
+		if err := admin.Create(ctx, b, client.DryRunAll); err != nil || b.Labels["mutated"] != "true" {
+			return fmt.Errorf("labels %v: %w", b.Labels, err)
+		}
+		return nil
+	})
+	eventually(t, "the validating webhook", func(ctx context.Context) error {
+		err := admin.Create(ctx, newBerth("three", "closed"), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), `admission webhook "vberth-v1.kb.io" denied the request: the dock is closed`) {
+			return fmt.Errorf("a berth in a closed dock: %w", err)
+		}
+		return nil
+	})
 }
 
 func testUsers(t *testing.T, environment *envtest.Environment) {
@@ -194,11 +205,14 @@ func testNoControllers(t *testing.T, admin client.Client) {
 	}
 }
 
+// patience is how long the test waits for something. Only a test that hangs reaches it.
+const patience = 2 * time.Minute
+
 // eventually fails the test if the check does not succeed.
 func eventually(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
 	var last error
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		last = check(ctx)
 		return last == nil, nil
 	}); err != nil {

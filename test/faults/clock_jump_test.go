@@ -116,8 +116,9 @@ func (s *clockServer) renewed(ctx context.Context, lease string, offset time.Dur
 	if difference := time.Now().Add(offset).Sub(at).Abs(); difference > time.Minute {
 		return fmt.Errorf("the Lease was renewed at %s, %s from the clock of its holder", text, difference)
 	}
+	// On a busy machine, a server may lose its Lease and take it again.
 	transitions, _, _ := unstructured.NestedInt64(a.object, "spec", "leaseTransitions")
-	if transitions > 1 {
+	if long() && transitions > 1 {
 		return fmt.Errorf("the Lease had %d transitions", transitions)
 	}
 	return nil
@@ -126,7 +127,8 @@ func (s *clockServer) renewed(ctx context.Context, lease string, offset time.Dur
 // TestClock sets the clock of a server forward and back, by hours and by years.
 func TestClock(t *testing.T) {
 	t.Parallel()
-	s := &clockServer{server: newServer(t.TempDir(), "--event-ttl=20s")}
+	const life = 20 * time.Second
+	s := &clockServer{server: newServer(t.TempDir(), "--event-ttl="+life.String())}
 	if err := s.startAt(t, born); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +136,7 @@ func TestClock(t *testing.T) {
 	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born) })
 	first := s.token(t)
 	const event = "/api/v1/namespaces/default/events"
+	begin := time.Now()
 	made := s.client.create(t.Context(), event, map[string]any{
 		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": "probe"},
 		"involvedObject": map[string]any{"namespace": "default"},
@@ -153,7 +156,8 @@ func TestClock(t *testing.T) {
 	if err := s.works(t.Context(), 0); err != nil {
 		t.Error("three hours later: ", err)
 	}
-	if a := s.client.get(t.Context(), event+"/probe"); a.err != nil {
+	// On a busy machine, the life of the event may really be over.
+	if a := s.client.get(t.Context(), event+"/probe"); a.err != nil && time.Since(begin) < life {
 		t.Error("an event of some seconds, three hours later: ", a.err)
 	}
 	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born+3*hour) })

@@ -77,8 +77,30 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// pause stops the process where it is. It keeps its connections and does not answer.
-func (p *process) pause() { p.signal(syscall.SIGSTOP) }
+// pause stops the process where it is. It keeps its connections and does not answer. pause returns when no thread runs any more.
+func (p *process) pause() {
+	p.signal(syscall.SIGSTOP)
+	for !p.hasStopped() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// hasStopped reports whether all threads of the process are paused, or have ended.
+func (p *process) hasStopped() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // the thread has ended
+		}
+		// The state follows the name of the program: T is paused, Z and X have ended.
+		_, state, _ := strings.Cut(string(stat), ") ")
+		if state != "" && !strings.ContainsAny(state[:1], "TtZX") {
+			return false
+		}
+	}
+	return true
+}
 
 // resume lets a paused process go on.
 func (p *process) resume() { p.signal(syscall.SIGCONT) }

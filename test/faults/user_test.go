@@ -88,37 +88,43 @@ func runUser(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	number := 0
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		lasting, err := time.ParseDuration(lines.Text())
 		if err != nil {
 			return err
 		}
-		if err := json.NewEncoder(out).Encode(use(c, lasting)); err != nil {
+		if err := json.NewEncoder(out).Encode(use(c, lasting, &number)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// use creates, reads and deletes objects for some time.
-func use(c *client, lasting time.Duration) experience {
+// use creates, reads and deletes objects for some time. number is that of the last object: the deletion of an object may be refused,
+// so no name is used twice.
+func use(c *client, lasting time.Duration, number *int) experience {
 	var seen experience
 	var durations []time.Duration
 	ctx, end := context.Background(), time.Now().Add(lasting)
-	timed := func(a func() answer) {
+	timed := func(a func() answer) (refused bool) {
 		begin := time.Now()
 		switch got := a(); {
 		case got.code == http.StatusTooManyRequests:
 			seen.Refused++
+			refused = true
 		case got.err != nil:
 			seen.Failed = append(seen.Failed, got.err.Error())
 		}
 		durations = append(durations, time.Since(begin))
+		return refused
 	}
-	for i := 0; time.Now().Before(end); i++ {
-		object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("other-%d", i)}}
+	for ; time.Now().Before(end); *number++ {
+		object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("other-%d", *number)}}
 		item := hostilePath + "/" + nameOf(object)
-		timed(func() answer { return c.create(ctx, hostilePath, object) })
+		if timed(func() answer { return c.create(ctx, hostilePath, object) }) {
+			continue
+		}
 		timed(func() answer { return c.get(ctx, item) })
 		timed(func() answer { return c.delete(ctx, item) })
 	}

@@ -44,7 +44,8 @@ func (h *history) check(t *testing.T, model porcupine.Model) {
 	for _, text := range slices.Sorted(maps.Keys(h.errors)) {
 		t.Logf("%d times: %s", h.errors[text], text)
 	}
-	if verdict != porcupine.Ok {
+	// With many writes without an answer, as on a busy machine, the checker may not come to an end.
+	if verdict == porcupine.Illegal || verdict != porcupine.Ok && long() {
 		file := filepath.Join(t.ArtifactDir(), "history.html")
 		t.Errorf("the history is not linearizable: %s, see %s (%v)", verdict, file, porcupine.VisualizePath(model, info, file))
 	}

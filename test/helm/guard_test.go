@@ -2,6 +2,7 @@ package helm_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/loader"
 	"helm.sh/helm/v4/pkg/kube"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -144,13 +146,21 @@ func normal(t *testing.T, value any) string {
 // runGuard runs a guard with the rights of its service account, and returns a function that stops it.
 func runGuard(t *testing.T, server *servertest.Server) func() {
 	t.Helper()
+	// The guard ends if it may not read what it needs at its start.
+	for _, right := range []authorizationv1.ResourceAttributes{
+		configurationRight,
+		{Verb: "list", Group: guard.Policies().Group, Resource: guard.Policies().Resource},
+		{Verb: "get", Namespace: guard.Namespace, Resource: "secrets", Name: guard.SecretName},
+	} {
+		awaitRight(t, server, right, true)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := url.URL{Scheme: "https", Host: listener.Addr().String()}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	config := guard.Config{Client: server.As(t, "system:serviceaccount:holdfast-guard:holdfast-guard",
+	config := guard.Config{Client: server.As(t, guardAccount,
 		"system:serviceaccounts", "system:serviceaccounts:holdfast-guard", "system:authenticated"), Webhook: listener, URL: address.String()}
 	ended := make(chan error, 1)
 	go func() { ended <- guard.Run(ctx, config) }()
@@ -160,6 +170,26 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 			t.Errorf("guard ended with %v", err)
 		}
 	}
+}
+
+// guardAccount is the service account of the guard.
+const guardAccount = "system:serviceaccount:holdfast-guard:holdfast-guard"
+
+// configurationRight is the right of the guard to write its webhook configuration.
+var configurationRight = authorizationv1.ResourceAttributes{
+	Verb: "create", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations",
+}
+
+// awaitRight waits until the server knows that the guard has a right, or has lost it.
+func awaitRight(t *testing.T, server *servertest.Server, right authorizationv1.ResourceAttributes, has bool) {
+	t.Helper()
+	reviews := server.Client(t).AuthorizationV1().SubjectAccessReviews()
+	servertest.Eventually(t, fmt.Sprintf("right of the guard to %s %s: %t", right.Verb, right.Resource, has), func() bool {
+		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: guardAccount, ResourceAttributes: &right,
+		}}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed == has
+	})
 }
 
 // expectUninstall creates the objects of the hook, and makes its deletions with the rights of its account. The server
@@ -202,6 +232,8 @@ func expectUninstall(t *testing.T, server *servertest.Server, release *releasev1
 		err := account.RbacV1().ClusterRoleBindings().Delete(t.Context(), "holdfast-guard-configuration", metav1.DeleteOptions{})
 		return err == nil || apierrors.IsNotFound(err)
 	})
+	// As long as the server does not know that the right is gone, the guard writes the configuration again.
+	awaitRight(t, server, configurationRight, false)
 	err = account.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), guard.Name, metav1.DeleteOptions{})
 	if err != nil {
 		t.Fatal(err)
