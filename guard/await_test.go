@@ -1,10 +1,7 @@
 package guard_test
 
 import (
-	"encoding/json"
-
 	authorizationv1 "k8s.io/api/authorization/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -36,27 +33,4 @@ func (f *fixture) allowed(right authorizationv1.SubjectAccessReviewSpec) {
 		review, err := reviews.Create(f.Context(), &authorizationv1.SubjectAccessReview{Spec: right}, metav1.CreateOptions{})
 		return err == nil && review.Status.Allowed
 	})
-}
-
-// settled waits until the watch cache of the API server has the stored version of an object. The API server judges an update of an
-// older version, finds out that it is not the stored one, and judges the update again: it would ask the guard twice.
-func (f *fixture) settled(of ownedObject) {
-	f.Helper()
-	root := f.server.Client(f.T).CoreV1().RESTClient()
-	version := func(at string) string {
-		read := root.Get().AbsPath(of.path, of.name).SetHeader("Accept", "application/json")
-		if at != "" {
-			read = read.Param("resourceVersion", at)
-		}
-		var object metav1.PartialObjectMetadata
-		text, err := read.Do(f.Context()).Raw()
-		if err == nil {
-			err = json.Unmarshal(text, &object)
-		}
-		if err != nil && (at == "" || !apierrors.IsNotFound(err)) {
-			f.Fatal(err)
-		}
-		return object.ResourceVersion
-	}
-	servertest.Eventually(f.T, of.name+" in the watch cache", func() bool { return version("0") == version("") })
 }

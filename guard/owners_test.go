@@ -119,7 +119,7 @@ func (f *fixture) sendOwned(writes ...ownedWrite) string {
 	}()
 	said := ""
 	for _, w := range writes {
-		f.settled(of)
+		servertest.AwaitCached(f.T, f.server.Client(f.T), of.path+"/"+of.name)
 		said = f.sendWrite(of, w)
 	}
 	return said
@@ -300,7 +300,7 @@ func TestOwnershipCalls(t *testing.T) {
 		if err := create.Do(t.Context()).Error(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		f.settled(ownedObject{path: path, name: "o"})
+		servertest.AwaitCached(t, f.server.Client(t), path+"/o")
 		before := f.calls()
 		said := f.sendWrite(ownedObject{path: path, name: "o"}, ownedWrite{
 			manager: test.manager, media: types.MergePatchType, body: `{metadata: {labels: {a: b}}}`, user: test.user,

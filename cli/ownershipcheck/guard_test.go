@@ -68,6 +68,8 @@ func TestGuard(t *testing.T) {
 		t.Errorf("edit: %v", err)
 	}
 	edits.checker.Force = true
+	const settings = "/api/v1/namespaces/default/configmaps/settings"
+	servertest.AwaitCached(t, server.Client(t), settings)
 	if err := edits.patch(t, "settings", `{"data":{"a":"3"}}`, "kubectl-edit"); err != nil {
 		t.Errorf("edit --force: %v", err)
 	}
@@ -84,6 +86,7 @@ func TestGuard(t *testing.T) {
 		return blind.patch(t, "probe", `{"data":{"a":"1"}}`, "kubectl-patch") == nil
 	})
 	blind.warnings()
+	servertest.AwaitCached(t, server.Client(t), settings)
 	if err := blind.patch(t, "settings", `{"data":{"a":"4"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
