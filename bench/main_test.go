@@ -54,8 +54,16 @@ func TestAttack(t *testing.T) {
 			t.Errorf("%s: before %s; during the attack %s", v.Name, v.Before, v.During)
 		}
 	}
-	if len(result.Ends) != 1 || result.Ends[0].Code != http.StatusTooManyRequests {
-		t.Errorf("slow bodies ended %s, want all that ended to be refused", result.Ends)
+	refused := false
+	for _, end := range result.Ends {
+		refused = refused || end.Code == http.StatusTooManyRequests
+		// On a busy machine, the attack may last longer than the server waits for a body.
+		if end.Code != http.StatusTooManyRequests && end.Code != http.StatusRequestTimeout {
+			t.Errorf("slow bodies ended %s, want all that ended to be refused", result.Ends)
+		}
+	}
+	if !refused {
+		t.Errorf("slow bodies ended %s, want some to be refused", result.Ends)
 	}
 }
 
