@@ -10,6 +10,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 )
 
 // typedPut is the script command typed-put. It reads a CustomResourceDefinition
@@ -27,11 +28,16 @@ func typedPut(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	crd, err := definitions.Get(ctx, args[0], metav1.GetOptions{})
-	ts.Check(err)
-	metav1.SetMetaDataAnnotation(&crd.ObjectMeta, "typed", time.Now().String())
-	_, err = definitions.Update(ctx, crd, metav1.UpdateOptions{})
-	ts.Check(err)
+	// The server may write the status of the definition at the same time.
+	ts.Check(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := definitions.Get(ctx, args[0], metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&crd.ObjectMeta, "typed", time.Now().String())
+		_, err = definitions.Update(ctx, crd, metav1.UpdateOptions{})
+		return err
+	}))
 }
 
 // warnings prints warnings as kubectl does.
