@@ -283,7 +283,7 @@ func FuzzCheck(f *testing.F) {
 // TestSigner runs the controller. It signs an approved request and deletes a request
 // that was denied two hours ago.
 func TestSigner(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	fresh := options{signer: client, name: "ann", conditions: conditions{certificatesv1.CertificateApproved}}.csr(t)
 	fresh.CreationTimestamp = metav1.Now()

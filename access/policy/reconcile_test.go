@@ -150,7 +150,7 @@ func aggregate(t *testing.T, client kubernetes.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	factory.StartWithContext(ctx)
 	stopped := make(chan struct{})
 	go func() {
