@@ -20,8 +20,9 @@ const (
 	// defaultName is the service account that a controller creates in every namespace.
 	defaultName = "default"
 	// The controller creates it shortly after the namespace. A pod that is created in
-	// between waits for it: the plugin reads it up to defaultAttempts times.
-	defaultAttempts = 10
+	// between waits for it: the plugin reads it up to defaultAttempts times, for 10 seconds. The
+	// controller of a busy server needs seconds.
+	defaultAttempts = 100
 	defaultPause    = 100 * time.Millisecond
 )
 
