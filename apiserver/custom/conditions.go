@@ -98,6 +98,8 @@ func (c *controller) writeStatus(ctx context.Context, crd *definition.CustomReso
 		return err
 	}
 	if written, ok := out.(*definition.CustomResourceDefinition); ok && written.DeletionTimestamp == nil {
+		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+		defer cancel()
 		c.settle(ctx, written)
 	}
 	return nil

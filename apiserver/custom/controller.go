@@ -20,8 +20,11 @@ import (
 )
 
 const (
-	// settleTimeout bounds how long a write of a definition waits for its effect.
-	settleTimeout = time.Second
+	// settleTimeout bounds how long a write of a definition waits for its effect. A busy server
+	// needs seconds. A client that uses the definition before would get the error 404.
+	settleTimeout = 10 * time.Second
+	// statusTimeout is the same for the worker that writes the status: the other definitions wait.
+	statusTimeout = time.Second
 
 	// A definition that is not done is retried after firstRetry, then after twice as
 	// long each time, up to lastRetry.

@@ -236,7 +236,7 @@ func unavailable(message string) error {
 }
 
 // Settle waits until this server serves a definition as it was just written. It gives
-// up after a second.
+// up after settleTimeout.
 func (s *Server) Settle(ctx context.Context, written *definition.CustomResourceDefinition) {
 	s.controller.settle(ctx, written)
 }
