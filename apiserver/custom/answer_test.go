@@ -2,7 +2,6 @@ package custom_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,17 +66,8 @@ func TestWatchKeepsEarlierContent(t *testing.T) {
 	shared.must(t, http.StatusOK, merge, path+"/a", "{metadata: {labels: {in: null}}, spec: {size: 2}}")
 	shared.must(t, http.StatusOK, "GET", path+"/a", "")
 
-	watch := path + "?watch=true&timeoutSeconds=1&labelSelector=in&resourceVersion=" + created.GetResourceVersion()
-	res, err := shared.http.Get(shared.url + watch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	events, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(events); !strings.Contains(text, `"type":"DELETED"`) || !strings.Contains(text, `"size":1`) {
+	events := readEvents(t, path+"?watch=true&labelSelector=in&resourceVersion="+created.GetResourceVersion(), "", 1)
+	if text := events[0]; !strings.Contains(text, `"type":"DELETED"`) || !strings.Contains(text, `"size":1`) {
 		t.Errorf("events: %s", text)
 	}
 }

@@ -1,9 +1,9 @@
 package custom_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,10 +20,10 @@ func TestEvents(t *testing.T) {
 	created := shared.must(t, http.StatusCreated, "POST", path, noted(group, 1, `<&> "one" äöü`))
 	shared.must(t, http.StatusOK, merge, path+"/n1", "{spec: {note: two}}")
 	changed := read(t, path+"/n1", "", "identity").body
-	watch := func(query, accept string) []string {
+	watch := func(query, accept string, count int) []string {
 		t.Helper()
-		events := read(t, path+"?watch=true&timeoutSeconds=1&"+query, accept, "identity").body
-		for line := range strings.Lines(events) {
+		events := readEvents(t, path+"?watch=true&"+query, accept, count)
+		for _, line := range events {
 			var event metav1.WatchEvent
 			if err := json.Unmarshal([]byte(line), &event); err != nil {
 				t.Errorf("%q: %v", line, err)
@@ -32,35 +32,52 @@ func TestEvents(t *testing.T) {
 				t.Errorf("the event is %q, want %q", line, text)
 			}
 		}
-		return slices.Collect(strings.Lines(events))
+		return events
 	}
 	want := eventText(t, "ADDED", changed)
 	for range 2 { // The second time, the text of the object is cached.
-		if diff := cmp.Diff(want, watch("", "")[0]); diff != "" {
+		if diff := cmp.Diff(want, watch("", "", 1)[0]); diff != "" {
 			t.Errorf("a watch that begins with all objects (-want +got):\n%s", diff)
 		}
 	}
 	initial := "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-	if got := watch(initial, ""); len(got) < 2 || got[0] != want || !strings.HasPrefix(got[1], `{"type":"BOOKMARK"`) {
+	if got := watch(initial, "", 2); got[0] != want || !strings.HasPrefix(got[1], `{"type":"BOOKMARK"`) {
 		t.Errorf("events of a list: %q, want %q and a bookmark", got, want)
 	}
 	later := "resourceVersion=" + created.GetResourceVersion()
-	if got := watch(later, "")[0]; got != eventText(t, "MODIFIED", changed) {
+	if got := watch(later, "", 1)[0]; got != eventText(t, "MODIFIED", changed) {
 		t.Errorf("after the create: %q", got)
 	}
 	for _, form := range []string{"Table", "PartialObjectMetadata"} {
-		got := watch(later, "application/json;as="+form+";v=v1;g=meta.k8s.io")
+		got := watch(later, "application/json;as="+form+";v=v1;g=meta.k8s.io", 1)
 		if !strings.HasPrefix(got[0], `{"type":"MODIFIED","object":{"kind":"`+form) {
 			t.Errorf("as %s: %q", form, got)
 		}
 	}
 	shared.must(t, http.StatusOK, "DELETE", path+"/n1", "")
-	if got := watch(later, ""); len(got) != 2 || !strings.HasPrefix(got[1], `{"type":"DELETED"`) || !strings.Contains(got[1], `"note":"two"`) {
+	if got := watch(later, "", 2); !strings.HasPrefix(got[1], `{"type":"DELETED"`) || !strings.Contains(got[1], `"note":"two"`) {
 		t.Errorf("after the delete: %q", got)
 	}
-	if got := watch("resourceVersion=1", "")[0]; !strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status"`) {
+	if got := watch("resourceVersion=1", "", 1)[0]; !strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status"`) {
 		t.Errorf("from an old version: %q", got)
 	}
+}
+
+// readEvents reads the first events of a watch, each with the end of its line, and ends the watch.
+func readEvents(t *testing.T, path, accept string, count int) []string {
+	t.Helper()
+	res := get(t, path, accept, "identity")
+	defer func() { _ = res.Body.Close() }()
+	lines := bufio.NewReader(res.Body)
+	var events []string
+	for range count {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%s: %v after %q", path, err, append(events, line))
+		}
+		events = append(events, line)
+	}
+	return events
 }
 
 // eventText returns the text that the library gives an event.

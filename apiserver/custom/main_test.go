@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	restclient "k8s.io/client-go/rest"
@@ -53,8 +54,20 @@ func (a answer) text() string {
 }
 
 // do sends YAML as JSON, or as the media type given after the method: "PATCH
-// application/merge-patch+json".
+// application/merge-patch+json". Like client-go, it sends the request again if the server answers
+// 429: a busy server needs time to fill the cache of a resource that was just defined.
 func (c *client) do(method, path, body string) (answer, error) {
+	for attempt := 0; ; attempt++ {
+		got, err := c.send(method, path, body)
+		if err != nil || got.code != http.StatusTooManyRequests || attempt == 1000 {
+			return got, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// send sends a request once, see do.
+func (c *client) send(method, path, body string) (answer, error) {
 	method, mediaType, _ := strings.Cut(method, " ")
 	if mediaType == "" {
 		mediaType = "application/json"

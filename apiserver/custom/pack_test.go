@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // A long LIST is compressed for a client that accepts gzip, and has the same text as without
@@ -66,7 +68,9 @@ func noted(group string, n int, note string) string {
 // received is the body of an answer without compression, and the name of the compression.
 type received struct{ body, encoding string }
 
-func read(t *testing.T, path, accept, encoding string) received {
+// get sends a GET request, again while the server answers 429, see client.do. The caller closes the
+// body of the answer.
+func get(t *testing.T, path, accept, encoding string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, shared.url+path, nil)
 	if err != nil {
@@ -74,14 +78,31 @@ func read(t *testing.T, path, accept, encoding string) received {
 	}
 	req.Header.Set("Accept", accept)
 	req.Header.Set("Accept-Encoding", encoding)
-	res, err := shared.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	var res *http.Response
+	servertest.Eventually(t, path+" is answered", func() bool {
+		if res, err = shared.http.Do(req); err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode == http.StatusTooManyRequests {
+			_ = res.Body.Close()
+			return false
+		}
+		return true
+	})
+	if res.StatusCode != http.StatusOK {
+		_ = res.Body.Close()
+		t.Fatalf("%s: %s", path, res.Status)
 	}
+	return res
+}
+
+func read(t *testing.T, path, accept, encoding string) received {
+	t.Helper()
+	res := get(t, path, accept, encoding)
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v", path, res.Status, err)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
 	got := received{body: string(body), encoding: res.Header.Get("Content-Encoding")}
 	if got.encoding == "gzip" {
