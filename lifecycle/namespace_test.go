@@ -112,7 +112,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 	if _, err := c.CoreV1().Secrets("shop").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.createPod(t, "shop", "unbound", "")
+	c.createPod(t, "shop", newPod("unbound", "", 1))
 
 	c.deleteNamespace(t, "shop")
 	c.waitConditions(t, "shop", withProblems(
@@ -149,7 +149,9 @@ func TestNamespaceDeletesPodsFirst(t *testing.T) {
 	c.createNode(t, "alive", time.Now())
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "used")
-	c.createPod(t, "shop", "running", "alive")
+	// A pod that is still there after its grace period is a problem of its own in the conditions.
+	const hour = 3600
+	c.createPod(t, "shop", newPod("running", "alive", hour))
 
 	c.deleteNamespace(t, "shop")
 	c.waitConditions(t, "shop", withProblems(

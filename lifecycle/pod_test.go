@@ -22,17 +22,19 @@ import (
 	"holdfast.dev/holdfast/lifecycle"
 )
 
-// createPod creates a pod with a grace period of one second.
-func (c cluster) createPod(t testing.TB, namespace, name, node string, finalizers ...string) {
-	t.Helper()
-	grace := int64(1)
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
+// newPod returns a pod on a node, with a grace period in seconds.
+func newPod(name, node string, grace int64) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{
 			NodeName: node, TerminationGracePeriodSeconds: &grace,
 			Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}},
 		},
 	}
+}
+
+func (c cluster) createPod(t testing.TB, namespace string, pod *corev1.Pod) {
+	t.Helper()
 	if _, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestPodDeletionIsFinished(t *testing.T) {
 			t.Parallel()
 			prepare(t, name)
 			pods := c.CoreV1().Pods(metav1.NamespaceDefault)
-			c.createPod(t, metav1.NamespaceDefault, name, name)
+			c.createPod(t, metav1.NamespaceDefault, newPod(name, name, 1))
 			events, err := pods.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +243,9 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	pods := c.CoreV1().Pods(metav1.NamespaceDefault)
-	c.createPod(t, metav1.NamespaceDefault, "held", "missing", "example.com/hold")
+	held := newPod("held", "missing", 1)
+	held.Finalizers = []string{"example.com/hold"}
+	c.createPod(t, metav1.NamespaceDefault, held)
 	if err := pods.Delete(t.Context(), "held", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
