@@ -94,12 +94,13 @@ func TestKindsThatComeAndGo(t *testing.T) {
 func TestKindRemovedBeforeItsDependents(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithoutControllers(t)
-	var held atomic.Bool
-	var discoveries atomic.Int64
+	var released atomic.Bool
+	var held, discoveries atomic.Int64
 	config := rest.CopyConfig(c.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if held.Load() && request.Method == http.MethodDelete && strings.Contains(request.URL.Path, "/configmaps/part") {
+			if !released.Load() && request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/configmaps/part") {
+				held.Add(1)
 				return nil, errors.New("held by the test")
 			}
 			response, err := next.RoundTrip(request)
@@ -112,20 +113,17 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 	collect(t, config, nil)
 	tr := newTree(t, c, "shop")
 	widgets := c.defineWidgets(t, "example.com")
-	for _, name := range []string{"first", "second"} {
-		owner := widgets.create(t, "shop", name)
-		tr.createWith(t, metav1.ObjectMeta{Name: "part-of-" + name, OwnerReferences: []metav1.OwnerReference{ownedBy(owner)}})
-	}
-	if err := widgets.Namespace("shop").Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+	owner := ownedBy(widgets.create(t, "shop", "owner"))
+	tr.createWith(t, metav1.ObjectMeta{Name: "part", OwnerReferences: []metav1.OwnerReference{owner}})
+	if err := widgets.Namespace("shop").Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	tr.wait(t, "part-of-second<second")
-
-	held.Store(true)
+	// The collector learns of the deletion while the kind exists.
+	servertest.Eventually(t, "the collector tries to delete the dependent", func() bool { return held.Load() > 0 })
 	widgets.undefine(t)
 	before := discoveries.Load()
 	servertest.Eventually(t, "the collector knows that the kind is gone", func() bool { return discoveries.Load() >= before+2 })
-	held.Store(false)
+	released.Store(true)
 	tr.wait(t, "")
 }
 

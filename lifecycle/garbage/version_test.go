@@ -21,19 +21,20 @@ func TestDependentsKeepTheirFields(t *testing.T) {
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: string}}}}}`)
 	objects := widgets.Namespace(namespace)
-	// The collector finds dependents of a new kind after it has read discovery.
-	tr.create(t, "first")
-	widgets.create(t, namespace, "first", tr.ref(t, "first"))
-	tr.delete(t, "first", metav1.DeletePropagationBackground)
-	servertest.Eventually(t, "the collector knows the kind", func() bool {
-		_, err := objects.Get(t.Context(), "first", metav1.GetOptions{})
-		return notFound(t, err)
-	})
 	dependent := widgets.object("dependent", tr.ref(t, "root"))
 	dependent.Object["spec"] = "kept"
 	if _, err := objects.Create(t.Context(), dependent, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	// The collector orphans the dependents that it has seen, and it watches Widgets and ConfigMaps
+	// separately. When it has deleted a later Widget, it has seen the dependent.
+	widgets.create(t, namespace, "probe", metav1.OwnerReference{
+		APIVersion: "v1", Kind: "ConfigMap", Name: "probed", UID: "00000000-0000-0000-0000-000000000000",
+	})
+	servertest.Eventually(t, "the collector has seen the dependent", func() bool {
+		_, err := objects.Get(t.Context(), "probe", metav1.GetOptions{})
+		return notFound(t, err)
+	})
 	tr.delete(t, "root", metav1.DeletePropagationOrphan)
 	var found *unstructured.Unstructured
 	servertest.Eventually(t, "the dependent has no owner", func() bool {
