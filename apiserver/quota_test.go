@@ -37,6 +37,14 @@ func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (na
 	if _, err := servers[0].CoreV1().ResourceQuotas(created.Name).Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	// While the usage is not known, a server rejects the objects for that reason.
+	servertest.Eventually(t, "usage in the status", func() bool {
+		found, err := servers[0].CoreV1().ResourceQuotas(created.Name).Get(t.Context(), quota.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found.Status.Used) == len(quota.Spec.Hard)
+	})
 	for _, server := range servers {
 		servertest.Eventually(t, "limits in force", func() bool {
 			_, err := server.CoreV1().Endpoints(created.Name).Create(t.Context(),

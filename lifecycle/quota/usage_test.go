@@ -29,7 +29,7 @@ func TestUsage(t *testing.T) {
 			want:  "count/nothing.example.com=0",
 		},
 		"resource name without usage": {
-			quota:   `{hard: {example.com/nothing: 1, pods: 1}}`,
+			quota:   `{hard: {` + withoutUsage + `: 1, pods: 1}}`,
 			objects: `{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, resources: {}}]}}`,
 			want:    "pods=1",
 		},
