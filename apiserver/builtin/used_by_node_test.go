@@ -88,6 +88,9 @@ func usedResumed(u usage) {
 	// A watch from the version of a list sends every later change, and no earlier one.
 	u.configMap("a", "2")
 	u.configMap("a", "3")
+	// The server reads ConfigMaps and pods from two streams, and one may be ahead of the other. A list
+	// waits until both have these changes.
+	u.list("n1")
 	u.pod("q", "n1", "b")
 	u.pod("other", "n2", "a", "b")
 	u.deletePod("p")
