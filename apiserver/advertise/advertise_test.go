@@ -150,7 +150,8 @@ func TestReplicasAreAdvertised(t *testing.T) {
 
 	// The third server exists only as a Lease, which the test writes.
 	leases := client.CoordinationV1().Leases("kube-system")
-	renewed := metav1.NewMicroTime(time.Now())
+	// The Lease does not expire before the test says so.
+	renewed := metav1.NewMicroTime(time.Now().Add(time.Hour))
 	third, err := leases.Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "apiserver-third", Labels: map[string]string{"apiserver.kubernetes.io/identity": "holdfast"},
