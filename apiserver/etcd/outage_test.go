@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/storage"
 
 	"holdfast.dev/holdfast/apiserver/etcd"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -27,9 +28,11 @@ func TestMemberWithoutLeader(t *testing.T) {
 		return client
 	}
 	alone := configMaps(t, connect(pair.URL))
-	if err := create(t.Context(), alone, "first"); err != nil {
-		t.Fatal(err)
-	}
+	// The members may elect another leader meanwhile.
+	servertest.Eventually(t, "the first object is stored", func() bool {
+		err := create(t.Context(), alone, "first")
+		return err == nil || storage.IsExist(err)
+	})
 	pair.LoseLeader(t)
 
 	t.Run("another member has a leader", func(t *testing.T) {

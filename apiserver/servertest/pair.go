@@ -45,7 +45,6 @@ func tryEtcdPair(t testing.TB) (*EtcdPair, error) {
 	for i, peer := range peers {
 		config := embed.NewConfig()
 		config.Name, config.Dir, config.LogLevel = fmt.Sprintf("m%d", i), t.TempDir(), "fatal"
-		config.TickMs, config.ElectionMs = 10, 100
 		config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 		config.InitialCluster = fmt.Sprintf("m0=%s,m1=%s", &peers[0], &peers[1])
 		config.ListenClientUrls = nil
