@@ -70,8 +70,19 @@ type call struct {
 }
 
 // do sends a request and returns the status code and the body of the answer. Of a watch it
-// returns the beginning of the first event.
+// returns the beginning of the first event. Like client-go, it sends the request again if the server
+// answers 429: a busy server needs time to fill the cache of a resource that was just defined.
 func (c *client) do(t testing.TB, r call) (code int, answer string) {
+	t.Helper()
+	servertest.Eventually(t, r.method+" "+r.path+" is answered", func() bool {
+		code, answer = c.send(t, r)
+		return code != http.StatusTooManyRequests
+	})
+	return code, answer
+}
+
+// send sends a request once, see do.
+func (c *client) send(t testing.TB, r call) (code int, answer string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
