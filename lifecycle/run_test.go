@@ -31,7 +31,8 @@ func TestOnlyLeaderRuns(t *testing.T) {
 	if n := firstRequests.Load(); n == 0 {
 		t.Error("the leader sent no request")
 	}
-	if n := secondRequests.Load(); n != 0 {
+	// If a busy machine stops the renewals for longer than the Lease lasts, the second process leads.
+	if n := secondRequests.Load(); n != 0 && c.transitions(t) == 0 {
 		t.Errorf("a process that is not the leader sent %d requests", n)
 	}
 

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -59,17 +61,26 @@ func newClusterLedBy(t testing.TB, holder string) cluster {
 	return c
 }
 
+// lease returns the spec of the Lease of the controllers. It is empty if there is no Lease.
+func (c cluster) lease(t testing.TB) coordinationv1.LeaseSpec {
+	t.Helper()
+	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+	if notFound(t, err) {
+		return coordinationv1.LeaseSpec{}
+	}
+	return lease.Spec
+}
+
 // leader returns the identity that holds the Lease, or "".
 func (c cluster) leader(t testing.TB) string {
 	t.Helper()
-	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && lease.Spec.HolderIdentity == nil {
-		return ""
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *lease.Spec.HolderIdentity
+	return ptr.Deref(c.lease(t).HolderIdentity, "")
+}
+
+// transitions returns how often the Lease got another holder.
+func (c cluster) transitions(t testing.TB) int32 {
+	t.Helper()
+	return ptr.Deref(c.lease(t).LeaseTransitions, 0)
 }
 
 // start starts the controllers. They run until the test ends or stop is called.

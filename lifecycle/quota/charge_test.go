@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -134,12 +135,23 @@ func TestFailedCreate(t *testing.T) {
 	n.create(`{kind: ResourceQuota, metadata: {name: quota}, spec: {hard: {secrets: 3}}}`)
 	n.waitEnforced()
 	n.create(`{kind: Secret, metadata: {name: a}}`)
-	err := n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: a}}`, metav1.CreateOptions{})
+	changes, err := typed.CoreV1().ResourceQuotas(n.name).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	err = n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: a}}`, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	if got := n.used(); got != "secrets=2" {
-		t.Errorf("used after the failed request: %s", got)
+	// The charge is in the status until it expires.
+	for charged := false; !charged; {
+		event, open := <-changes.ResultChan()
+		if !open {
+			t.Fatal("the watch ended before the failed request was charged")
+		}
+		quota, ok := event.Object.(*corev1.ResourceQuota)
+		charged = ok && quota.Status.Used.Name(corev1.ResourceSecrets, resource.DecimalSI).Value() == 2
 	}
 	n.waitUsed("secrets=1")
 }
