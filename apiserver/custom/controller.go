@@ -249,6 +249,9 @@ func (c *controller) settle(ctx context.Context, written *definition.CustomResou
 		if observed != nil && atLeast(observed, written) && definition.FindCondition(observed, apiextensionsv1.NamesAccepted) != nil {
 			return
 		}
+		if observed == nil && written.DeletionTimestamp != nil {
+			return // it is gone already
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
