@@ -3,14 +3,18 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/access/node"
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/connection/inprocess"
 )
 
 // clients read and write the API of the server, for its own parts.
@@ -20,6 +24,8 @@ type clients struct {
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
 	documents *openAPIDocuments
+	// local are the objects from which the informers read. The stores of the server are opened later than its clients.
+	local atomic.Pointer[localObjects]
 	// relations finds the objects that belong to a node although no pod names them, such as the
 	// volumes behind claims.
 	relations *node.Relations
@@ -30,9 +36,19 @@ func newClients(loopback *restclient.Config) (*clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loopback client: %w", err)
 	}
-	return &clients{
+	c := &clients{
 		http: server.HTTP, kube: server.Typed, dynamic: server.Dynamic,
-		informers: informers.NewSharedInformerFactory(server.Typed, 0),
 		documents: newOpenAPIDocuments(server.Discovery.RESTClient()),
-	}, nil
+	}
+	c.informers = inprocess.NewFactory(server, c.objects)
+	return c, nil
+}
+
+// objects returns the objects of a resource for the informers, or nil if they must ask the API for them.
+func (c *clients) objects(resource schema.GroupVersionResource) cache.ListerWatcherWithContext {
+	local := c.local.Load()
+	if local == nil {
+		return nil
+	}
+	return local.of(resource)
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
@@ -39,13 +40,29 @@ func TestCollectorSendsNoWatches(t *testing.T) {
 		_, err := revisions.Get(t.Context(), "child", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
+	noWatches(t, client, "controllerrevisions")
+}
+
+// TestInformersSendNoWatches checks that the informers of the server open no watches through the API. The
+// server is ready only after its informers have listed their objects.
+func TestInformersSendNoWatches(t *testing.T) {
+	t.Parallel()
+	client := servertest.Start(t, apiserver.Config{}).Client(t)
+	for _, resource := range []string{"limitranges", "prioritylevelconfigurations", "validatingadmissionpolicybindings"} {
+		noWatches(t, client, resource)
+	}
+}
+
+// noWatches checks that there is no watch of a resource through the API.
+func noWatches(t *testing.T, client kubernetes.Interface, resource string) {
+	t.Helper()
 	data, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(data) {
-		if bytes.HasPrefix(line, []byte("apiserver_longrunning_requests{")) && bytes.Contains(line, []byte(`resource="controllerrevisions"`)) {
-			t.Errorf("the collector watches through the API: %s", line)
+		if bytes.HasPrefix(line, []byte("apiserver_longrunning_requests{")) && bytes.Contains(line, []byte(`resource="`+resource+`"`)) {
+			t.Errorf("a watch through the API: %s", line)
 		}
 	}
 }

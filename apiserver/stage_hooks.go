@@ -10,6 +10,8 @@ import (
 // before it shuts down. The server is ready when all start hooks have returned.
 func addHooks(b base, identity identityStage, owned ownershipStage, served resourcesStage) error {
 	h, loopback := served.hooks, b.generic.LoopbackClientConfig
+	// The hooks start the informers.
+	identity.clients.local.Store(&served.local)
 	// bootstrapped is closed when the server has tried once to create the objects that
 	// clients expect. Some writes may have failed.
 	bootstrapped := make(chan struct{})

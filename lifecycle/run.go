@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/connection"
+	"holdfast.dev/holdfast/connection/inprocess"
 	"holdfast.dev/holdfast/lifecycle/garbage"
 	"holdfast.dev/holdfast/lifecycle/quota"
 )
@@ -38,7 +39,7 @@ type Config struct {
 	// Stored reads custom resources where they are stored, for the garbage collector and for
 	// the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
-	// Local lists and watches objects in the process, for the garbage collector. It may be nil.
+	// Local lists and watches objects in the process, for all controllers. It may be nil.
 	Local garbage.Local
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.
@@ -68,6 +69,9 @@ func Run(ctx context.Context, config Config) error {
 func lead(ctx context.Context, config Config, server *connection.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactory(server.Typed, 0)
+	if config.Local != nil {
+		factory = inprocess.NewFactory(server, inprocess.Local(config.Local))
+	}
 	var running sync.WaitGroup
 	defer func() {
 		cancel()

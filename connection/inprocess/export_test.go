@@ -1,0 +1,11 @@
+package inprocess
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ListWatch returns the source of an informer.
+func ListWatch(local Local, resource schema.GroupVersionResource) *cache.ListWatch {
+	return objects{local: local, resource: resource}.listWatch()
+}
