@@ -90,6 +90,11 @@ func (f *fixture) install() {
 	if err := setup.Install(f.Context(), f.server.Config(f.T), installed, func(installation.Outcome) {}); err != nil {
 		f.Fatal(err)
 	}
+	// A guard ends if the server does not serve the kind of policies yet.
+	servertest.Eventually(f.T, "policies are served", func() bool {
+		_, err := f.of(policies).List(f.Context(), metav1.ListOptions{})
+		return err == nil
+	})
 }
 
 // serve runs an installed guard until the test ends.

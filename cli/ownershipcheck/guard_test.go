@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,12 @@ func runGuard(t *testing.T, config *rest.Config) {
 	if err := setup.Install(t.Context(), config, setup.Config{URL: at}, func(installation.Outcome) {}); err != nil {
 		t.Fatal(err)
 	}
+	// A guard ends if the server does not serve the kind of policies yet.
+	served := dynamic.NewForConfigOrDie(config).Resource(guard.Policies())
+	servertest.Eventually(t, "policies are served", func() bool {
+		_, err := served.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- guard.Run(ctx, guard.Config{Client: config, Webhook: listener, URL: at.String()}) }()

@@ -154,6 +154,10 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 	} {
 		awaitRight(t, server, right, true)
 	}
+	servertest.Eventually(t, "policies are served", func() bool {
+		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(guard.Policies()).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
