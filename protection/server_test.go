@@ -227,7 +227,7 @@ func TestDefinitions(t *testing.T) {
 		{"no request for its objects", func() {
 			post(t, objects[0].path, strings.ReplaceAll(objects[0].object, "metrics.example.com", "more.example.com"))
 			collection = strings.Replace(objects[1].path, "metrics", "more", 1)
-			// The server answers when it serves the definition, but waits for that at most a second.
+			// The server answers when it serves the definition, but does not wait for that for ever.
 			await(t, map[string]float64{"holdfast_definitions_served{}": before["holdfast_definitions_served{}"] + 1})
 		}, map[string]float64{"holdfast_definitions_served{}": 1}},
 		{"a list of its objects", func() {
