@@ -109,8 +109,9 @@ const uninstallHelp = `Remove the guard from a cluster.
 
 The command first takes the right to write the webhook configuration from the guard, and
 deletes the configuration. From then on the API server no longer asks the guard, and
-guarded objects can be updated freely. Then it deletes the rest. The kind
-ImmutabilityPolicy and its objects stay, unless --policies is set.`
+guarded objects can be updated freely. The command waits for three seconds, because the
+guard writes the configuration again until all API servers know that it may not. Then it
+deletes the rest. The kind ImmutabilityPolicy and its objects stay, unless --policies is set.`
 
 func newUninstallCommand() *cobra.Command {
 	var access connection
@@ -131,6 +132,8 @@ func newUninstallCommand() *cobra.Command {
 		},
 	}
 	access.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&options.WebhooksOnly, "webhooks-only", false, "only delete the webhook configuration, and the guard's right to write it")
 	cmd.Flags().BoolVar(&options.Kind, "policies", false, "also delete the kind ImmutabilityPolicy and all policies")
+	cmd.MarkFlagsMutuallyExclusive("webhooks-only", "policies")
 	return cmd
 }

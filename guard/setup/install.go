@@ -3,12 +3,10 @@ package setup
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/connection"
@@ -51,42 +49,4 @@ func Install(ctx context.Context, access *rest.Config, config Config, report fun
 		return err
 	}
 	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}.ApplyAll(ctx, objects, report)
-}
-
-// Uninstall removes the guard. It first takes the right to write the webhook configuration from the guard, then
-// deletes the configuration: from then on, the API server no longer asks the guard. It leaves the kind
-// and its policies, unless the options say otherwise.
-func Uninstall(ctx context.Context, access *rest.Config, options UninstallOptions) error {
-	server, err := connection.Open(access, connection.Options{})
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	objects, err := Objects(Config{})
-	if err != nil {
-		return err
-	}
-	configuration := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-		"metadata": map[string]any{"name": guard.Name},
-	}}
-	first := func(object *unstructured.Unstructured) bool {
-		return object.GetKind() == "ClusterRoleBinding" && object.GetName() == guard.Name+"-configuration"
-	}
-	at := slices.IndexFunc(objects, first)
-	order := []*unstructured.Unstructured{objects[at], configuration}
-	slices.Reverse(objects)
-	for _, object := range objects {
-		if !first(object) && (options.Kind || object.GetKind() != "CustomResourceDefinition") {
-			order = append(order, object)
-		}
-	}
-	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}.DeleteAll(ctx, order, options.Report)
-}
-
-// UninstallOptions are the options of Uninstall.
-type UninstallOptions struct {
-	// Kind means that the kind is deleted too, with all policies.
-	Kind   bool
-	Report func(installation.Outcome)
 }

@@ -18,13 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/apiserver/servertest"
 	"holdfast.dev/holdfast/guard"
 	"holdfast.dev/holdfast/guard/setup"
+	"holdfast.dev/holdfast/installation"
 )
 
 // guardImage is the image of the guard in these tests. No node runs it.
@@ -148,11 +148,11 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 	t.Helper()
 	// The guard ends if it may not read what it needs at its start.
 	for _, right := range []authorizationv1.ResourceAttributes{
-		configurationRight,
+		{Verb: "create", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"},
 		{Verb: "list", Group: guard.Policies().Group, Resource: guard.Policies().Resource},
 		{Verb: "get", Namespace: guard.Namespace, Resource: "secrets", Name: guard.SecretName},
 	} {
-		awaitRight(t, server, right, true)
+		awaitRight(t, server, right)
 	}
 	servertest.Eventually(t, "policies are served", func() bool {
 		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(guard.Policies()).List(t.Context(), metav1.ListOptions{})
@@ -179,24 +179,19 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 // guardAccount is the service account of the guard.
 const guardAccount = "system:serviceaccount:holdfast-guard:holdfast-guard"
 
-// configurationRight is the right of the guard to write its webhook configuration.
-var configurationRight = authorizationv1.ResourceAttributes{
-	Verb: "create", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations",
-}
-
-// awaitRight waits until the server knows that the guard has a right, or has lost it.
-func awaitRight(t *testing.T, server *servertest.Server, right authorizationv1.ResourceAttributes, has bool) {
+// awaitRight waits until the server knows that the guard has a right.
+func awaitRight(t *testing.T, server *servertest.Server, right authorizationv1.ResourceAttributes) {
 	t.Helper()
 	reviews := server.Client(t).AuthorizationV1().SubjectAccessReviews()
-	servertest.Eventually(t, fmt.Sprintf("right of the guard to %s %s: %t", right.Verb, right.Resource, has), func() bool {
+	servertest.Eventually(t, fmt.Sprintf("the guard may %s %s", right.Verb, right.Resource), func() bool {
 		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: guardAccount, ResourceAttributes: &right,
 		}}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed == has
+		return err == nil && review.Status.Allowed
 	})
 }
 
-// expectUninstall creates the objects of the hook, and makes its deletions with the rights of its account. The server
+// expectUninstall creates the objects of the hook, and does the work of its Job with the rights of its account. The server
 // has no controller for Jobs, so Helm would wait forever.
 func expectUninstall(t *testing.T, server *servertest.Server, release *releasev1.Release) {
 	t.Helper()
@@ -224,22 +219,15 @@ func expectUninstall(t *testing.T, server *servertest.Server, release *releasev1
 			t.Fatalf("%s %s: %v", hook.Kind, hook.Name, err)
 		}
 	}
-	want := "delete clusterrolebinding/holdfast-guard-configuration validatingwebhookconfiguration/holdfast-guard"
-	if got := strings.Join(arguments, " "); !strings.HasPrefix(got, want) {
-		t.Fatalf("the hook runs %s", got)
+	if got, want := strings.Join(arguments, " "), "guard uninstall --webhooks-only"; got != want {
+		t.Fatalf("the hook runs %s, want %s", got, want)
 	}
-	account, err := kubernetes.NewForConfig(server.As(t, "system:serviceaccount:holdfast-guard:holdfast-guard-uninstall", "system:authenticated"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	servertest.Eventually(t, "the hook may delete the right of the guard", func() bool {
-		err := account.RbacV1().ClusterRoleBindings().Delete(t.Context(), "holdfast-guard-configuration", metav1.DeleteOptions{})
-		return err == nil || apierrors.IsNotFound(err)
+	account := server.As(t, "system:serviceaccount:holdfast-guard:holdfast-guard-uninstall", "system:authenticated")
+	servertest.Eventually(t, "the hook removes the webhooks", func() bool {
+		err := setup.Uninstall(t.Context(), account, setup.UninstallOptions{WebhooksOnly: true, Report: func(installation.Outcome) {}})
+		if err != nil && !apierrors.IsForbidden(err) {
+			t.Fatal(err)
+		}
+		return err == nil
 	})
-	// As long as the server does not know that the right is gone, the guard writes the configuration again.
-	awaitRight(t, server, configurationRight, false)
-	err = account.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), guard.Name, metav1.DeleteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
