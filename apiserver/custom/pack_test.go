@@ -80,7 +80,7 @@ func get(t *testing.T, path, accept, encoding string) *http.Response {
 	req.Header.Set("Accept-Encoding", encoding)
 	var res *http.Response
 	servertest.Eventually(t, path+" is answered", func() bool {
-		if res, err = shared.http.Do(req); err != nil {
+		if res, err = shared.http.Do(req); err != nil { //nolint:bodyclose // the caller closes it
 			t.Fatal(err)
 		}
 		if res.StatusCode == http.StatusTooManyRequests {

@@ -38,7 +38,7 @@ func TestTranslations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(test.environment, printText+"=1")
+			cmd.Env = append([]string{printText + "=1"}, test.environment...)
 			got, err := cmd.Output()
 			if err != nil {
 				t.Fatal(err)
