@@ -123,6 +123,9 @@ func newUninstallCommand() *cobra.Command {
 		Example: `  holdfast guard uninstall`,
 		Args:    arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if options.WebhooksOnly && options.Kind {
+				return errors.New("--webhooks-only and --policies exclude each other")
+			}
 			config, err := access.config()
 			if err != nil {
 				return err
@@ -134,6 +137,5 @@ func newUninstallCommand() *cobra.Command {
 	access.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&options.WebhooksOnly, "webhooks-only", false, "only delete the webhook configuration, and the guard's right to write it")
 	cmd.Flags().BoolVar(&options.Kind, "policies", false, "also delete the kind ImmutabilityPolicy and all policies")
-	cmd.MarkFlagsMutuallyExclusive("webhooks-only", "policies")
 	return cmd
 }
