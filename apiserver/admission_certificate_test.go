@@ -85,15 +85,8 @@ func allowRequests(t testing.TB, client kubernetes.Interface, user string) {
 		Subjects:   []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: user}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	// The authorizer reads roles from an informer.
-	servertest.Eventually(t, user+" may write requests", func() bool {
-		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: "certificates.k8s.io", Resource: "certificatesigningrequests", Verb: "create",
-			}},
-		}, metav1.CreateOptions{})
-		must(t, err)
-		return review.Status.Allowed
+	servertest.AwaitRight(t, client, user, authorizationv1.ResourceAttributes{
+		Group: "certificates.k8s.io", Resource: "certificatesigningrequests", Verb: "create",
 	})
 }
 

@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -22,15 +21,5 @@ func (f *fixture) asks(resource, name, patch string, subresources ...string) {
 		f.warnings.texts = nil
 		_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, dryRun, subresources...)
 		return err != nil || len(f.warnings.texts) > 0
-	})
-}
-
-// allowed waits until the API server knows that a user has a right.
-func (f *fixture) allowed(right authorizationv1.SubjectAccessReviewSpec) {
-	f.Helper()
-	reviews := f.server.Client(f.T).AuthorizationV1().SubjectAccessReviews()
-	servertest.Eventually(f.T, "the rights of "+right.User, func() bool {
-		review, err := reviews.Create(f.Context(), &authorizationv1.SubjectAccessReview{Spec: right}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed
 	})
 }

@@ -262,9 +262,9 @@ func TestOwnershipCalls(t *testing.T) {
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}},
 	})
 	f.asked()
-	f.allowed(authorizationv1.SubjectAccessReviewSpec{User: robot, ResourceAttributes: &authorizationv1.ResourceAttributes{
+	servertest.AwaitRight(t, f.server.Client(t), robot, authorizationv1.ResourceAttributes{
 		Namespace: "default", Verb: "patch", Resource: "configmaps",
-	}})
+	})
 	const configuration = `"` + ownership.LastApplied + `": "{}"`
 	const applied = `annotations: {` + configuration + `}`
 	const elected = `annotations: {control-plane.alpha.kubernetes.io/leader: "{}", ` + configuration + `}`

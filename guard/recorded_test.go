@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
 // recording is a review that a kube-apiserver has sent to the guard. "make guard-reviews" records them.
@@ -49,9 +51,9 @@ func TestRecorded(t *testing.T) {
 		`metadata: {name: writer}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: writer}, `+
 		`subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: writer}]}`)
 	f.guarded("ships/scale")
-	f.allowed(authorizationv1.SubjectAccessReviewSpec{User: "writer", ResourceAttributes: &authorizationv1.ResourceAttributes{
+	servertest.AwaitRight(t, f.server.Client(t), "writer", authorizationv1.ResourceAttributes{
 		Namespace: "default", Verb: "update", Group: "example.com", Resource: "ships",
-	}})
+	})
 	refused := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -10,8 +10,8 @@ import (
 // Ports below the range from which the kernel chooses ports for connections, and for listeners on port 0.
 const firstPort, lastPort = 20000, 29999
 
-// FreePort returns a port of the loopback interface that is free, for a server that a test starts again at the same address, or
-// whose address the test must know before. No connection of this machine takes the port while the server is down.
+// FreePort returns a free port of the loopback interface. It is for a test that starts a server twice at one address, or that must know
+// the address before it starts the server. While the server is down, the kernel gives the port to no connection.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {

@@ -30,8 +30,8 @@ import (
 // watch cache.
 type Local func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext
 
-// NewFactory returns a factory whose informers of built-in kinds read from local. An informer that a caller creates itself, with the
-// method InformerFor, reads through the API, because it may select objects.
+// NewFactory returns a factory of informers. Its informers of built-in kinds read from local. If a caller passes a function that creates
+// an informer to the method InformerFor of the factory, that informer reads through the API, because it may select objects.
 func NewFactory(server *connection.Connection, local Local) informers.SharedInformerFactory {
 	all := informers.NewSharedInformerFactory(server.Typed, 0)
 	resources := map[reflect.Type]schema.GroupVersionResource{}

@@ -27,15 +27,11 @@ func (o objects) listWatch() *cache.ListWatch {
 }
 
 func (o objects) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	local := o.local(o.resource)
-	if local == nil {
-		api, err := o.api()
-		if err != nil {
-			return nil, err
-		}
-		return api.ListWithContext(ctx, options)
+	source, err := o.source()
+	if err != nil {
+		return nil, err
 	}
-	list, err := local.ListWithContext(ctx, options)
+	list, err := source.ListWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -43,23 +39,27 @@ func (o objects) list(ctx context.Context, options metav1.ListOptions) (runtime.
 }
 
 func (o objects) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	local := o.local(o.resource)
-	if local == nil {
-		api, err := o.api()
-		if err != nil {
-			return nil, err
-		}
-		return api.WatchWithContext(ctx, options)
+	source, err := o.source()
+	if err != nil {
+		return nil, err
 	}
-	events, err := local.WatchWithContext(ctx, options)
+	events, err := source.WatchWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	return copied(events), nil
 }
 
+// source returns the objects in the process, or those of the API. The latter need no copies, but the server rarely reads them.
+func (o objects) source() (cache.ListerWatcherWithContext, error) {
+	if local := o.local(o.resource); local != nil {
+		return local, nil
+	}
+	return o.api()
+}
+
 // api returns the objects that the API has. They have the types of k8s.io/api, as the objects in the process.
-func (o objects) api() (*cache.ListWatch, error) {
+func (o objects) api() (cache.ListerWatcherWithContext, error) {
 	config, version := rest.CopyConfig(o.server.Config), o.resource.GroupVersion()
 	config.GroupVersion, config.APIPath = &version, "/apis"
 	if version.Group == "" {

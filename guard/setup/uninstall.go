@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// A guard that has lost its right writes the webhook configuration again until each API server knows of the loss. The
-	// configuration counts as deleted if nobody has written it for as long as quiet. Uninstall gives up after patience.
-	quiet    = 3 * time.Second
+	// quiet is how long the webhook configuration must stay away until Uninstall goes on. A guard that has lost its right
+	// writes the configuration again until each API server knows of the loss.
+	quiet = 3 * time.Second
+	// patience is how long Uninstall tries to reach that.
 	patience = time.Minute
 	// interval is the time between two attempts to delete the configuration.
 	interval = 100 * time.Millisecond

@@ -71,8 +71,8 @@ func (e *execution) removable(ctx context.Context, object target) (*unstructured
 
 // notOurs returns the error for a stored object that does not belong to the Instance. An object
 // of an earlier Instance of this name is no obstacle: that Instance is gone, and the garbage
-// collector deletes the object soon. Such an object is there if somebody installs an Instance
-// right after its uninstallation.
+// collector will delete the object. The controller finds such an object if a user installs an
+// Instance right after the uninstallation of the earlier one.
 func (e *execution) notOurs(found *unstructured.Unstructured) error {
 	if ofEarlier(e.instance, found) {
 		return waiting("%s is of an earlier instance %s and will be deleted", title(found), e.instance.Name)

@@ -31,13 +31,8 @@ func TestReviewAccess(t *testing.T) {
 			{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		},
 	})
-	servertest.Eventually(t, "kim may bind the role", func() bool {
-		review, err := admin.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: "kim", ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: admin.namespace, Verb: "bind", Group: rbacv1.GroupName, Resource: "clusterroles", Name: "view",
-			}},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed
+	servertest.AwaitRight(t, admin.typed, "kim", authorizationv1.ResourceAttributes{
+		Namespace: admin.namespace, Verb: "bind", Group: rbacv1.GroupName, Resource: "clusterroles", Name: "view",
 	})
 	const (
 		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}`

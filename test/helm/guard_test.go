@@ -2,7 +2,6 @@ package helm_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -152,7 +151,7 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 		{Verb: "list", Group: guard.Policies().Group, Resource: guard.Policies().Resource},
 		{Verb: "get", Namespace: guard.Namespace, Resource: "secrets", Name: guard.SecretName},
 	} {
-		awaitRight(t, server, right)
+		servertest.AwaitRight(t, server.Client(t), guardAccount, right)
 	}
 	servertest.Eventually(t, "policies are served", func() bool {
 		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(guard.Policies()).List(t.Context(), metav1.ListOptions{})
@@ -178,18 +177,6 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 
 // guardAccount is the service account of the guard.
 const guardAccount = "system:serviceaccount:holdfast-guard:holdfast-guard"
-
-// awaitRight waits until the server knows that the guard has a right.
-func awaitRight(t *testing.T, server *servertest.Server, right authorizationv1.ResourceAttributes) {
-	t.Helper()
-	reviews := server.Client(t).AuthorizationV1().SubjectAccessReviews()
-	servertest.Eventually(t, fmt.Sprintf("the guard may %s %s", right.Verb, right.Resource), func() bool {
-		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: guardAccount, ResourceAttributes: &right,
-		}}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed
-	})
-}
 
 // expectUninstall creates the objects of the hook, and does the work of its Job with the rights of its account. The server
 // has no controller for Jobs, so Helm would wait forever.
