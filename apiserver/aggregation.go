@@ -33,14 +33,14 @@ func applyAggregation(b base) {
 	}
 }
 
-// newLocalAPIs returns the controller of the local APIServices, with the versions of the built-in
+// newRegistrar returns the controller of the local APIServices, with the versions of the built-in
 // kinds.
-func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients) (*aggregation.Local, error) {
+func (i installer) newRegistrar(registries *builtin.Registries, clients *clients) (*aggregation.Registrar, error) {
 	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
 	if err != nil {
 		return nil, err
 	}
-	local, err := aggregation.NewLocal(registries.Stores[apiregistrationv1.Resource("apiservices")], client)
+	registrar, err := aggregation.NewRegistrar(registries.Stores[apiregistrationv1.Resource("apiservices")], client)
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +52,16 @@ func (i installer) newLocalAPIs(registries *builtin.Registries, clients *clients
 	// As in Kubernetes, the group apiregistration.k8s.io itself has no APIService.
 	versions.Delete(apiregistrationv1.SchemeGroupVersion)
 	for gv := range versions {
-		local.AddBuiltIn(gv)
+		registrar.AddBuiltIn(gv)
 	}
-	return local, nil
+	return registrar, nil
 }
 
 // registerLocalAPIs writes the local APIServices, once the server has read the definitions and
 // closed read.
-func (i installer) registerLocalAPIs(local *aggregation.Local, read <-chan struct{}) error {
-	local.Prioritize(i.server.AggregatedDiscoveryGroupManager.WithSource(aggregated.BuiltinSource))
-	return i.hooks.inBackground("register-local-apis", func(ctx context.Context) { local.Run(ctx, read) })
+func (i installer) registerLocalAPIs(registrar *aggregation.Registrar, read <-chan struct{}) error {
+	registrar.Prioritize(i.server.AggregatedDiscoveryGroupManager.WithSource(aggregated.BuiltinSource))
+	return i.hooks.inBackground("register-local-apis", func(ctx context.Context) { registrar.Run(ctx, read) })
 }
 
 // serveAggregatedAPIs serves the APIs of other servers.

@@ -24,8 +24,8 @@ type clients struct {
 	dynamic   dynamic.Interface
 	informers informers.SharedInformerFactory
 	documents *openAPIDocuments
-	// local are the objects from which the informers read. The stores of the server are opened later than its clients.
-	local atomic.Pointer[localObjects]
+	// source returns the objects from which the informers read. The stores of the server are opened later than its clients.
+	source atomic.Pointer[inprocess.Source]
 	// relations finds the objects that belong to a node although no pod names them, such as the
 	// volumes behind claims.
 	relations *node.Relations
@@ -44,11 +44,11 @@ func newClients(loopback *restclient.Config) (*clients, error) {
 	return c, nil
 }
 
-// objects returns the objects of a resource for the informers, or nil if they must ask the API for them.
+// objects is the source of the informers. It has no objects until the stores are open.
 func (c *clients) objects(resource schema.GroupVersionResource) cache.ListerWatcherWithContext {
-	local := c.local.Load()
-	if local == nil {
+	source := c.source.Load()
+	if source == nil {
 		return nil
 	}
-	return local.of(resource)
+	return source.Objects(resource)
 }

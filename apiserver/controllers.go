@@ -37,7 +37,7 @@ func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{},
 		}
 		config := lifecycle.Config{
 			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
-			Stored: served.stored, Local: served.local.of, StorageVersion: served.storageVersion,
+			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
 			RunWhileLeading: led, Controllers: b.config.Controllers,
 			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
 		}

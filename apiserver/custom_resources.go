@@ -22,7 +22,7 @@ const minWatch = 30 * time.Minute
 
 // newCustomResources returns the server of custom resources. It serves nothing yet.
 func (i installer) newCustomResources(
-	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, local *aggregation.Local,
+	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, registrar *aggregation.Registrar,
 ) (*custom.Server, error) {
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.generic.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
@@ -40,7 +40,7 @@ func (i installer) newCustomResources(
 		Models:             models,
 		Groups:             i.server.DiscoveryGroupManager,
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
-		Registered:         local.SetCustom,
+		Registered:         registrar.SetCustom,
 		Ownership:          ownership,
 		Revision:           i.config.Revision,
 		ImmutabilityStatus: i.config.ImmutabilityStatus,

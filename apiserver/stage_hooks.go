@@ -11,7 +11,7 @@ import (
 func addHooks(b base, identity identityStage, owned ownershipStage, served resourcesStage) error {
 	h, loopback := served.hooks, b.generic.LoopbackClientConfig
 	// The hooks start the informers.
-	identity.clients.local.Store(&served.local)
+	identity.clients.source.Store(&served.source)
 	// bootstrapped is closed when the server has tried once to create the objects that
 	// clients expect. Some writes may have failed.
 	bootstrapped := make(chan struct{})

@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/holdfast/apiserver/definitions"
 	"holdfast.dev/holdfast/apiserver/routes"
 	"holdfast.dev/holdfast/apiserver/storage"
+	"holdfast.dev/holdfast/connection/inprocess"
 )
 
 // resourcesStage is the generic server with everything that it serves.
@@ -20,7 +21,8 @@ type resourcesStage struct {
 	hooks     *hooks
 	readiness *storage.Readiness
 	stored    storedObjects
-	local     localObjects
+	// source returns the objects of built-in kinds and definitions in the process.
+	source inprocess.Source
 	// storageVersion returns the storage version of a custom resource if it is served.
 	storageVersion func(schema.GroupResource) string
 	// definitionsRead is closed when the stored definitions are served.
@@ -63,11 +65,11 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
 		return resourcesStage{}, err
 	}
-	local, err := i.newLocalAPIs(registries, identity.clients)
+	registrar, err := i.newRegistrar(registries, identity.clients)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	customResources, err := i.newCustomResources(store, status, owned.checker, local)
+	customResources, err := i.newCustomResources(store, status, owned.checker, registrar)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -97,7 +99,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.registerLocalAPIs(local, read); err != nil {
+	if err := i.registerLocalAPIs(registrar, read); err != nil {
 		return resourcesStage{}, err
 	}
 	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.documents, customResources}); err != nil {
@@ -107,7 +109,7 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	stores[definitions.Resource] = store
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness,
-		local:          localObjects{stores: stores, router: i.router},
+		source:         newInProcess(stores, i.router),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
 		storageVersion: customResources.StorageVersion, definitionsRead: read,
 	}, nil

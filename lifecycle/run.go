@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/connection"
@@ -39,8 +38,8 @@ type Config struct {
 	// Stored reads custom resources where they are stored, for the garbage collector and for
 	// the deletion of namespaces. It may be nil.
 	Stored garbage.Stored
-	// Local lists and watches objects in the process, for all controllers. It may be nil.
-	Local garbage.Local
+	// InProcess returns objects in the process, for all controllers. It may be nil.
+	InProcess inprocess.Source
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.
 	StorageVersion garbage.StorageVersion
@@ -68,10 +67,7 @@ func Run(ctx context.Context, config Config) error {
 // lead runs the controllers until ctx ends.
 func lead(ctx context.Context, config Config, server *connection.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
-	factory := informers.NewSharedInformerFactory(server.Typed, 0)
-	if config.Local != nil {
-		factory = inprocess.NewFactory(server, inprocess.Local(config.Local))
-	}
+	factory := inprocess.NewFactory(server, config.InProcess)
 	var running sync.WaitGroup
 	defer func() {
 		cancel()
@@ -84,7 +80,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 		running.Go(func() {
 			garbage.Run(ctx, garbage.Config{
 				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored,
-				Local: config.Local, StorageVersion: config.StorageVersion, Counter: ledger,
+				InProcess: config.InProcess, StorageVersion: config.StorageVersion, Counter: ledger,
 			})
 		})
 	}

@@ -3,8 +3,8 @@
 //
 // The package has these words:
 //
-//   - A local APIService has no Service: this server serves the API itself. Local creates
-//     one for each group version of built-in kinds and of definitions.
+//   - A local APIService has no Service: this server serves the API itself. Registrar
+//     creates one for each group version of built-in kinds and of definitions.
 //   - A remote APIService has a Service: another server serves the API. Server watches the
 //     remote APIServices.
 //

@@ -6,6 +6,6 @@ import (
 )
 
 // ListWatch returns the source of an informer.
-func ListWatch(local Local, resource schema.GroupVersionResource) *cache.ListWatch {
-	return objects{local: local, resource: resource}.listWatch()
+func ListWatch(source Source, resource schema.GroupVersionResource) *cache.ListWatch {
+	return objects{source: source, resource: resource}.listWatch()
 }

@@ -26,19 +26,19 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// Local returns the objects of a resource in this process, or nil if the informer must ask the API for them. The objects belong to a
-// watch cache.
-type Local func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext
-
-// NewFactory returns a factory of informers. Its informers of built-in kinds read from local. If a caller passes a function that creates
-// an informer to the method InformerFor of the factory, that informer reads through the API, because it may select objects.
-func NewFactory(server *connection.Connection, local Local) informers.SharedInformerFactory {
+// NewFactory returns a factory of informers. Its informers of built-in kinds read from source. If source is nil, they read through the API. If
+// a caller passes a function that creates an informer to the method InformerFor of the factory, that informer reads through the API, because
+// it may select objects.
+func NewFactory(server *connection.Connection, source Source) informers.SharedInformerFactory {
 	all := informers.NewSharedInformerFactory(server.Typed, 0)
+	if source == nil {
+		return all
+	}
 	resources := map[reflect.Type]schema.GroupVersionResource{}
 	for _, kind := range native.Kinds() {
 		resources[reflect.TypeOf(kind.Object)] = kind.GroupVersion.WithResource(kind.Resource)
 	}
-	return factory{all, groups{all, server, local, resources}}
+	return factory{all, groups{all, server, source, resources}}
 }
 
 // factory returns the informers of the API groups of which the server has informers.
@@ -83,7 +83,7 @@ func (f factory) Storage() storage.Interface { return storage.New(f.groups, meta
 type groups struct {
 	internalinterfaces.SharedInformerFactory
 	server    *connection.Connection
-	local     Local
+	source    Source
 	resources map[reflect.Type]schema.GroupVersionResource
 }
 
@@ -91,7 +91,7 @@ type groups struct {
 func (g groups) InformerFor(obj runtime.Object, create internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
 	if kind, ok := g.resources[reflect.TypeOf(obj)]; ok {
 		create = func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-			return cache.NewSharedIndexInformer(objects{g.server, g.local, kind}.listWatch(), obj, resync,
+			return cache.NewSharedIndexInformer(objects{g.server, g.source, kind}.listWatch(), obj, resync,
 				cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // objects are all objects of a resource.
 type objects struct {
 	server   *connection.Connection
-	local    Local
+	source   Source
 	resource schema.GroupVersionResource
 }
 
@@ -27,11 +27,11 @@ func (o objects) listWatch() *cache.ListWatch {
 }
 
 func (o objects) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	source, err := o.source()
+	all, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	list, err := source.ListWithContext(ctx, options)
+	list, err := all.ListWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -39,21 +39,21 @@ func (o objects) list(ctx context.Context, options metav1.ListOptions) (runtime.
 }
 
 func (o objects) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	source, err := o.source()
+	all, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	events, err := source.WatchWithContext(ctx, options)
+	events, err := all.WatchWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	return copied(events), nil
 }
 
-// source returns the objects in the process, or those of the API. The latter need no copies, but the server rarely reads them.
-func (o objects) source() (cache.ListerWatcherWithContext, error) {
-	if local := o.local(o.resource); local != nil {
-		return local, nil
+// open returns the objects in the process, or those of the API. The latter need no copies, but the server rarely reads them.
+func (o objects) open() (cache.ListerWatcherWithContext, error) {
+	if objects := o.source.Objects(o.resource); objects != nil {
+		return objects, nil
 	}
 	return o.api()
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/connection/inprocess"
 	"holdfast.dev/holdfast/reconcile"
 )
 
@@ -39,9 +40,9 @@ type Config struct {
 	// orphan deletion wait for kinds that the API cannot list, and an object stays if its owner
 	// has a kind that was removed before a watch reported the deletion of the owner.
 	Stored Stored
-	// Local lists and watches objects without requests, if the API server runs in this process. If it
-	// is nil, the collector watches built-in kinds through the API.
-	Local Local
+	// InProcess returns objects without requests, if the API server runs in this process. The collector
+	// does not change them. If it is nil, the collector watches built-in kinds through the API.
+	InProcess inprocess.Source
 	// StorageVersion returns the storage versions of custom resources. It may be nil.
 	StorageVersion StorageVersion
 	// Counter counts the objects in namespaces. It may be nil.

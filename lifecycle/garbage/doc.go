@@ -10,7 +10,7 @@
 //
 // The collector has one watch for each built-in kind, and one for the custom resources of each API
 // group, which reads them where they are stored: see Stored. In the process of the API server, it
-// watches built-in kinds without requests: see Local. It reads discovery every
+// watches built-in kinds without requests: see Config.InProcess. It reads discovery every
 // minute, and soon after a CustomResourceDefinition changed. It keeps only the name, UID,
 // version, finalizers and owner references of objects. The cost of a deletion depends on
 // the number of dependents, not on the number of all objects. Outdated watches cause no

@@ -5,24 +5,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Local returns the objects of a resource that this process stores, or nil if the collector must ask
-// the API for them. The objects implement metav1.Object and belong to the watch cache: the collector
-// does not change them.
-type Local func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext
-
 // objects returns the objects of a kind. Another server may begin or end to answer the requests for
 // a kind at any time, so the caller asks again before each list and each watch.
 func (c Config) objects(k *kind) cache.ListerWatcherWithContext {
-	if c.Local != nil {
-		if local := c.Local(k.GroupVersionResource); local != nil {
-			return local
-		}
+	if objects := c.InProcess.Objects(k.GroupVersionResource); objects != nil {
+		return objects
 	}
 	return apiObjects{c.Metadata.Resource(k.GroupVersionResource)}
 }

@@ -18,8 +18,8 @@ import (
 	availabilitymetrics "k8s.io/kube-aggregator/pkg/controllers/status/metrics"
 )
 
-// registrars is how many local APIServices are written at the same time.
-const registrars = 4
+// registrarWorkers is how many local APIServices are written at the same time.
+const registrarWorkers = 4
 
 // metrics returns the metrics about the availability of APIServices. All servers of a process
 // share them, because the process has one registry and each metric is registered once.
@@ -28,12 +28,12 @@ var metrics = sync.OnceValues(func() (*availabilitymetrics.Metrics, error) {
 	return m, m.Register(legacyregistry.Register, legacyregistry.CustomRegister)
 })
 
-// Local creates an APIService for each group version that this server serves itself, and
+// Registrar creates an APIService for each group version that this server serves itself, and
 // deletes those of definitions that are gone. Nothing in this server depends on these
 // objects. Clients read in them which server serves which API.
-type Local struct {
+type Registrar struct {
 	all       informer
-	registrar autoregister.AutoAPIServiceRegistration
+	register  autoregister.AutoAPIServiceRegistration
 	run       func(workers int, stop <-chan struct{})
 	available *localavailability.AvailableConditionController
 
@@ -45,34 +45,34 @@ type Local struct {
 	custom map[string][]string
 }
 
-// NewLocal returns the controller of local APIServices. It writes them with the client.
-func NewLocal(store *genericregistry.Store, client apiregistrationclient.APIServicesGetter) (*Local, error) {
+// NewRegistrar returns the controller of local APIServices. It writes them with the client.
+func NewRegistrar(store *genericregistry.Store, client apiregistrationclient.APIServicesGetter) (*Registrar, error) {
 	measured, err := metrics()
 	if err != nil {
 		return nil, fmt.Errorf("metrics of APIServices: %w", err)
 	}
 	all := newInformer(store, func(*apiregistrationv1.APIService) bool { return true }, 0)
-	registrar := autoregister.NewAutoRegisterController(all, client)
+	register := autoregister.NewAutoRegisterController(all, client)
 	available, err := localavailability.New(all, client, measured)
 	if err != nil {
 		return nil, err
 	}
-	return &Local{all: all, registrar: registrar, run: registrar.Run, available: available, custom: map[string][]string{}}, nil
+	return &Registrar{all: all, register: register, run: register.Run, available: available, custom: map[string][]string{}}, nil
 }
 
 // AddBuiltIn registers a group version of built-in kinds. As in Kubernetes, its APIService is
 // written once after the start.
-func (l *Local) AddBuiltIn(gv schema.GroupVersion) {
-	l.builtIn = append(l.builtIn, gv)
-	l.registrar.AddAPIServiceToSyncOnStart(&apiregistrationv1.APIService{
+func (r *Registrar) AddBuiltIn(gv schema.GroupVersion) {
+	r.builtIn = append(r.builtIn, gv)
+	r.register.AddAPIServiceToSyncOnStart(&apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: nameOf(gv)}, Spec: builtInSpec(gv),
 	})
 }
 
 // Prioritize sets the priorities of the built-in groups in discovery. The groups must be
 // installed.
-func (l *Local) Prioritize(discovery aggregated.ResourceManager) {
-	for _, gv := range l.builtIn {
+func (r *Registrar) Prioritize(discovery aggregated.ResourceManager) {
+	for _, gv := range r.builtIn {
 		spec := builtInSpec(gv)
 		discovery.SetGroupVersionPriority(metav1.GroupVersion(gv), int(spec.GroupPriorityMinimum), int(spec.VersionPriority))
 	}
@@ -80,14 +80,14 @@ func (l *Local) Prioritize(discovery aggregated.ResourceManager) {
 
 // SetCustom registers the versions of a group of definitions in place of its earlier ones. As
 // in Kubernetes, their APIServices are restored if a client changes or deletes them.
-func (l *Local) SetCustom(group string, versions []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.custom[group]
+func (r *Registrar) SetCustom(group string, versions []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.custom[group]
 	for _, version := range versions {
 		if !slices.Contains(before, version) {
 			gv := schema.GroupVersion{Group: group, Version: version}
-			l.registrar.AddAPIServiceToSync(&apiregistrationv1.APIService{
+			r.register.AddAPIServiceToSync(&apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: nameOf(gv)},
 				Spec: apiregistrationv1.APIServiceSpec{
 					Group: group, Version: version, GroupPriorityMinimum: customGroupPriority, VersionPriority: customVersionPriority,
@@ -97,28 +97,28 @@ func (l *Local) SetCustom(group string, versions []string) {
 	}
 	for _, version := range before {
 		if !slices.Contains(versions, version) {
-			l.registrar.RemoveAPIServiceToSync(nameOf(schema.GroupVersion{Group: group, Version: version}))
+			r.register.RemoveAPIServiceToSync(nameOf(schema.GroupVersion{Group: group, Version: version}))
 		}
 	}
 	if len(versions) == 0 {
-		delete(l.custom, group)
+		delete(r.custom, group)
 		return
 	}
-	l.custom[group] = slices.Clone(versions)
+	r.custom[group] = slices.Clone(versions)
 }
 
 // Run writes the APIServices until ctx ends. It begins when read is closed, after all stored
 // definitions were registered. If it began earlier, it would delete the APIServices of
 // definitions that are not registered yet.
-func (l *Local) Run(ctx context.Context, read <-chan struct{}) {
+func (r *Registrar) Run(ctx context.Context, read <-chan struct{}) {
 	select {
 	case <-read:
 	case <-ctx.Done():
 		return
 	}
-	go l.all.shared.RunWithContext(ctx)
-	go l.available.Run(1, ctx.Done())
-	l.run(registrars, ctx.Done())
+	go r.all.shared.RunWithContext(ctx)
+	go r.available.Run(1, ctx.Done())
+	r.run(registrarWorkers, ctx.Done())
 }
 
 // nameOf returns the name of the APIService of a group version.

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,15 +19,15 @@ func TestWhenReady(t *testing.T) {
 	}{
 		"ready":            {readyAfter: 0, want: 1},
 		"ready soon":       {readyAfter: 2, want: 3},
-		"ready at the end": {readyAfter: localAttempts - 1, want: localAttempts},
-		"never ready":      {readyAfter: localAttempts, want: localAttempts, fails: true},
+		"ready at the end": {readyAfter: attempts - 1, want: attempts},
+		"never ready":      {readyAfter: attempts, want: attempts, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				got, err := whenReady(t.Context(), metav1.ListOptions{ResourceVersion: "7"},
-					func(_ context.Context, options *metainternalversion.ListOptions) (string, error) {
+					func(_ context.Context, options *internalversion.ListOptions) (string, error) {
 						if calls++; calls <= test.readyAfter {
 							return "", apierrors.NewTooManyRequests("the cache is not ready", 1)
 						}
@@ -50,7 +50,7 @@ func TestWhenReadyStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	calls := 0
-	_, err := whenReady(ctx, metav1.ListOptions{}, func(context.Context, *metainternalversion.ListOptions) (string, error) {
+	_, err := whenReady(ctx, metav1.ListOptions{}, func(context.Context, *internalversion.ListOptions) (string, error) {
 		calls++
 		return "", apierrors.NewTooManyRequests("the cache is not ready", 3600)
 	})

@@ -1,0 +1,19 @@
+package inprocess
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Source returns the objects of a resource in this process, or nil if the reader must ask the API for them. Another server may begin or end
+// to answer the requests for a resource at any time, so a reader asks before each list and each watch. The objects implement metav1.Object
+// and belong to a watch cache: a reader does not change them.
+type Source func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext
+
+// Objects calls the source. A source that is nil has no objects.
+func (s Source) Objects(resource schema.GroupVersionResource) cache.ListerWatcherWithContext {
+	if s == nil {
+		return nil
+	}
+	return s(resource)
+}
