@@ -207,6 +207,10 @@ func (c *Compiled) HasStatus() bool {
 	return c.Version.Subresources != nil && c.Version.Subresources.Status != nil
 }
 
+// Embeds reports whether the schema has embedded objects. Their metadata is checked separately. The caller has called
+// Complete before.
+func (c *Compiled) Embeds() bool { return c.embeds }
+
 // Scale returns the paths of the scale subresource, or nil if the version has no
 // such subresource.
 func (c *Compiled) Scale() *apiextensionsv1.CustomResourceSubresourceScale {

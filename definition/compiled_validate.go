@@ -129,13 +129,14 @@ func (c *Compiled) correlatedRulesHold(ctx context.Context, correlated *common.C
 func (c *Compiled) wasUnreadable(correlated *common.CorrelatedObject) bool {
 	newObj, isNew := correlated.Value.(map[string]any)
 	oldObj, isOld := correlated.OldValue.(map[string]any)
-	if !isNew || !isOld || !apiequality.Semantic.DeepEqual(withoutMetadata(newObj), withoutMetadata(oldObj)) {
+	if !isNew || !isOld || !apiequality.Semantic.DeepEqual(WithoutMetadata(newObj), WithoutMetadata(oldObj)) {
 		return false
 	}
 	return blockRules(apiservervalidation.ValidateCustomResource(nil, oldObj, c.schema))
 }
 
-func withoutMetadata(obj map[string]any) map[string]any {
+// WithoutMetadata returns a copy of an object without its metadata. It shares the other values with obj.
+func WithoutMetadata(obj map[string]any) map[string]any {
 	out := maps.Clone(obj)
 	delete(out, "metadata")
 	return out

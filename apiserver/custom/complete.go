@@ -1,9 +1,6 @@
 package custom
 
-import (
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-)
+import "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 
 // complete changes an object of this version, in place, to what a GET returns. It
 // prunes unknown fields, removes nulls that the schema does not allow, sets defaults and
@@ -37,25 +34,4 @@ func (v *version) completePaths(obj map[string]any) ([]string, error) {
 func (v *version) fill(obj map[string]any) {
 	v.compiled.Skeleton.Default(obj)
 	v.compiled.Skeleton.Normalize(obj)
-}
-
-// hasEmbedded reports whether a schema has embedded resources. Their metadata is
-// checked separately.
-func hasEmbedded(s *structuralschema.Structural) bool {
-	if s == nil {
-		return false
-	}
-	if s.XEmbeddedResource || hasEmbedded(s.Items) {
-		return true
-	}
-	if s.AdditionalProperties != nil && hasEmbedded(s.AdditionalProperties.Structural) {
-		return true
-	}
-	for name := range s.Properties {
-		child := s.Properties[name]
-		if hasEmbedded(&child) {
-			return true
-		}
-	}
-	return false
 }

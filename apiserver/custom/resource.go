@@ -156,7 +156,7 @@ func (r *resource) doComplete() error {
 		if err := v.compiled.Complete(); err != nil {
 			return err
 		}
-		v.embeds = hasEmbedded(v.compiled.Structural)
+		v.embeds = v.compiled.Embeds()
 	}
 	var err error
 	r.types, err = newTypes(r)

@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/subresource"
 	"holdfast.dev/holdfast/apiserver/update"
+	"holdfast.dev/holdfast/definition"
 )
 
 // strategy prepares and validates the objects of one version.
@@ -81,7 +82,7 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 	updated, old := content(newObj), content(oldObj)
 	s.version.keepStatus(updated, old)
 	generation := old.GetGeneration()
-	if !apiequality.Semantic.DeepEqual(withoutMetadata(updated.Object), withoutMetadata(old.Object)) {
+	if !apiequality.Semantic.DeepEqual(definition.WithoutMetadata(updated.Object), definition.WithoutMetadata(old.Object)) {
 		generation++
 	}
 	updated.SetGeneration(generation)

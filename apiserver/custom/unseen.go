@@ -2,10 +2,10 @@ package custom
 
 import (
 	"fmt"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/immutability"
 )
 
@@ -36,7 +36,7 @@ func (v *version) storedContent(stored *object) (map[string]any, error) {
 	}
 	storage := v.resource.storage()
 	if stored.GetAPIVersion() == storage.groupVersion().String() {
-		return runtime.DeepCopyJSON(withoutMetadata(stored.Object)), nil
+		return runtime.DeepCopyJSON(definition.WithoutMetadata(stored.Object)), nil
 	}
 	// The object was written when another version was the storage version.
 	converted, err := v.resource.convertor.ConvertToVersion(stored, storage.groupVersion())
@@ -47,7 +47,7 @@ func (v *version) storedContent(stored *object) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("unexpected object %T", converted)
 	}
-	return withoutMetadata(u.Object), nil
+	return definition.WithoutMetadata(u.Object), nil
 }
 
 // unseenOf returns what this version does not show of a stored object and a marker protects.
@@ -56,10 +56,4 @@ func (v *version) unseenOf(stored, shown map[string]any) *immutability.Unseen {
 		return nil
 	}
 	return immutability.FindUnseen(v.protecting, stored, shown)
-}
-
-func withoutMetadata(obj map[string]any) map[string]any {
-	out := maps.Clone(obj)
-	delete(out, "metadata")
-	return out
 }
