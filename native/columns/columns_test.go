@@ -68,6 +68,15 @@ func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
 	return obj
 }
 
+// TestEveryKind checks that each built-in kind has a table.
+func TestEveryKind(t *testing.T) {
+	for _, kind := range native.Kinds() {
+		if _, ok := columns.For(kind.Object); !ok {
+			t.Errorf("%s: no table for %T, add it to tables.go", kind.Resource, kind.Object)
+		}
+	}
+}
+
 // TestEveryTable checks the tables of all kinds with an empty object: each column has a description, each cell has the type
 // of its column, and exactly one column has the format "name".
 func TestEveryTable(t *testing.T) {
