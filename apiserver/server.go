@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/walltime"
 )
 
@@ -34,12 +32,10 @@ const (
 
 // Server is an API server with its port, certificates and etcd open. Run serves requests.
 type Server struct {
-	config    Config
-	opened    *opened
-	generic   *genericapiserver.GenericAPIServer
-	loopback  *restclient.Config
-	hooks     *hooks
-	readiness *storage.Readiness
+	config   Config
+	opened   *opened
+	served   resourcesStage
+	loopback *restclient.Config
 }
 
 // New opens the data directory, the port, the certificates and etcd, and builds the server
@@ -75,10 +71,7 @@ func newServer(ctx context.Context, config Config, o *opened) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{
-		config: config, opened: o, generic: served.server, hooks: served.hooks, readiness: served.readiness,
-		loopback: b.generic.LoopbackClientConfig,
-	}, nil
+	return &Server{config: config, opened: o, served: served, loopback: b.generic.LoopbackClientConfig}, nil
 }
 
 // URL is where clients reach the server.
@@ -113,7 +106,7 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	}()
 	go func() {
 		select {
-		case err := <-s.hooks.failed:
+		case err := <-s.served.hooks.failed:
 			cancel(err)
 		case <-ctx.Done():
 		}
@@ -133,7 +126,7 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 // must retry them.
 func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
-	go func() { served <- s.generic.PrepareRun().RunWithContext(ctx) }()
+	go func() { served <- s.served.server.PrepareRun().RunWithContext(ctx) }()
 	select {
 	case err := <-served:
 		return err
@@ -161,7 +154,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 			return err == nil, nil
 		}
 		diagnose = time.Now().Add(diagnoseAfter)
-		return false, s.readiness.Diagnose(ctx)
+		return false, s.served.readiness.Diagnose(ctx)
 	})
 }
 
@@ -197,6 +190,6 @@ func (s *Server) renewCertificates(ctx context.Context) {
 
 // close closes, in reverse order, everything that New opened.
 func (s *Server) close() {
-	s.generic.Destroy()
+	s.served.server.Destroy()
 	s.opened.close()
 }

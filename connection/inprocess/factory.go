@@ -26,14 +26,9 @@ import (
 	"holdfast.dev/holdfast/native"
 )
 
-// NewFactory returns a factory of informers. Its informers of built-in kinds read from source. If source is nil, they read through the API. If
-// a caller passes a function that creates an informer to the method InformerFor of the factory, that informer reads through the API, because
-// it may select objects.
-func NewFactory(server *connection.Connection, source Source) informers.SharedInformerFactory {
+// newFactory returns a factory of informers that read from source.
+func newFactory(server *connection.Connection, source Source) informers.SharedInformerFactory {
 	all := informers.NewSharedInformerFactory(server.Typed, 0)
-	if source == nil {
-		return all
-	}
 	resources := map[reflect.Type]schema.GroupVersionResource{}
 	for _, kind := range native.Kinds() {
 		resources[reflect.TypeOf(kind.Object)] = kind.GroupVersion.WithResource(kind.Resource)

@@ -52,7 +52,7 @@ func (o objects) watch(ctx context.Context, options metav1.ListOptions) (watch.I
 
 // open returns the objects in the process, or those of the API. The latter need no copies, but the server rarely reads them.
 func (o objects) open() (cache.ListerWatcherWithContext, error) {
-	if objects := o.source.Objects(o.resource); objects != nil {
+	if objects := o.source(o.resource); objects != nil {
 		return objects, nil
 	}
 	return o.api()

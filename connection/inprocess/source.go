@@ -9,11 +9,3 @@ import (
 // to answer the requests for a resource at any time, so a reader asks before each list and each watch. The objects implement metav1.Object
 // and belong to a watch cache: a reader does not change them.
 type Source func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext
-
-// Objects calls the source. A source that is nil has no objects.
-func (s Source) Objects(resource schema.GroupVersionResource) cache.ListerWatcherWithContext {
-	if s == nil {
-		return nil
-	}
-	return s(resource)
-}
