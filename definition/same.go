@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"bytes"
 	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -13,12 +14,19 @@ func SameSpec(a, b *CustomResourceDefinitionSpec) bool {
 		return false
 	}
 	for i := range a.Versions {
-		x, y := a.Versions[i].Schema, b.Versions[i].Schema
-		if (x == nil) != (y == nil) || x != nil && !sameSchema(x, y) {
+		if !SameSchema(a.Versions[i].Schema, b.Versions[i].Schema) {
 			return false
 		}
 	}
 	return apiequality.Semantic.DeepEqual(withoutSchemas(a), withoutSchemas(b))
+}
+
+// SameSchema reports whether the schemas of two versions have the same text. A version may have none.
+func SameSchema(a, b *CustomResourceValidation) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return bytes.Equal(a.OpenAPIV3Schema, b.OpenAPIV3Schema)
 }
 
 func withoutSchemas(s *CustomResourceDefinitionSpec) CustomResourceDefinitionSpec {

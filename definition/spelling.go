@@ -102,7 +102,7 @@ func v1beta1Paths(crd *CustomResourceDefinition) func(path string) string {
 		moves = append(moves, moved{from, "spec." + to})
 	}
 	same("schema", "validation", func(a, b *CustomResourceDefinitionVersion) bool {
-		return sameSchema(a.Schema, b.Schema)
+		return SameSchema(a.Schema, b.Schema)
 	})
 	same("subresources", "subresources", func(a, b *CustomResourceDefinitionVersion) bool {
 		return apiequality.Semantic.DeepEqual(a.Subresources, b.Subresources)

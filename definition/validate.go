@@ -115,7 +115,7 @@ func (w Write) changesSchema(crd *CustomResourceDefinition, version int) bool {
 	}
 	v := &crd.Spec.Versions[version]
 	old := w.Old.Spec.Version(v.Name)
-	return old == nil || !sameSchema(old.Schema, v.Schema) || w.changesAnnotation(crd) || w.Old.Spec.Pruned(v.Name) != crd.Spec.Pruned(v.Name)
+	return old == nil || !SameSchema(old.Schema, v.Schema) || w.changesAnnotation(crd) || w.Old.Spec.Pruned(v.Name) != crd.Spec.Pruned(v.Name)
 }
 
 func sortErrors(errs field.ErrorList) {

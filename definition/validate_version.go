@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"bytes"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -126,11 +125,4 @@ func forbidden(path *field.Path, found schema.Errors) field.ErrorList {
 		errs = append(errs, field.Forbidden(below(path, e.Path), e.Detail))
 	}
 	return errs
-}
-
-func sameSchema(a, b *CustomResourceValidation) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return bytes.Equal(a.OpenAPIV3Schema, b.OpenAPIV3Schema)
 }

@@ -1,7 +1,6 @@
 package v1beta1
 
 import (
-	"bytes"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -56,7 +55,7 @@ func (s *CustomResourceDefinitionSpec) moveToTop() {
 		}
 		return true
 	}
-	if same(func(v *CustomResourceDefinitionVersion) bool { return sameSchema(v.Schema, first.Schema) }) {
+	if same(func(v *CustomResourceDefinitionVersion) bool { return definition.SameSchema(v.Schema, first.Schema) }) {
 		s.Validation = first.Schema
 		for i := range s.Versions {
 			s.Versions[i].Schema = nil
@@ -86,13 +85,6 @@ func (s *CustomResourceDefinitionSpec) moveToTop() {
 			s.Versions[i].SelectableFields = nil
 		}
 	}
-}
-
-func sameSchema(a, b *definition.CustomResourceValidation) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return bytes.Equal(a.OpenAPIV3Schema, b.OpenAPIV3Schema)
 }
 
 // showPruning shows whether the server prunes objects. If all versions agree, it
