@@ -14,33 +14,42 @@ import (
 var reviewVersions = []string{"v1", "v1beta1"}
 
 func webhookRules() []rule {
-	needVersions := "must specify one of " + strings.Join(reviewVersions, ", ")
-	needEffects := "must specify one of None, NoneOnDryRun"
+	return slices.Concat(
+		hookRules[admissionv1.ValidatingWebhookConfiguration](
+			func(w *admissionv1.ValidatingWebhook) (string, []admissionv1.MatchCondition) {
+				return w.Name, w.MatchConditions
+			}),
+		hookRules[admissionv1.MutatingWebhookConfiguration](
+			func(w *admissionv1.MutatingWebhook) (string, []admissionv1.MatchCondition) {
+				return w.Name, w.MatchConditions
+			}),
+		hookPartRules(),
+	)
+}
+
+// hookRules returns the rules for a configuration of type C and its webhooks of type W.
+func hookRules[C, W any](fields func(*W) (name string, conditions []admissionv1.MatchCondition)) []rule {
 	return []rule{
-		onField[admissionv1.ValidatingWebhookConfiguration](
-			"webhooks", uniqueHooks(func(w admissionv1.ValidatingWebhook) string { return w.Name }),
-		),
-		onField[admissionv1.ValidatingWebhook]("name", webhookName),
-		onField[admissionv1.ValidatingWebhook]("timeoutSeconds", webhookTimeout),
-		onField[admissionv1.ValidatingWebhook]("admissionReviewVersions", webhookVersions),
-		require[admissionv1.ValidatingWebhook]("admissionReviewVersions", needVersions),
-		oneOf[admissionv1.ValidatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
-		require[admissionv1.ValidatingWebhook]("sideEffects", needEffects),
-		onStruct(func(r *report, w *admissionv1.ValidatingWebhook) {
-			matchConditions(r, webhookCompiler(), w.MatchConditions)
+		onField[C]("webhooks", uniqueHooks(func(w W) string {
+			name, _ := fields(&w)
+			return name
+		})),
+		onField[W]("name", webhookName),
+		onField[W]("timeoutSeconds", webhookTimeout),
+		onField[W]("admissionReviewVersions", webhookVersions),
+		require[W]("admissionReviewVersions", "must specify one of "+strings.Join(reviewVersions, ", ")),
+		oneOf[W]("sideEffects", "None", "NoneOnDryRun"),
+		require[W]("sideEffects", "must specify one of None, NoneOnDryRun"),
+		onStruct(func(r *report, w *W) {
+			_, conditions := fields(w)
+			matchConditions(r, webhookCompiler(), conditions)
 		}),
+	}
+}
 
-		onField[admissionv1.MutatingWebhookConfiguration]("webhooks", uniqueHooks(func(w admissionv1.MutatingWebhook) string { return w.Name })),
-		onField[admissionv1.MutatingWebhook]("name", webhookName),
-		onField[admissionv1.MutatingWebhook]("timeoutSeconds", webhookTimeout),
-		onField[admissionv1.MutatingWebhook]("admissionReviewVersions", webhookVersions),
-		require[admissionv1.MutatingWebhook]("admissionReviewVersions", needVersions),
-		oneOf[admissionv1.MutatingWebhook]("sideEffects", "None", "NoneOnDryRun"),
-		require[admissionv1.MutatingWebhook]("sideEffects", needEffects),
-		onStruct(func(r *report, w *admissionv1.MutatingWebhook) {
-			matchConditions(r, webhookCompiler(), w.MatchConditions)
-		}),
-
+// hookPartRules returns the rules for the parts that both types of webhooks have.
+func hookPartRules() []rule {
+	return []rule{
 		onStruct(clientConfig),
 		skip[admissionv1.WebhookClientConfig]("service"), // checked by clientConfig
 
