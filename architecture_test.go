@@ -29,7 +29,7 @@ var order = []string{
 // serverOrder lists the packages below apiserver, and apiserver itself as "."; each
 // imports only those above it. A package below another counts as its parent.
 var serverOrder = []string{
-	"etcd", "advertise", "requestbody", "routes", "openapi", "capture", "storage", "disclosure", "fieldownership", "update", "subresource", "selection", "serviceip", "fairness", "kubelet",
+	"etcd", "advertise", "requestbody", "routes", "deflate", "openapi", "capture", "storage", "disclosure", "fieldownership", "update", "subresource", "selection", "serviceip", "fairness", "kubelet",
 	"builtin", "definitions", "custom", "aggregation", "console", ".", "servertest",
 }
 

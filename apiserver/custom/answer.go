@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
 // flushSize is the size at which the encoder of a list writes its buffer.
@@ -24,8 +26,8 @@ type answerEncoder struct {
 	// partial is the form of a LIST that holds only metadata, nil for whole objects.
 	partial *partial
 	// header is the header of an answer that this encoder may compress, else nil.
-	header  http.Header
-	packers *packers
+	header      http.Header
+	compressors *deflate.Pool
 }
 
 // Identifier implements runtime.Encoder.

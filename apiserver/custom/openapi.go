@@ -18,6 +18,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/deflate"
 	"holdfast.dev/holdfast/apiserver/openapi"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/immutability"
@@ -101,7 +102,7 @@ func (s *Server) MergeOpenAPI(foreign []*spec.Swagger) {
 // updateV2 publishes a v2 document that is built when a client asks for it. The caller holds mu.
 func (d *documents) updateV2() {
 	foreign := d.foreign
-	d.publisher.SetV2(openapi.NewV2Pieces(func() ([]openapi.Piece, error) {
+	d.publisher.SetV2(openapi.NewV2Pieces(func() ([]deflate.Piece, error) {
 		all, err := d.parts.of(d.all())
 		if err != nil {
 			return nil, err

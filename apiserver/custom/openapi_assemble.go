@@ -2,6 +2,7 @@ package custom
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -9,21 +10,21 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"holdfast.dev/holdfast/apiserver/openapi"
+	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
 // assemble returns the JSON of a document that merge returned: what the library would encode, with the texts of the pieces in the
 // places of their models and paths.
-func assemble(document *spec.Swagger) ([]openapi.Piece, error) {
+func assemble(document *spec.Swagger) ([]deflate.Piece, error) {
 	before, after, err := envelope(document)
 	if err != nil {
 		return nil, err
 	}
-	a := &assembly{packer: openapi.NewPacker()}
+	a := &assembly{compressor: deflate.NewPool(gzip.DefaultCompression).Get()}
 	a.text.Write(before)
 	a.text.WriteString(`"paths":`)
 	paths := members[spec.PathItem]{
-		piece:  func(item spec.PathItem) *openapi.Piece { return pieceOf(item.Extensions) },
+		piece:  func(item spec.PathItem) *deflate.Piece { return pieceOf(item.Extensions) },
 		encode: func(items map[string]spec.PathItem) ([]byte, error) { return spec.Paths{Paths: items}.MarshalJSON() },
 	}
 	if err := paths.add(a, document.Paths.Paths); err != nil {
@@ -31,7 +32,7 @@ func assemble(document *spec.Swagger) ([]openapi.Piece, error) {
 	}
 	a.text.WriteString(`,"definitions":`)
 	models := members[spec.Schema]{
-		piece:  func(model spec.Schema) *openapi.Piece { return pieceOf(model.Extensions) },
+		piece:  func(model spec.Schema) *deflate.Piece { return pieceOf(model.Extensions) },
 		encode: encodeModels,
 	}
 	if err := models.add(a, document.Definitions); err != nil {
@@ -69,21 +70,21 @@ func encodeModels(models map[string]spec.Schema) ([]byte, error) {
 	return text[:len(text)-1], nil
 }
 
-func pieceOf(extensions spec.Extensions) *openapi.Piece {
-	piece, _ := extensions[pieceExtension].(*openapi.Piece)
+func pieceOf(extensions spec.Extensions) *deflate.Piece {
+	piece, _ := extensions[pieceExtension].(*deflate.Piece)
 	return piece
 }
 
 // assembly collects the pieces of a document. text has what follows the last piece.
 type assembly struct {
-	packer *openapi.Packer
-	text   bytes.Buffer
-	pieces []openapi.Piece
+	compressor *deflate.Compressor
+	text       bytes.Buffer
+	pieces     []deflate.Piece
 }
 
 // flush makes a piece of the text.
 func (a *assembly) flush() error {
-	piece, err := a.packer.Pack(a.text.Bytes())
+	piece, err := a.compressor.Compress(a.text.Bytes())
 	a.pieces = append(a.pieces, piece)
 	a.text.Reset()
 	return err
@@ -92,7 +93,7 @@ func (a *assembly) flush() error {
 // members adds the members of a JSON object to a document.
 type members[V any] struct {
 	// piece returns the piece of a value, or nil.
-	piece func(V) *openapi.Piece
+	piece func(V) *deflate.Piece
 	// encode returns an object as JSON, with sorted keys.
 	encode func(map[string]V) ([]byte, error)
 }

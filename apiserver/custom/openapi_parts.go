@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"compress/gzip"
 	"fmt"
 	"maps"
 	"sync"
@@ -9,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"holdfast.dev/holdfast/apiserver/openapi"
+	"holdfast.dev/holdfast/apiserver/deflate"
 	"holdfast.dev/holdfast/definition"
 )
 
 // part is what one version of a definition adds to the v2 document: compressed JSON of models by name and of paths. With many
 // definitions, these are nearly all of the document. They need much more memory when they are parsed.
 type part struct {
-	paths, models map[string]*openapi.Piece
+	paths, models map[string]*deflate.Piece
 	shared        *spec.Swagger
 }
 
@@ -38,7 +39,7 @@ func newParts(identify func(schema.GroupVersion, []*definition.CustomResourceDef
 func (p *parts) of(crds []*definition.CustomResourceDefinition) ([]part, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	packer := openapi.NewPacker()
+	compressor := deflate.NewPool(gzip.DefaultCompression).Get()
 	var out []part
 	kept := make(map[string]part, len(crds))
 	for _, crd := range crds {
@@ -51,7 +52,7 @@ func (p *parts) of(crds []*definition.CustomResourceDefinition) ([]part, error) 
 			made, ok := p.kept[hash]
 			if !ok {
 				var err error
-				if made, err = p.make(crd, v, packer); err != nil {
+				if made, err = p.make(crd, v, compressor); err != nil {
 					return nil, fmt.Errorf("version %s of %s: %w", v.Name, crd.Name, err)
 				}
 			}
@@ -64,7 +65,7 @@ func (p *parts) of(crds []*definition.CustomResourceDefinition) ([]part, error) 
 }
 
 func (p *parts) make(
-	crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion, packer *openapi.Packer,
+	crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion, compressor *deflate.Compressor,
 ) (part, error) {
 	about, err := p.routes.of(crd, v)
 	if err != nil {
@@ -81,17 +82,17 @@ func (p *parts) make(
 	models := maps.Clone(about.models)
 	models[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = model
 	out := part{shared: about.shared}
-	if out.models, err = pack(models, packer); err != nil {
+	if out.models, err = pack(models, compressor); err != nil {
 		return part{}, err
 	}
-	out.paths, err = pack(about.paths, packer)
+	out.paths, err = pack(about.paths, compressor)
 	return out, err
 }
 
-func pack(texts map[string][]byte, packer *openapi.Packer) (map[string]*openapi.Piece, error) {
-	out := make(map[string]*openapi.Piece, len(texts))
+func pack(texts map[string][]byte, compressor *deflate.Compressor) (map[string]*deflate.Piece, error) {
+	out := make(map[string]*deflate.Piece, len(texts))
 	for name, text := range texts {
-		piece, err := packer.Pack(text)
+		piece, err := compressor.Compress(text)
 		if err != nil {
 			return nil, err
 		}

@@ -108,7 +108,7 @@ func (s requestSerializer) EncoderForVersion(encoder runtime.Encoder, gv runtime
 	}
 	return answerEncoder{
 		converting: converting, version: s.version, format: server.format, buffers: &server.buffers,
-		texts: s.texts, partial: s.partial, header: s.header, packers: &server.packers,
+		texts: s.texts, partial: s.partial, header: s.header, compressors: server.compressors,
 	}
 }
 

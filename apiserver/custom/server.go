@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/apiserver/custom/text"
+	"holdfast.dev/holdfast/apiserver/deflate"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/definition"
 )
@@ -83,7 +85,8 @@ type Server struct {
 	// buffers holds buffers for encoding, and texts the texts of stored objects.
 	buffers buffers
 	texts   texts
-	packers packers
+	// compressors compress the texts of lists, with the level of Kubernetes.
+	compressors *deflate.Pool
 	// trees holds decoded objects.
 	trees *trees
 	// meters count compiled definitions.
@@ -105,6 +108,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, converters: converters, scheme: newScheme(),
 		resources: map[schema.GroupResource]*resource{}, trees: newTrees(), meters: newMeters(),
+		compressors: deflate.NewPool(gzip.BestSpeed),
 	}
 	s.format, s.sets = newFormat()
 	s.codecs = serializer.NewCodecFactory(s.scheme)

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
 const (
@@ -48,11 +50,11 @@ type cachedText struct {
 	// event is the text of the MODIFIED event with the object, nil if no watch sent one. Then plain
 	// is a part of it.
 	event []byte
-	// packed is the compressed text, see pack. It is nil if no client asked for it.
-	packed []byte
+	// packed is the compressed text. It is the zero Piece if no client asked for it.
+	packed deflate.Piece
 }
 
-func (t cachedText) size() int { return max(len(t.plain), len(t.event)) + len(t.packed) }
+func (t cachedText) size() int { return max(len(t.plain), len(t.event)) + t.packed.Len() }
 
 // get returns the text of an object at a resourceVersion.
 func (t *texts) get(key textKey, resourceVersion string) cachedText {

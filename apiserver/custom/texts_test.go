@@ -1,16 +1,23 @@
 package custom
 
 import (
+	"compress/gzip"
 	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
 func TestTextsStayWithinTheirBound(t *testing.T) {
 	var cache texts
 	first, second := &version{}, &version{}
-	text := cachedText{plain: make([]byte, maxText-100), packed: make([]byte, 100)}
+	packed, err := deflate.NewPool(gzip.BestSpeed).Compress(make([]byte, maxText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := cachedText{plain: make([]byte, maxText-packed.Len()), packed: packed}
 	for i := range 3 * maxTexts / maxText {
 		for _, v := range []*version{first, second} {
 			cache.add(textKey{version: v, uid: types.UID(fmt.Sprint(i))}, text)
@@ -20,7 +27,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 		}
 	}
 	large := textKey{version: first, uid: "large"}
-	if cache.add(large, cachedText{plain: make([]byte, maxText), packed: []byte{1}}); cache.get(large, "").plain != nil {
+	if cache.add(large, cachedText{plain: make([]byte, maxText), packed: packed}); cache.get(large, "").plain != nil {
 		t.Error("a text larger than maxText is cached")
 	}
 	cache.drop(first)
@@ -37,7 +44,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 func sizeOf(cache *texts) int {
 	sum := 0
 	for _, text := range cache.entries {
-		sum += len(text.plain) + len(text.packed)
+		sum += len(text.plain) + text.packed.Len()
 	}
 	return sum
 }

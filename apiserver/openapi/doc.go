@@ -10,6 +10,6 @@
 // encoding as it is, and it builds all documents for the list of their hashes. With 300
 // definitions that took 4 s and more memory than anything else.
 //
-// The document of version 2 has all kinds. It is made of pieces, which are compressed parts of its text. The
+// The document of version 2 has all kinds. It can be made of pieces, which are compressed parts of its text, see package deflate. The
 // caller keeps the pieces that do not change, and a new document is their concatenation.
 package openapi

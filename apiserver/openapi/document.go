@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
+
+	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
 // Build returns a document as JSON.
@@ -49,13 +51,13 @@ const jsonType = "application/json"
 func NewV2(build Build) *Document { return newDocument(version2(), nil, build.compressed) }
 
 // NewV2Pieces returns a document of OpenAPI version 2 that is made of pieces. Their texts, one after the other, are its JSON.
-func NewV2Pieces(build func() ([]Piece, error)) *Document {
+func NewV2Pieces(build func() ([]deflate.Piece, error)) *Document {
 	return newDocument(version2(), nil, func() (packed []byte, hash string, err error) {
 		pieces, err := build()
 		if err != nil {
 			return nil, "", err
 		}
-		packed = join(pieces)
+		packed = deflate.Join(pieces)
 		return packed, Hash(packed), nil
 	})
 }
