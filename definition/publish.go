@@ -128,3 +128,10 @@ func (r renderer) addEmbeddedFields(out *spec.Schema) {
 		}
 	}
 }
+
+// ModelName returns the name of a kind in OpenAPI documents, such as com.example.v1.Boat.
+func ModelName(kind runtimeschema.GroupVersionKind) string {
+	parts := strings.Split(kind.Group, ".")
+	slices.Reverse(parts)
+	return strings.Join(parts, ".") + "." + kind.Version + "." + kind.Kind
+}

@@ -3,8 +3,6 @@ package custom
 import (
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"holdfast.dev/holdfast/definition"
 )
 
 // merger creates the field managers of a resource. A field manager merges applied
@@ -68,7 +68,7 @@ func newTypes(r *resource) (managedfields.TypeConverter, error) {
 		shape.VendorExtensible.AddExtension("x-kubernetes-group-version-kind", []any{
 			map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind},
 		})
-		models[modelName(gvk)] = shape
+		models[definition.ModelName(gvk)] = shape
 		preserveUnknown = preserveUnknown || !v.compiled.Pruned
 	}
 	for _, v := range r.versions {
@@ -119,11 +119,4 @@ func addEmbeddedMetadata(s *spec.Schema) {
 	if embedded, ok := s.VendorExtensible.Extensions.GetBool("x-kubernetes-embedded-resource"); ok && embedded {
 		addMetadata(s)
 	}
-}
-
-// modelName returns the name of a kind in OpenAPI documents.
-func modelName(gvk runtimeKind) string {
-	parts := strings.Split(gvk.Group, ".")
-	slices.Reverse(parts)
-	return strings.Join(parts, ".") + "." + gvk.Version + "." + gvk.Kind
 }

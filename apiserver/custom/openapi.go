@@ -235,7 +235,7 @@ func buildV3(gv schema.GroupVersion, crds []*definition.CustomResourceDefinition
 			return nil, err
 		}
 		if part.Components != nil {
-			part.Components.Schemas[modelName(gv.WithKind(crd.Spec.Names.Kind))] = model.OpenAPIV3()
+			part.Components.Schemas[definition.ModelName(gv.WithKind(crd.Spec.Names.Kind))] = model.OpenAPIV3()
 		}
 		parts = append(parts, part)
 	}

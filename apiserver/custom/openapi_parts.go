@@ -80,7 +80,7 @@ func (p *parts) make(
 		return part{}, err
 	}
 	models := maps.Clone(about.models)
-	models[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = model
+	models[definition.ModelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = model
 	out := part{shared: about.shared}
 	if out.models, err = pack(models, compressor); err != nil {
 		return part{}, err

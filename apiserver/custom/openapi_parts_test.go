@@ -53,7 +53,7 @@ func wholeV2(t *testing.T, crds []*definition.CustomResourceDefinition) []byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one.Definitions[modelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = *model.OpenAPIV2()
+			one.Definitions[definition.ModelName(runtimeKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})] = *model.OpenAPIV2()
 			one.Definitions = handler.PruneDefaults(one.Definitions)
 			all = append(all, one)
 		}

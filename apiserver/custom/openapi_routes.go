@@ -128,7 +128,7 @@ func newRoutes(n resourceNames, t traits) (routes, error) {
 	if err != nil {
 		return routes{}, err
 	}
-	list := modelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.listKind})
+	list := definition.ModelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.listKind})
 	out := routes{paths: map[string][]byte{}, models: map[string][]byte{}}
 	for path, item := range part.Paths.Paths {
 		if out.paths[path], err = escaped(item); err != nil {
@@ -140,7 +140,7 @@ func newRoutes(n resourceNames, t traits) (routes, error) {
 		return routes{}, fmt.Errorf("encode %s: %w", list, err)
 	}
 	delete(models, list)
-	delete(models, modelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.kind}))
+	delete(models, definition.ModelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.kind}))
 	// The library ignores a document without paths.
 	out.shared = &spec.Swagger{SwaggerProps: spec.SwaggerProps{Paths: &spec.Paths{}, Definitions: models, Parameters: part.Parameters}}
 	return out, nil

@@ -6,6 +6,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -13,7 +14,7 @@ import (
 // version. Client-side apply sends custom resources as JSON merge patches, so every list is
 // atomic there. For server-side apply the schema says which lists are atomic.
 func newOwnershipType(v *version, models map[string]*spec.Schema) (*ownership.Type, error) {
-	managed, err := ownership.NewView(models, modelName(v.groupVersionKind()), ownership.ServerSide)
+	managed, err := ownership.NewView(models, definition.ModelName(v.groupVersionKind()), ownership.ServerSide)
 	if err != nil {
 		return nil, err
 	}
