@@ -28,13 +28,13 @@ func newDocuments() *documents {
 	return &documents{v3: openapi.NewDocuments(), own: map[string]*openapi.Document{}, foreign: map[string]*openapi.Document{}}
 }
 
-// SetV2 implements custom.Publisher.
+// SetV2 implements documents.Publisher.
 func (d *documents) SetV2(document *openapi.Document) { d.v2.Store(document) }
 
-// SetV3 implements custom.Publisher.
+// SetV3 implements documents.Publisher.
 func (d *documents) SetV3(path string, document *openapi.Document) { d.set(d.own, path, document) }
 
-// RemoveV3 implements custom.Publisher.
+// RemoveV3 implements documents.Publisher.
 func (d *documents) RemoveV3(path string) { d.set(d.own, path, nil) }
 
 // set changes a document in one of the two maps; nil removes it.

@@ -199,7 +199,7 @@ func (c *controller) publish(group string, next *definition.CustomResourceDefini
 	if c.server.config.Registered != nil {
 		c.server.config.Registered(group, versions)
 	}
-	c.server.openapi.update(group, established)
+	c.server.openapi.Update(group, established)
 }
 
 // inGroup returns the observed definitions of a group, sorted by name.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast.dev/holdfast/apiserver/custom"
+	"holdfast.dev/holdfast/apiserver/custom/definitiontest"
 	"holdfast.dev/holdfast/apiserver/servertest"
 )
 
@@ -50,7 +50,7 @@ func BenchmarkCreateDefinition(b *testing.B) {
 	var created []string
 	bodies := make([][]byte, 0, 300)
 	for i := range cap(bodies) {
-		crd := custom.Generated(i)
+		crd := definitiontest.Generated(i)
 		body, err := json.Marshal(crd)
 		if err != nil {
 			b.Fatal(err)

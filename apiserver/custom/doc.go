@@ -10,6 +10,7 @@
 //     the storage of the old resource when the last request that uses it has ended.
 //   - A version of a resource has a store, which the first request opens, and an
 //     endpoint for the resource and for each of its subresources.
+//   - Package documents publishes the OpenAPI documents.
 //
 // Package definition holds the rules: pruning, defaults, validation. This package
 // calls them while it handles a request.

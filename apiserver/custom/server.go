@@ -27,6 +27,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/custom/documents"
 	"holdfast.dev/holdfast/apiserver/custom/text"
 	"holdfast.dev/holdfast/apiserver/deflate"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
@@ -76,7 +77,7 @@ type Server struct {
 	discovery  *discoveryHandler
 	// notFound answers 404, or 503 while the definitions are loaded.
 	notFound   *notfoundhandler.Handler
-	openapi    *documents
+	openapi    *documents.Documents
 	controller *controller
 	// format decodes and encodes all custom resources.
 	format format
@@ -114,7 +115,7 @@ func New(config Config) (*Server, error) {
 	s.codecs = serializer.NewCodecFactory(s.scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
 	s.discovery = newDiscoveryHandler(s)
-	s.openapi = &documents{}
+	s.openapi = &documents.Documents{}
 	s.controller = newController(s)
 	return s, nil
 }

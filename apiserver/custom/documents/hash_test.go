@@ -1,4 +1,4 @@
-package custom
+package documents
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func TestIdentify(t *testing.T) {
 			Name: gv.Version, Served: true, Schema: &definition.CustomResourceValidation{OpenAPIV3Schema: json.RawMessage(`{"type":"object"}`)},
 		}}
 		change(crd)
-		return (&documents{revision: revision}).identify(gv, []*definition.CustomResourceDefinition{crd})
+		return hasher(revision).identify(gv, []*definition.CustomResourceDefinition{crd})
 	}
 	same := func(*definition.CustomResourceDefinition) {}
 	want := hash("one", same)

@@ -1,8 +1,7 @@
-package custom
+package assembled
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,14 +12,16 @@ import (
 	"holdfast.dev/holdfast/apiserver/deflate"
 )
 
-// assemble returns the JSON of a document that merge returned: what the library would encode, with the texts of the pieces in the
+// assemble returns the JSON of a document that Form.Add returned: what the library would encode, with the texts of the pieces in the
 // places of their models and paths.
-func assemble(document *spec.Swagger) ([]deflate.Piece, error) {
+func assemble(document *spec.Swagger, compressors *deflate.Pool) ([]deflate.Piece, error) {
 	before, after, err := envelope(document)
 	if err != nil {
 		return nil, err
 	}
-	a := &assembly{compressor: deflate.NewPool(gzip.DefaultCompression).Get()}
+	compressor := compressors.Get()
+	defer compressors.Put(compressor)
+	a := &assembly{compressor: compressor}
 	a.text.Write(before)
 	a.text.WriteString(`"paths":`)
 	paths := members[spec.PathItem]{
@@ -68,11 +69,6 @@ func encodeModels(models map[string]spec.Schema) ([]byte, error) {
 		return nil, errors.New("the library encodes OpenAPI models in another way")
 	}
 	return text[:len(text)-1], nil
-}
-
-func pieceOf(extensions spec.Extensions) *deflate.Piece {
-	piece, _ := extensions[pieceExtension].(*deflate.Piece)
-	return piece
 }
 
 // assembly collects the pieces of a document. text has what follows the last piece.

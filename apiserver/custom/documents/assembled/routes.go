@@ -1,4 +1,4 @@
-package custom
+package assembled
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints"
 	endpointsopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/kube-openapi/pkg/handler"
@@ -37,13 +38,17 @@ type traits struct {
 // resourceNames are the names of a custom resource that its routes contain.
 type resourceNames struct{ group, version, plural, kind, listKind string }
 
+func namesOf(crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion) resourceNames {
+	return resourceNames{crd.Spec.Group, v.Name, crd.Spec.Names.Plural, crd.Spec.Names.Kind, crd.Spec.Names.ListKind}
+}
+
 // routeTexts makes routes. The library of Kubernetes needs about two milliseconds for those of one resource. Here it makes them only
 // once for each combination of traits. The routes of other resources with these traits differ in nothing but the names.
 type routeTexts struct{ samples map[traits]routes }
 
 // of returns the routes of a version of a definition.
 func (r routeTexts) of(crd *definition.CustomResourceDefinition, v *definition.CustomResourceDefinitionVersion) (routes, error) {
-	names := resourceNames{crd.Spec.Group, v.Name, crd.Spec.Names.Plural, crd.Spec.Names.Kind, crd.Spec.Names.ListKind}
+	names := namesOf(crd, v)
 	t := traits{scope: crd.Spec.Scope, article: endpoints.GetArticleForNoun(names.kind, " ")}
 	if v.Subresources != nil {
 		t.status, t.scale = v.Subresources.Status != nil, v.Subresources.Scale != nil
@@ -128,7 +133,7 @@ func newRoutes(n resourceNames, t traits) (routes, error) {
 	if err != nil {
 		return routes{}, err
 	}
-	list := definition.ModelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.listKind})
+	list := definition.ModelName(schema.GroupVersionKind{Group: n.group, Version: n.version, Kind: n.listKind})
 	out := routes{paths: map[string][]byte{}, models: map[string][]byte{}}
 	for path, item := range part.Paths.Paths {
 		if out.paths[path], err = escaped(item); err != nil {
@@ -140,7 +145,7 @@ func newRoutes(n resourceNames, t traits) (routes, error) {
 		return routes{}, fmt.Errorf("encode %s: %w", list, err)
 	}
 	delete(models, list)
-	delete(models, definition.ModelName(runtimeKind{Group: n.group, Version: n.version, Kind: n.kind}))
+	delete(models, definition.ModelName(schema.GroupVersionKind{Group: n.group, Version: n.version, Kind: n.kind}))
 	// The library ignores a document without paths.
 	out.shared = &spec.Swagger{SwaggerProps: spec.SwaggerProps{Paths: &spec.Paths{}, Definitions: models, Parameters: part.Parameters}}
 	return out, nil

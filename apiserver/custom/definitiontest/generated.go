@@ -1,4 +1,8 @@
-package custom
+// Package definitiontest has definitions for tests and benchmarks.
+//
+//	crd := definitiontest.Generated(0)             // of the size that definitions of public projects have
+//	crd := definitiontest.Random(random, number) // small, with unusual names and schemas among them
+package definitiontest
 
 import (
 	"encoding/json"
@@ -10,14 +14,14 @@ import (
 	"holdfast.dev/holdfast/definition"
 )
 
-// generatedFields are the numbers of fields of generated definitions, in turn, as in bench/compare. Most definitions of public
+// fields are the numbers of fields of generated definitions, in turn, as in bench/compare. Most definitions of public
 // projects are small and a few are very large.
-func generatedFields() []int { return []int{30, 100, 30, 300, 100, 30, 1000, 100, 30, 300} }
+func fields() []int { return []int{30, 100, 30, 300, 100, 30, 1000, 100, 30, 300} }
 
 // Generated returns one of many definitions, which the server has not stored yet. Fifteen definitions have the same group.
 func Generated(number int) *definition.CustomResourceDefinition {
 	plural, group := fmt.Sprintf("kind%04ds", number), fmt.Sprintf("project%03d.example.com", number/15)
-	kind, sizes := fmt.Sprintf("Kind%04d", number), generatedFields()
+	kind, sizes := fmt.Sprintf("Kind%04d", number), fields()
 	crd := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group}}
 	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	crd.Spec = definition.CustomResourceDefinitionSpec{
@@ -26,7 +30,7 @@ func Generated(number int) *definition.CustomResourceDefinition {
 		Versions: []definition.CustomResourceDefinitionVersion{{
 			Name: "v1", Served: true, Storage: true,
 			Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-			Schema:       &definition.CustomResourceValidation{OpenAPIV3Schema: generatedSchema(sizes[number%len(sizes)])},
+			Schema:       &definition.CustomResourceValidation{OpenAPIV3Schema: Schema(sizes[number%len(sizes)])},
 		}},
 	}
 	return crd
@@ -34,11 +38,11 @@ func Generated(number int) *definition.CustomResourceDefinition {
 
 type keywords = map[string]any
 
-// generatedSchema returns a schema with a number of fields. Most of them are in objects of 15 fields, which describe a workload.
-func generatedSchema(size int) json.RawMessage {
+// Schema returns a schema with a number of fields. Most of them are in objects of 15 fields, which describe a workload.
+func Schema(size int) json.RawMessage {
 	properties := keywords{"region": described("The region that all parts run in.", `{"type":"string","maxLength":64}`)}
 	for i := range size / 15 {
-		properties[fmt.Sprintf("part%03d", i)] = generatedPart()
+		properties[fmt.Sprintf("part%03d", i)] = part()
 	}
 	for i := range size % 15 {
 		properties[fmt.Sprintf("text%02d", i)] = described("A text that the controller copies to the status.", `{"type":"string","maxLength":64}`)
@@ -58,8 +62,8 @@ func generatedSchema(size int) json.RawMessage {
 	return text
 }
 
-// generatedPart returns the schema of an object, with the keywords that schemas of public projects use.
-func generatedPart() keywords {
+// part returns the schema of an object, with the keywords that schemas of public projects use.
+func part() keywords {
 	text := `{"type":"string","maxLength":63}`
 	return keywords{
 		"type": "object", "required": []any{"image", "replicas"},
