@@ -77,7 +77,7 @@ func (t Trust) write(ctx context.Context, client kubernetes.Interface, store cac
 		stored = obj.(*corev1.ConfigMap)
 	}
 	next := stored.DeepCopy()
-	if next.Data, err = t.merge(stored.Data, time.Now()); err != nil {
+	if next.Data, err = t.dataWith(stored.Data, time.Now()); err != nil {
 		return err
 	}
 	switch {
@@ -92,9 +92,9 @@ func (t Trust) write(ctx context.Context, client kubernetes.Interface, store cac
 	return nil
 }
 
-// merge returns the data of the ConfigMap with the values of this server. It drops expired
+// dataWith returns the stored data of the ConfigMap with the values of this server. It drops expired
 // authorities.
-func (t Trust) merge(stored map[string]string, now time.Time) (map[string]string, error) {
+func (t Trust) dataWith(stored map[string]string, now time.Time) (map[string]string, error) {
 	data := map[string]string{}
 	maps.Copy(data, stored)
 	for key, own := range map[string][]byte{"client-ca-file": t.ClientCA(), "requestheader-client-ca-file": t.ProxyCA} {
