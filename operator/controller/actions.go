@@ -142,7 +142,7 @@ func (e *execution) template(ctx context.Context, at place, name string) (string
 	if err != nil {
 		return "", err
 	}
-	text, err := render.Template(ctx, name, source, values)
+	text, err := e.tried.templates.Template(ctx, name, source, values)
 	if err != nil {
 		return "", fatalError{err}
 	}

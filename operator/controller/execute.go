@@ -48,6 +48,7 @@ func (c *controller) execute(ctx context.Context, instance *api.Instance) (_ *ap
 		return instance, false, nil
 	}
 	e := &execution{controller: c, instance: instance, tried: c.rehearsals.of(instance)}
+	e.tried.templates.Begin()
 	defer func() {
 		if err == nil {
 			e.announceEnd()

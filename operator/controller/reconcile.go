@@ -15,8 +15,9 @@ import (
 )
 
 // reconcile continues the plan of an Instance as far as possible now. It reports whether
-// there was any progress. An error means that reconcile has to be called again.
-func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (progressed bool, err error) {
+// there was any progress. An error means that reconcile has to be called again. run is the context of the
+// plan: it ends with ctx, or when the Instance is deleted.
+func (c *controller) reconcile(ctx, run context.Context, name cache.ObjectName) (progressed bool, err error) {
 	instance, err := c.instance(ctx, name)
 	if err != nil {
 		return false, err
@@ -26,7 +27,7 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 		return false, nil
 	}
 	if instance.DeletionTimestamp != nil {
-		return c.finalize(ctx, instance)
+		return c.finalize(ctx, run, instance)
 	}
 	if instance.Spec.PlanExecution.PlanName == "" {
 		if instance, err = c.endCancelled(ctx, instance); err != nil {
@@ -34,7 +35,7 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) (prog
 		}
 		return false, c.observe(ctx, instance)
 	}
-	instance, progressed, err = c.execute(ctx, instance)
+	instance, progressed, err = c.execute(run, instance)
 	if err != nil {
 		return progressed, err
 	}
@@ -59,8 +60,8 @@ func (c *controller) observe(ctx context.Context, instance *api.Instance) error 
 }
 
 // finalize runs the cleanup plan of an Instance that is being deleted, and then removes
-// the finalizer.
-func (c *controller) finalize(ctx context.Context, instance *api.Instance) (progressed bool, err error) {
+// the finalizer. run is the context of the plan.
+func (c *controller) finalize(ctx, run context.Context, instance *api.Instance) (progressed bool, err error) {
 	if !slices.Contains(instance.Finalizers, api.CleanupFinalizer) {
 		return false, nil
 	}
@@ -80,7 +81,7 @@ func (c *controller) finalize(ctx context.Context, instance *api.Instance) (prog
 				return false, err
 			}
 		}
-		if instance, progressed, err = c.execute(ctx, instance); err != nil {
+		if instance, progressed, err = c.execute(run, instance); err != nil {
 			return progressed, err
 		}
 	}

@@ -12,15 +12,17 @@ import (
 
 	"holdfast.dev/holdfast/operator/api"
 	"holdfast.dev/holdfast/operator/authorship"
+	"holdfast.dev/holdfast/operator/render"
 )
 
 // rehearsal remembers the dry runs as authors in one run of a plan, so that each is sent once
-// even if the run waits and is continued. It also holds one client for each author. Only one
-// worker at a time uses it.
+// even if the run waits and is continued. It also holds one client for each author, and renders the
+// templates of the run. Only one worker at a time uses it.
 type rehearsal struct {
-	run     types.UID
-	passed  map[[sha256.Size]byte]bool
-	writers map[string]*writer
+	run       types.UID
+	passed    map[[sha256.Size]byte]bool
+	writers   map[string]*writer
+	templates render.Run
 }
 
 // rehearsals holds the rehearsal of each Instance with a running plan.

@@ -26,8 +26,11 @@ const (
 	// manager is the field manager of the objects that plans apply.
 	manager = "holdfast-operators"
 
-	// workers is the number of Instances that run a plan at the same time.
-	workers = 4
+	// workers is the number of Instances that run a plan at the same time, and workersPerNamespace
+	// how many of them may be in one namespace. Rendering the templates of a plan may take a worker
+	// for half a minute.
+	workers             = 16
+	workersPerNamespace = 2
 
 	// A run that waits or failed is retried after firstRetry, then after twice as
 	// long each time, up to lastRetry. A step that completes resets the delay.
@@ -64,6 +67,7 @@ type controller struct {
 	loop       *reconcile.Loop[cache.ObjectName]
 	events     record.EventRecorder
 	rehearsals rehearsals
+	runs       runs
 	// clusterScoped is held while a cluster-scoped object is read and written, so that two
 	// Instances that begin to share it do not overwrite each other's entry in its owners.
 	clusterScoped sync.Mutex
@@ -102,11 +106,8 @@ func Run(ctx context.Context, config Config) error {
 // run watches Instances and reconciles them until ctx ends.
 func (c *controller) run(ctx context.Context) error {
 	c.loop = reconcile.New(reconcile.Config[cache.ObjectName]{
-		Workers: workers, FirstRetry: firstRetry, LastRetry: lastRetry, Log: logRetry,
-		Reconcile: func(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
-			progressed, err := c.reconcile(ctx, name)
-			return reconcile.Result{Progressed: progressed}, err
-		},
+		Workers: workers, WorkersPerGroup: workersPerNamespace, Group: func(name cache.ObjectName) string { return name.Namespace },
+		FirstRetry: firstRetry, LastRetry: lastRetry, Log: logRetry, Reconcile: c.work,
 	})
 	defer c.loop.ShutDown()
 	informer := dynamicinformer.NewFilteredDynamicInformer(
@@ -126,11 +127,23 @@ func (c *controller) run(ctx context.Context) error {
 	return nil
 }
 
+// work reconciles an Instance. It ends the run of a plan when the Instance is deleted.
+func (c *controller) work(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
+	run, end := c.runs.begin(ctx, name)
+	defer end()
+	progressed, err := c.reconcile(ctx, run, name)
+	if err != nil && run.Err() != nil {
+		// The next call finds that the Instance is gone, or runs its cleanup plan.
+		return reconcile.Result{Progressed: true}, reconcile.ErrNotYet
+	}
+	return reconcile.Result{Progressed: progressed}, err
+}
+
 // enqueue enqueues an Instance when it is new, when its generation changes or when its
 // deletion begins. A write of the status does not change the generation, so the progress
 // that the controller stores does not enqueue the Instance again. With every change,
 // enqueue also enqueues the Instances that own the changed one, because their plans may
-// wait for it.
+// wait for it. When the deletion of an Instance begins or ends, enqueue ends the run of its plan.
 func (c *controller) enqueue(oldObj, newObj any) {
 	if gone, isGone := oldObj.(cache.DeletedFinalStateUnknown); isGone {
 		oldObj = gone.Obj
@@ -146,6 +159,10 @@ func (c *controller) enqueue(oldObj, newObj any) {
 	}
 	if changed == nil {
 		return
+	}
+	if after == nil || (before != nil && (before.GetUID() != after.GetUID() ||
+		(before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil))) {
+		c.runs.end(cache.MetaObjectToName(changed))
 	}
 	for _, owner := range changed.GetOwnerReferences() {
 		if owner.Kind == "Instance" && owner.APIVersion == api.GroupVersion.String() {

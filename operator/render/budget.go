@@ -14,8 +14,6 @@ const (
 	maxWork = 10_000_000
 	// iterationWork is the cost of an iteration of a loop, or of calling a template.
 	iterationWork = 100
-	// cryptoWork is the cost of a function that generates keys or computes slow hashes.
-	cryptoWork = maxWork / 10
 	// bytesPerUnit is the number of bytes of text that cost one unit.
 	bytesPerUnit = 64
 	// maxCount is the number of repetitions that a function may make.
@@ -27,26 +25,35 @@ const (
 
 var errWork = errors.New("the template does too much work")
 
-// budget is the remaining budget of one rendering.
+// budget is the remaining budget of one rendering. It is part of the budget of a run.
 type budget struct {
 	ctx  context.Context
 	left int
+	run  *Run
 }
 
 func (b *budget) spend(units int) error {
-	b.left -= units
-	if b.left < 0 {
+	if units > b.left {
 		return errWork
 	}
-	return nil
+	b.left -= units
+	return b.run.spend(units)
 }
 
 // tick spends the cost of one iteration, and fails when the context has ended.
 func (b *budget) tick() (string, error) {
-	if err := b.ctx.Err(); err != nil {
-		return "", fmt.Errorf("rendering ended: %w", err)
+	if err := b.ended(); err != nil {
+		return "", err
 	}
 	return "", b.spend(iterationWork)
+}
+
+// ended returns an error when the context has ended.
+func (b *budget) ended() error {
+	if err := b.ctx.Err(); err != nil {
+		return fmt.Errorf("rendering ended: %w", err)
+	}
+	return nil
 }
 
 // print spends the cost of printing a value and returns its text.
@@ -117,19 +124,25 @@ func signatureOf(function any) signature {
 }
 
 // metered wraps a function so that each call spends the cost of its arguments and of its
-// result. If check is not nil, it runs before the function. If check returns an error, the
-// function is not called.
-func (b *budget) metered(function signature, check func(args []reflect.Value) error) any {
+// result. Each of the checks runs before the function. If one returns an error, or if the context
+// has ended, the function is not called.
+func (b *budget) metered(function signature, checks ...func(args []reflect.Value) error) any {
 	refuse := func(err error) []reflect.Value {
 		return []reflect.Value{reflect.Zero(function.result), reflect.ValueOf(&err).Elem()}
 	}
 	return reflect.MakeFunc(function.outer, func(args []reflect.Value) []reflect.Value {
+		if err := b.ended(); err != nil {
+			return refuse(err)
+		}
 		for _, arg := range args {
 			if err := b.measure(arg, 0); err != nil {
 				return refuse(err)
 			}
 		}
-		if check != nil {
+		for _, check := range checks {
+			if check == nil {
+				continue
+			}
 			if err := check(args); err != nil {
 				return refuse(err)
 			}

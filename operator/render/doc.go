@@ -1,6 +1,7 @@
 // Package render turns the templates of an operator package into objects.
 //
-//	text, err := render.Template(ctx, name, source, render.Values{...})
+//	var run render.Run
+//	text, err := run.Template(ctx, name, source, render.Values{...})
 //	objects, err := render.Objects(text)
 //	err = render.Label(objects, meta, namespaced)
 //
@@ -8,8 +9,9 @@
 // template cannot call env, expandenv, base, dir, clean, ext and isAbs. It cannot call
 // getHostByName either, because that uses the network.
 //
-// A package may come from an untrusted source, so a template has a budget. Every
-// iteration of a loop, every function call and every byte handled costs units of work.
-// A template that exceeds the budget fails, always with the same message. Cancelling the
-// context ends it sooner. All functions are safe for concurrent use.
+// A package may come from an untrusted source, so a template has a budget, and so has a Run: all
+// templates of one plan. Every iteration of a loop, every function call and every byte handled
+// costs units of work. A slow function, such as genPrivateKey, costs what it takes. A template that
+// exceeds a budget fails, always with the same message. Cancelling the context ends it before
+// its next function. All functions are safe for concurrent use; a Run is not.
 package render

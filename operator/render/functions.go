@@ -15,12 +15,6 @@ import (
 // KUDO removes, and getHostByName, which uses the network.
 var banned = []string{"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName"}
 
-// crypto lists the functions of sprig that are slow because of what they compute.
-var crypto = []string{
-	"bcrypt", "htpasswd", "derivePassword", "genPrivateKey", "buildCustomCert", "genCA", "genCAWithKey",
-	"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-}
-
 // library returns the functions that a template may call. The map is built once and
 // never changed.
 var library = sync.OnceValue(func() map[string]signature {
@@ -44,11 +38,11 @@ var library = sync.OnceValue(func() map[string]signature {
 // of the 200 functions, and making all of them would cost more than the rendering: only those
 // whose name occurs in the source are made.
 func functions(b *budget, source string) template.FuncMap {
-	limits := checks(b)
+	limits, charges := checks(), costs(b)
 	used := template.FuncMap{tickFunction: b.tick, printFunction: b.print}
 	for name, function := range library() {
 		if strings.Contains(source, name) {
-			used[name] = b.metered(function, limits[name])
+			used[name] = b.metered(function, limits[name], charges[name])
 		}
 	}
 	return used
@@ -63,14 +57,17 @@ func toYaml(value any) (string, error) {
 }
 
 // checks returns, by name, a check for each function with a result that can be far larger
-// than its arguments. The check of a function in crypto spends cryptoWork.
-func checks(b *budget) map[string]func([]reflect.Value) error {
+// than its arguments.
+func checks() map[string]func([]reflect.Value) error {
 	all := map[string]func([]reflect.Value) error{
 		"until": func(args []reflect.Value) error { return count("until", args[0].Int()) },
 		"untilStep": func(args []reflect.Value) error {
 			return steps("untilStep", args[0].Int(), args[1].Int(), args[2].Int())
 		},
-		"seq": seq,
+		"seq": func(args []reflect.Value) error {
+			start, stop, step := seqNumbers(args[0])
+			return steps("seq", start, stop, step)
+		},
 		"repeat": func(args []reflect.Value) error {
 			if err := count("repeat", args[0].Int()); err != nil {
 				return err
@@ -99,9 +96,6 @@ func checks(b *budget) map[string]func([]reflect.Value) error {
 	}
 	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"} {
 		all[name] = func(args []reflect.Value) error { return count(name, args[0].Int()) }
-	}
-	for _, name := range crypto {
-		all[name] = func([]reflect.Value) error { return b.spend(cryptoWork) }
 	}
 	return all
 }
@@ -136,19 +130,18 @@ func steps(function string, start, stop, step int64) error {
 	return count(function, (stop-start)/step)
 }
 
-// seq checks sprig's seq, which takes the arguments of the shell command: last, or first
-// and last, or first, step and last.
-func seq(args []reflect.Value) error {
-	numbers := args[0]
+// seqNumbers returns the sequence of sprig's seq, which takes the arguments of the shell command: last,
+// or first and last, or first, step and last. The step is 0 if seq returns an empty text.
+func seqNumbers(numbers reflect.Value) (start, stop, step int64) {
 	switch numbers.Len() {
 	case 1:
-		return steps("seq", 1, numbers.Index(0).Int(), 1)
+		return 1, numbers.Index(0).Int(), 1
 	case 2:
-		return steps("seq", numbers.Index(0).Int(), numbers.Index(1).Int(), 1)
+		return numbers.Index(0).Int(), numbers.Index(1).Int(), 1
 	case 3:
-		return steps("seq", numbers.Index(0).Int(), numbers.Index(2).Int(), numbers.Index(1).Int())
+		return numbers.Index(0).Int(), numbers.Index(2).Int(), numbers.Index(1).Int()
 	}
-	return nil
+	return 0, 0, 0
 }
 
 // items returns the number of items that join would print.

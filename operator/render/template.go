@@ -42,29 +42,15 @@ func (v Values) data() map[string]any {
 	}
 }
 
-// Template renders one template. The error names the template and the line.
+// Template renders one template with a budget of its own. The error names the template and the line.
 func Template(ctx context.Context, name, source string, values Values) (string, error) {
-	b := &budget{ctx: ctx, left: maxWork}
-	parsed, err := parseWith(name, source, b)
-	if err != nil {
-		return "", err
-	}
-	for _, part := range parsed.Templates() {
-		meter(part.Tree)
-	}
-	out := &limitedWriter{}
-	// The data is copied because a template can change it with sprig's set.
-	err = parsed.Execute(out, deepCopy(values.data()))
-	if err != nil {
-		return "", readable(name, err)
-	}
-	return out.String(), nil
+	return new(Run).Template(ctx, name, source, values)
 }
 
 // Parse parses a template and returns its syntax trees, including those of the templates
 // that it defines. The error describes what is wrong with the syntax.
 func Parse(name, source string) ([]*parse.Tree, error) {
-	parsed, err := parseWith(name, source, &budget{ctx: context.Background(), left: maxWork})
+	parsed, err := parseWith(name, source, &budget{ctx: context.Background(), left: maxWork, run: new(Run)})
 	if err != nil {
 		return nil, err
 	}
