@@ -16,7 +16,7 @@ import (
 
 // reconcile continues the plan of an Instance as far as possible now. It reports whether
 // there was any progress. An error means that reconcile has to be called again. run is the context of the
-// plan: it ends with ctx, or when the Instance is deleted.
+// plan: it ends with ctx, or when the Instance is deleted or its plan is cancelled.
 func (c *controller) reconcile(ctx, run context.Context, name cache.ObjectName) (progressed bool, err error) {
 	instance, err := c.instance(ctx, name)
 	if err != nil {

@@ -127,13 +127,13 @@ func (c *controller) run(ctx context.Context) error {
 	return nil
 }
 
-// work reconciles an Instance. It ends the run of a plan when the Instance is deleted.
+// work reconciles an Instance. It ends the run of a plan when the Instance is deleted or the plan is cancelled.
 func (c *controller) work(ctx context.Context, name cache.ObjectName) (reconcile.Result, error) {
 	run, end := c.runs.begin(ctx, name)
 	defer end()
 	progressed, err := c.reconcile(ctx, run, name)
 	if err != nil && run.Err() != nil {
-		// The next call finds that the Instance is gone, or runs its cleanup plan.
+		// The next call finds that the Instance is gone, or that it has another plan or none.
 		return reconcile.Result{Progressed: true}, reconcile.ErrNotYet
 	}
 	return reconcile.Result{Progressed: progressed}, err
@@ -143,7 +143,7 @@ func (c *controller) work(ctx context.Context, name cache.ObjectName) (reconcile
 // deletion begins. A write of the status does not change the generation, so the progress
 // that the controller stores does not enqueue the Instance again. With every change,
 // enqueue also enqueues the Instances that own the changed one, because their plans may
-// wait for it. When the deletion of an Instance begins or ends, enqueue ends the run of its plan.
+// wait for it. When an Instance is deleted or its plan is cancelled, enqueue ends the run of the plan.
 func (c *controller) enqueue(oldObj, newObj any) {
 	if gone, isGone := oldObj.(cache.DeletedFinalStateUnknown); isGone {
 		oldObj = gone.Obj
@@ -160,8 +160,7 @@ func (c *controller) enqueue(oldObj, newObj any) {
 	if changed == nil {
 		return
 	}
-	if after == nil || (before != nil && (before.GetUID() != after.GetUID() ||
-		(before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil))) {
+	if after == nil || (before != nil && endsRun(before, after)) {
 		c.runs.end(cache.MetaObjectToName(changed))
 	}
 	for _, owner := range changed.GetOwnerReferences() {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/operator/api"
 )
 
 // runs holds, for each Instance that a worker reconciles, the function that ends its context.
@@ -13,8 +17,8 @@ type runs struct {
 	all map[cache.ObjectName]context.CancelFunc
 }
 
-// begin returns a context for the plan of an Instance. It ends with ctx, and when the Instance is
-// deleted. The caller reads the Instance afterwards, so that it does not miss a deletion, and calls the
+// begin returns a context for the plan of an Instance. It ends with ctx, and when end is
+// called. The caller reads the Instance afterwards, so that it does not miss a deletion, and calls the
 // function when the work has ended. Only one worker at a time works on an Instance.
 func (r *runs) begin(ctx context.Context, name cache.ObjectName) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -30,6 +34,23 @@ func (r *runs) begin(ctx context.Context, name cache.ObjectName) (context.Contex
 		delete(r.all, name)
 		cancel()
 	}
+}
+
+// endsRun reports whether the run of a plan ends with a change of its Instance: the deletion begins, a client
+// cancels the plan, or the Instance was replaced by another one of the same name.
+func endsRun(before, after metav1.Object) bool {
+	return before.GetUID() != after.GetUID() || (before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil) ||
+		(!isCancelled(before) && isCancelled(after))
+}
+
+// isCancelled reports whether a client has cancelled the plan of an Instance.
+func isCancelled(instance metav1.Object) bool {
+	object, ok := instance.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	run, _, _ := unstructured.NestedStringMap(object.Object, "spec", "planExecution")
+	return run["planName"] == "" && run["status"] == string(api.FatalError)
 }
 
 // end ends the context of the plan of an Instance, if a worker runs it.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/operator/api"
 )
 
 // keys is an operator with a plan of ten steps, each with a template that generates keys for many
@@ -32,7 +33,7 @@ func keys() string {
 }
 
 // TestPlansOfOtherNamespaces checks that a plan ends while four Instances of another namespace generate
-// keys, and that the generation ends with these Instances.
+// keys, and that the generation ends when these Instances are deleted or their plans are cancelled.
 func TestPlansOfOtherNamespaces(t *testing.T) {
 	t.Parallel()
 	busy, other := start(t), start(t)
@@ -49,7 +50,16 @@ plans: {deploy: {strategy: serial, phases: [{name: main, strategy: serial, steps
 	other.install(t, "plain", "plain-1.0.0", nil)
 	other.awaitComplete(t, "plain")
 	for i := range 4 {
-		if err := busy.kudo("instances").Delete(t.Context(), fmt.Sprintf("keys-%d", i), metav1.DeleteOptions{}); err != nil {
+		name := fmt.Sprintf("keys-%d", i)
+		var err error
+		if i%2 == 0 {
+			err = busy.kudo("instances").Delete(t.Context(), name, metav1.DeleteOptions{})
+		} else {
+			err = busy.change(t, name, func(i *api.Instance) {
+				i.Spec.PlanExecution.PlanName, i.Spec.PlanExecution.Status = "", api.FatalError
+			})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
