@@ -136,6 +136,6 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	if credential != nil {
 		renewal.Go(func() { credential.Run(ctx, client) })
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "holdfast: node %s keeps volumes in %s\n", config.Name, config.Root)
+	fmt.Fprintf(cmd.OutOrStdout(), "holdfast: node %s keeps volumes in %s\n", config.Name, agent.Root)
 	return agent.Run(ctx)
 }

@@ -31,8 +31,8 @@ type Config struct {
 	Credential *Credential
 	// Name is the name of the node.
 	Name string
-	// Root is the directory for everything that the agent stores. TakeOver allows a root
-	// that belongs to another node.
+	// Root is the directory for everything that the agent stores. New makes its path absolute.
+	// TakeOver allows a root that belongs to another node.
 	Root     string
 	TakeOver bool
 	// MetricsAddress is the address that serves /metrics; empty turns metrics off.
@@ -162,6 +162,9 @@ func New(config Config) (*Agent, error) {
 		reported: map[types.UID]string{},
 	}
 	var err error
+	if a.Root, err = absoluteRoot(a.Root); err != nil {
+		return nil, fmt.Errorf("--root: %w", err)
+	}
 	if a.hooks, err = newHooks(config.HooksDir, config.HooksUser); err != nil {
 		return nil, err
 	}

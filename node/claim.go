@@ -21,6 +21,15 @@ type Claim struct {
 	TakeOver bool
 }
 
+// absoluteRoot returns the absolute path of a root directory. Hooks run in another directory than the
+// agent. An empty path stays empty.
+func absoluteRoot(root string) (string, error) {
+	if root == "" {
+		return "", nil
+	}
+	return filepath.Abs(root)
+}
+
 // CheckName returns an error if no Node can have this name.
 func CheckName(name string) error {
 	if wrong := validation.NameIsDNSSubdomain(name, false); len(wrong) > 0 {

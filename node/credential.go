@@ -82,6 +82,9 @@ func KeepCredential(config *rest.Config, claim Claim) (*Credential, error) {
 	if err := checkSubject(given.Leaf.Subject.CommonName, claim.Name); err != nil {
 		return nil, err
 	}
+	if claim.Root, err = absoluteRoot(claim.Root); err != nil {
+		return nil, err
+	}
 	c := &Credential{
 		name: claim.Name, root: claim.Root, file: filepath.Join(claim.Root, "credential", "client.pem"), clock: clock.RealClock{},
 		given: given.Leaf, givenText: bytes.Join([][]byte{cert, key}, []byte("\n")),

@@ -175,6 +175,11 @@ func (h *hooks) run(ctx context.Context, call hookCall) (output string, err erro
 	if err != nil {
 		return "", err
 	}
+	if call.annotation == checkAnnotation {
+		if err := h.checkAccess(call.path); err != nil {
+			return "", h.withGroup(call, err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file)
@@ -197,10 +202,18 @@ func (h *hooks) run(ctx context.Context, call hookCall) (output string, err erro
 	case errors.Is(err, exec.ErrWaitDelay):
 		err = nil // the hook succeeded, and a process that it started keeps the output open
 	}
-	if err != nil && call.group != nil && !h.isMember(*call.group) {
-		err = fmt.Errorf("%w; the hook may be unable to read the files, because user %s is not in their group %d", err, h.user, *call.group)
+	if err != nil {
+		err = h.withGroup(call, err)
 	}
 	return written.text(call.secret), err
+}
+
+// withGroup adds to the error of a hook that its user is not in the group of the files.
+func (h *hooks) withGroup(call hookCall, err error) error {
+	if call.group == nil || h.isMember(*call.group) {
+		return err
+	}
+	return fmt.Errorf("%w; the hook may be unable to read the files, because user %s is not in their group %d", err, h.user, *call.group)
 }
 
 // checkedFile returns the path of a hook. It checks the file and its directory on

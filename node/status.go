@@ -43,6 +43,10 @@ type SourceStatus struct {
 // their files with the records. It changes nothing. The agent may be running or not,
 // and the server is not needed.
 func ReadStatus(root string) ([]VolumeStatus, error) {
+	root, err := absoluteRoot(root)
+	if err != nil {
+		return nil, err
+	}
 	state := diskState{dir: filepath.Join(root, "state")}
 	if _, err := os.Stat(state.dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
