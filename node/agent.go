@@ -103,6 +103,8 @@ type Agent struct {
 	holdfast bool
 	// ownership says whether the Node belongs to this agent. keepNode sets it.
 	ownership atomic.Int32
+	// fail ends Run with an error. Run sets it.
+	fail context.CancelCauseFunc
 
 	mu      sync.Mutex
 	records map[types.UID]*Record
@@ -190,10 +192,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("node agent: %w", err)
 	}
 	defer unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	a.fail = cancel
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel()
+	defer cancel(nil)
 	if err := a.load(); err != nil {
 		return fmt.Errorf("node agent: %w", err)
 	}
@@ -204,7 +207,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.hookQueue = newHookQueue(ctx, a, &running)
 	a.trust.start(ctx, &running)
 	running.Go(func() { a.keepNode(ctx) })
-	return a.work(ctx, &running)
+	err = a.work(ctx, &running)
+	if cause := context.Cause(ctx); isOtherAgent(cause) {
+		return fmt.Errorf("node agent: %w", cause)
+	}
+	return err
 }
 
 // open creates the directories and locks the root, unless the credential already

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -180,7 +181,7 @@ func (c *Credential) Run(ctx context.Context, client kubernetes.Interface) {
 	for {
 		due, err := c.renewal()
 		if err == nil && !c.clock.Now().Before(due) {
-			err = c.renew(ctx, client)
+			err = c.explain(c.renew(ctx, client))
 		}
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "the certificate is not renewed; will be tried again", "node", c.name)
@@ -228,17 +229,47 @@ func (c *Credential) renewal() (time.Time, error) {
 	return leaf.NotBefore.Add(use), nil
 }
 
-// expires returns when the certificate expires. It returns false for a nil Credential, and if
-// the file cannot be read.
-func (c *Credential) expires() (time.Time, bool) {
+// leaf returns the certificate in the file. It returns nil for a nil Credential, and if the file cannot be
+// read.
+func (c *Credential) leaf() *x509.Certificate {
 	if c == nil {
-		return time.Time{}, false
+		return nil
 	}
 	pair, err := tls.LoadX509KeyPair(c.file, c.file)
 	if err != nil {
+		return nil
+	}
+	return pair.Leaf
+}
+
+// expires returns when the certificate expires. It returns false if there is none.
+func (c *Credential) expires() (time.Time, bool) {
+	leaf := c.leaf()
+	if leaf == nil {
 		return time.Time{}, false
 	}
-	return pair.Leaf.NotAfter, true
+	return leaf.NotAfter, true
+}
+
+// explain adds to the error of a request that the server rejected the certificate because it has
+// expired or not begun. The server itself only says that the request is not authorized.
+func (c *Credential) explain(err error) error {
+	if !apierrors.IsUnauthorized(err) {
+		return err
+	}
+	leaf := c.leaf()
+	if leaf == nil {
+		return err
+	}
+	switch now := c.clock.Now(); {
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("%w: the client certificate of the node expired at %s; get another one with \"holdfast kubeconfig --node %s\", "+
+			"and restart the agent with it", err, leaf.NotAfter.UTC().Format(time.RFC3339), c.name)
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("%w: the client certificate of the node begins at %s; set the clock of this machine",
+			err, leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
+	return err
 }
 
 // renew requests a certificate for a new key and replaces the old file with it.

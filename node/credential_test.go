@@ -25,6 +25,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
@@ -293,6 +295,52 @@ func TestCertificateExpires(t *testing.T) {
 	}
 	c.setData(t, "app", "two")
 	a.waitForFile(c, t, "web", "conf/app.conf", "two")
+}
+
+// TestExpiredCertificate checks that the agent logs that its certificate has expired or not begun, with each
+// error for which the server only says that a request is not authorized.
+func TestExpiredCertificate(t *testing.T) {
+	t.Parallel()
+	for text, begin := range map[string]time.Duration{
+		"the client certificate of the node expired at ": -6 * time.Hour, "the client certificate of the node begins at ": time.Hour,
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := startCluster(t)
+			name, root := "n1"+c.suffix, t.TempDir()
+			config := c.Config(t)
+			config.TLSClientConfig = rest.TLSClientConfig{CAData: config.CAData, CAFile: config.CAFile}
+			given := nodeCertificateAt(t, filepath.Dir(c.Kubeconfig()), name, time.Now().Add(begin))
+			config.CertData, config.KeyData = given.CertData, given.KeyData
+			credential, err := node.KeepCredential(config, node.Claim{Name: name, Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = credential.Close() }()
+			client, err := node.Connect(config, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := node.New(node.Config{Client: client, Name: name, Root: root, Credential: credential})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &logBuffer{}
+			logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log)))
+			ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+			var running sync.WaitGroup
+			defer running.Wait()
+			defer cancel()
+			running.Go(func() { credential.Run(ctx, client) })
+			running.Go(func() { _ = a.Run(ctx) })
+			lines := []string{"the node is not registered", "the server does not let this node in"}
+			if begin < 0 {
+				lines = append(lines, "the certificate is not renewed")
+			}
+			for _, line := range lines {
+				servertest.Eventually(t, "logged: "+line, func() bool { return log.count(line, "Unauthorized", text) > 0 })
+			}
+		})
+	}
 }
 
 // nodeCertificate returns a client certificate that the certificate authority in a data

@@ -66,7 +66,7 @@ func withoutLog(ctx context.Context) context.Context {
 }
 
 // keepNode registers the Node and keeps its status and its Lease up to date, unless the
-// Node belongs to a kubelet.
+// Node belongs to a kubelet. It ends the agent if another agent of the same name was there first.
 func (a *Agent) keepNode(ctx context.Context) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: jitter, Steps: 10, Cap: leaseEvery}
 	retry := backoff
@@ -77,9 +77,14 @@ func (a *Agent) keepNode(ctx context.Context) {
 	}
 	for {
 		delay, err := registration.renew(ctx)
-		if err != nil {
+		switch {
+		case isOtherAgent(err) && !registration.lease.held:
+			a.fail(err)
+			return
+		case isOtherAgent(err):
+		case err != nil:
 			delay = retry.Step()
-		} else {
+		default:
 			retry = backoff
 		}
 		select {
@@ -101,13 +106,13 @@ type registration struct {
 }
 
 // renew writes what is due and returns the time until something is due again. It logs
-// its error.
+// its error, unless the agent ends with it.
 func (r *registration) renew(ctx context.Context) (time.Duration, error) {
 	a := r.agent
 	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
 	defer cancel()
 	if !a.Clock.Now().Before(r.nextStatus) {
-		owner, err := a.register(ctx)
+		owner, err := r.register(ctx)
 		if err != nil {
 			r.nodeRejected.add(err)
 			return 0, err
@@ -118,19 +123,22 @@ func (r *registration) renew(ctx context.Context) (time.Duration, error) {
 	if a.nodeOwner() != ownedHere {
 		return r.nextStatus.Sub(a.Clock.Now()), nil
 	}
-	err := r.lease.renew(ctx, a)
-	r.leaseRejected.add(err)
-	if apierrors.IsConflict(err) {
-		// Another process wrote the Lease. Find out whether the Node is still ours.
+	delay, err := r.lease.renew(ctx, a)
+	if r.lease.held || !isOtherAgent(err) {
+		r.leaseRejected.add(err)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// Another process wrote or deleted the Lease. Find out whether the Node exists and is still ours.
 		r.nextStatus = time.Time{}
 	}
-	return wait.Jitter(leaseEvery, 0.04), err
+	return wait.Jitter(delay, 0.04), err
 }
 
 // register creates the Node if it is missing, and sets the condition Ready, the
 // capacity and the version of the agent in its status. It writes nothing if the Node
 // belongs to a kubelet.
-func (a *Agent) register(ctx context.Context) (nodeOwner, error) {
+func (r *registration) register(ctx context.Context) (nodeOwner, error) {
+	a := r.agent
 	nodes := a.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, a.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -139,6 +147,7 @@ func (a *Agent) register(ctx context.Context) (nodeOwner, error) {
 	if err != nil {
 		return ownerUnknown, fmt.Errorf("register node %s: %w", a.Name, err)
 	}
+	r.lease.node = node.UID
 	if !isAgentNode(node) {
 		return ownedElsewhere, nil
 	}

@@ -42,6 +42,7 @@ func (r *rejectionLog) context(ctx context.Context) context.Context {
 }
 
 func (r *rejectionLog) add(err error) {
+	err = r.agent.Credential.explain(err)
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 	case isRejection(err) && r.isNew(apierrors.ReasonForError(err)):
@@ -55,7 +56,7 @@ func (r *rejectionLog) add(err error) {
 // not go away by itself. Conflicts and overload go away, so they do not count.
 func isRejection(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && !apierrors.IsConflict(err) &&
+	return isOtherAgent(err) || errors.As(err, &status) && !apierrors.IsConflict(err) &&
 		!apierrors.IsTooManyRequests(err) && !apierrors.IsServiceUnavailable(err)
 }
 

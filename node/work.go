@@ -141,7 +141,7 @@ func (a *Agent) detect(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		klog.FromContext(ctx).Error(err, "the server does not let this node in, or does not answer; will be tried again", "node", a.Name)
+		klog.FromContext(ctx).Error(a.Credential.explain(err), "the server does not let this node in, or does not answer; will be tried again", "node", a.Name)
 		select {
 		case <-ctx.Done():
 			return false

@@ -5,6 +5,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/access"
 	"holdfast.dev/holdfast/apiserver"
@@ -84,8 +87,49 @@ func TestDoctorAgent(t *testing.T) {
 	check(1, "credential   error", "begins at", "set the clock of this machine")
 }
 
+// TestDoctorExpired examines a server with a kubeconfig whose client certificate has expired.
+func TestDoctorExpired(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	config, err := clientcmd.LoadFromFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key := signCertificate(t, dir, time.Now().Add(-13*time.Hour))
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		user.ClientCertificateData, user.ClientKeyData = cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	}
+	file := filepath.Join(t.TempDir(), "expired.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	out, code := run(t, "--kubeconfig", file)
+	want(t, out, "kubeconfig   error", "the client certificate has ended 3 hours ago", "kubeconfig: get another kubeconfig")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // saveCertificate writes a client certificate of ten hours as that of the agent.
 func saveCertificate(t *testing.T, dir, root string, begin time.Time) {
+	t.Helper()
+	cert, _ := signCertificate(t, dir, begin)
+	file := filepath.Join(root, "credential", "client.pem")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, cert, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signCertificate returns a client certificate of ten hours, and its key.
+func signCertificate(t *testing.T, dir string, begin time.Time) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
 	pki, err := access.OpenPKI(filepath.Join(dir, "pki"), nil)
 	if err != nil {
@@ -100,11 +144,5 @@ func saveCertificate(t *testing.T, dir, root string, begin time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(root, "credential", "client.pem")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, cert, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return cert, key
 }

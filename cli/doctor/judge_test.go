@@ -72,6 +72,11 @@ func TestJudge(t *testing.T) {
 		lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = ptr.To(metav1.NewMicroTime(now.Add(renewed))), valid
 		return reporting(nodes, []coordinationv1.Lease{lease}, now)
 	}
+	deleted := func(renewed time.Duration) []coordinationv1.Lease {
+		return []coordinationv1.Lease{{
+			ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: now.Add(renewed)}},
+		}}
+	}
 	tests := map[string]struct {
 		got  []check
 		want []state
@@ -118,6 +123,8 @@ func TestJudge(t *testing.T) {
 		"an agent is stopped":       {node(corev1.ConditionTrue, -41*time.Second, ptr.To[int32](40)), []state{warning}},
 		"a Lease is valid for long": {node(corev1.ConditionTrue, -41*time.Second, ptr.To[int32](60)), []state{good}},
 		"a Lease without duration":  {node(corev1.ConditionTrue, -41*time.Second, nil), []state{warning}},
+		"a node was deleted":        {reporting(nil, deleted(-30*time.Second), now), []state{warning}},
+		"a node was deleted before": {reporting(nil, deleted(-time.Hour), now), []state{good}},
 		"a node is ahead":           {node(corev1.ConditionTrue, time.Hour, ptr.To[int32](40)), []state{warning}},
 		"fast requests":             {served("requests", histogram("GET", "995")), []state{good}},
 		"slow requests":             {served("requests", histogram("GET", "980")), []state{warning}},

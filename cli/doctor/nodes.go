@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,8 @@ func (s *server) nodes(ctx context.Context) []check {
 }
 
 // reporting judges which nodes report. A process that is stopped cannot set its Node to not ready, but its Lease becomes old. A
-// node without a Lease is one that nothing reports for, such as a Node that a user created.
+// node without a Lease is one that nothing reports for, such as a Node that a user created. A Lease without a Node that is still renewed
+// is that of an agent or a kubelet whose Node was deleted.
 func reporting(nodes []corev1.Node, leases []coordinationv1.Lease, now time.Time) []check {
 	specs := map[string]coordinationv1.LeaseSpec{}
 	for i := range leases {
@@ -40,20 +42,27 @@ func reporting(nodes []corev1.Node, leases []coordinationv1.Lease, now time.Time
 			specs[leases[i].Name] = leases[i].Spec
 		}
 	}
-	var lost, silent, ahead []string
+	var lost, silent, ahead, without []string
 	for i := range nodes {
 		name := nodes[i].Name
 		lease, hasLease := specs[name]
+		delete(specs, name)
 		switch {
 		case !isReady(&nodes[i]):
 			lost = append(lost, name)
 		case !hasLease:
-		case lease.RenewTime.Add(seconds(ptr.Deref(lease.LeaseDurationSeconds, leaseSeconds))).Before(now):
+		case ended(lease, now):
 			silent = append(silent, name)
 		case lease.RenewTime.After(now.Add(maxSkew)):
 			ahead = append(ahead, name)
 		}
 	}
+	for name, lease := range specs {
+		if !ended(lease, now) {
+			without = append(without, name)
+		}
+	}
+	slices.Sort(without)
 	var found []check
 	add := func(names []string, message, next string) {
 		if len(names) > 0 {
@@ -63,7 +72,18 @@ func reporting(nodes []corev1.Node, leases []coordinationv1.Lease, now time.Time
 	add(lost, "are not ready", examineNode)
 	add(silent, "have not renewed their Lease in time", examineNode+"; if the agent runs, compare the clocks")
 	add(ahead, "have renewed their Lease in the future", "compare the clocks of the nodes and of this machine, and set them, for example with NTP")
+	if len(without) > 0 {
+		found = append(found, check{
+			"nodes", warning, fmt.Sprintf("the Node does not exist, and its agent or kubelet runs: %s", some(without)),
+			"wait a minute, in which an agent creates its Node again; then " + examineNode,
+		})
+	}
 	return orGood("nodes", fmt.Sprintf("%d, all ready", len(nodes)), found)
+}
+
+// ended reports whether a Lease was not renewed in time.
+func ended(lease coordinationv1.LeaseSpec, now time.Time) bool {
+	return lease.RenewTime.Add(seconds(ptr.Deref(lease.LeaseDurationSeconds, leaseSeconds))).Before(now)
 }
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

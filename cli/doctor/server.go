@@ -79,6 +79,9 @@ func (s *server) reach(ctx context.Context) []check {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode == http.StatusUnauthorized {
+		if own := s.ownCertificate(ctx); len(own) > 0 && own[0].State == failure {
+			return own
+		}
 		return []check{{
 			"server", failure, s.config.Host + " rejects the credential in your kubeconfig",
 			"it is expired, revoked or of another server: use admin.kubeconfig in the data directory of the server, or let an " +
