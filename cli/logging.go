@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"runtime"
@@ -74,6 +75,9 @@ func (l logSettings) use(ctx context.Context) (*slog.Logger, error) {
 		if l.verbosity == 0 {
 			libraries = essential{ctx, libraries, &repeated{}}
 		}
+		// Some libraries, such as the HTTP server, log with the package log.
+		log.SetFlags(0)
+		log.SetOutput(plainLines{libraries})
 		klog.SetLoggerWithOptions(logr.FromSlogHandler(libraries), klog.ContextualLogger(true),
 			klog.WriteKlogBuffer(klogLines{libraries}.write))
 		// Errors of a gRPC connection are returned by the calls that use it.
@@ -128,6 +132,38 @@ func (k klogLines) write(line []byte) {
 	}
 }
 
+// plainLines turns the lines of the package log into records.
+type plainLines struct{ handler slog.Handler }
+
+// Write implements io.Writer.
+func (p plainLines) Write(line []byte) (int, error) {
+	record := slog.NewRecord(time.Now(), slog.LevelWarn, string(bytes.TrimRight(line, "\n")), 0)
+	return len(line), p.handler.Handle(context.Background(), record)
+}
+
+// announce prints a line for the user. If the log is JSON, the line is a record of the log, with this level.
+func (l logSettings) announce(out io.Writer, level slog.Level, line string) {
+	if l.format != logJSON {
+		_, _ = fmt.Fprintln(out, program+": "+line)
+		return
+	}
+	slog.New(l.handler(out)).Log(context.Background(), level, line)
+}
+
+// formatOf returns the format of the log on a command line that may be wrong.
+func formatOf(args []string) string {
+	for i, arg := range args {
+		name, value, hasValue := strings.Cut(arg, "=")
+		if !hasValue && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if value == logJSON && (name == "--log-format" || name == "--logging-format") {
+			return logJSON
+		}
+	}
+	return ""
+}
+
 // essential is a handler that drops the information of the libraries, such as each cache that
 // they fill, lines that repeat too often, and everything after its context has ended.
 type essential struct {
@@ -168,16 +204,16 @@ func isOwn(pc uintptr) bool {
 // lifecycle logs the start and the end of a process with a format, and returns the error that
 // the command ends with. An error is logged instead of printed, so that every line of the log has
 // the chosen format.
-func (l logSettings) lifecycle(log *slog.Logger, what string, run func() error) error {
+func (l logSettings) lifecycle(logger *slog.Logger, what string, run func() error) error {
 	if l.format == "" {
 		return run()
 	}
-	log.Info(what+" starts", "version", version)
+	logger.Info(what+" starts", "version", version)
 	err := run()
 	if err != nil && !errors.Is(err, context.Canceled) {
-		log.Error(what+" ends with an error", "err", err)
+		logger.Error(what+" ends with an error", "err", err)
 		return exitStatus{code: 1}
 	}
-	log.Info(what + " ends")
+	logger.Info(what + " ends")
 	return nil
 }

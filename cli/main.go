@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -57,7 +58,7 @@ func Main() int {
 	}
 	// A command that has printed its result may end with an exit code and no message.
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(os.Stderr, "holdfast: %s\n", text)
+		logSettings{format: formatOf(os.Args)}.announce(os.Stderr, slog.LevelError, text)
 	}
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -65,17 +66,13 @@ func newNodeCommand() *cobra.Command {
 			}
 			config.NamespaceLimit = namespaceLimit.Value()
 			config.WatchImmutable = !gates.Enabled(native.ImmutableEphemeralVolumes)
-			if config.Name == "" {
-				hostname, err := os.Hostname()
-				if err != nil {
-					return errors.New("node: this host has no name: give the node one with --name")
+			unnamed := completeName(&config)
+			return log.lifecycle(logger.With("node", config.Name), "agent", func() error {
+				if unnamed != nil {
+					return unnamed
 				}
-				config.Name = strings.ToLower(hostname)
-			}
-			if err := node.CheckName(config.Name); err != nil {
-				return fmt.Errorf("node: --name: %w", err)
-			}
-			return log.lifecycle(logger.With("node", config.Name), "agent", func() error { return runNode(cmd, config, kubeconfig) })
+				return runNode(cmd, config, nodeSession{kubeconfig: kubeconfig, log: log})
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -103,11 +100,32 @@ func newNodeCommand() *cobra.Command {
 	return cmd
 }
 
+// completeName sets the name of the node to that of the host if it is empty, and checks it.
+func completeName(config *node.Config) error {
+	if config.Name == "" {
+		hostname, err := os.Hostname()
+		if err != nil {
+			return errors.New("node: this host has no name: give the node one with --name")
+		}
+		config.Name = strings.ToLower(hostname)
+	}
+	if err := node.CheckName(config.Name); err != nil {
+		return fmt.Errorf("node: --name: %w", err)
+	}
+	return nil
+}
+
+// nodeSession is what an agent needs beside its configuration.
+type nodeSession struct {
+	kubeconfig string
+	log        logSettings
+}
+
 // runNode runs an agent with the credential of a kubeconfig until the context of the command
 // ends.
-func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
+func runNode(cmd *cobra.Command, config node.Config, session nodeSession) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
+	rules.ExplicitPath = session.kubeconfig
 	access, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		return fmt.Errorf("node: kubeconfig: %w", err)
@@ -119,7 +137,7 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	defer func() { _ = credential.Close() }()
 	config.Credential = credential
 	client, err := node.Connect(access, func(line string) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "holdfast: node %s: %s\n", config.Name, line)
+		session.log.announce(cmd.ErrOrStderr(), slog.LevelWarn, fmt.Sprintf("node %s: %s", config.Name, line))
 	})
 	if err != nil {
 		return fmt.Errorf("node: kubeconfig: %w", err)
@@ -136,6 +154,6 @@ func runNode(cmd *cobra.Command, config node.Config, kubeconfig string) error {
 	if credential != nil {
 		renewal.Go(func() { credential.Run(ctx, client) })
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "holdfast: node %s keeps volumes in %s\n", config.Name, agent.Root)
+	session.log.announce(cmd.OutOrStdout(), slog.LevelInfo, fmt.Sprintf("node %s keeps volumes in %s", config.Name, agent.Root))
 	return agent.Run(ctx)
 }

@@ -59,17 +59,21 @@ func newServeCommand() *cobra.Command {
 
 // serve reads the settings, sets up the log and runs the server.
 func (s *serveSettings) serve(cmd *cobra.Command) error {
+	var unread error
 	if s.file != "" {
-		if err := readSettings(s.file, cmd.Flags()); err != nil {
-			return err
-		}
+		unread = readSettings(s.file, cmd.Flags())
 	}
 	s.log.out = cmd.ErrOrStderr()
 	log, err := s.log.use(cmd.Context())
 	if err != nil {
 		return err
 	}
-	return s.log.lifecycle(log, "server", func() error { return s.run(cmd, log) })
+	return s.log.lifecycle(log, "server", func() error {
+		if unread != nil {
+			return unread
+		}
+		return s.run(cmd, log)
+	})
 }
 
 // run starts the server and runs it until its context ends.
@@ -104,7 +108,7 @@ func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
 	return server.Run(cmd.Context(), func() {
 		heap.Grow(cmd.Context())
 		log.Info("server is ready", "url", server.URL(), "kubeconfig", server.Kubeconfig())
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "holdfast: ready at %s, kubeconfig %s\n", server.URL(), server.Kubeconfig())
+		s.log.announce(cmd.OutOrStdout(), slog.LevelInfo, fmt.Sprintf("ready at %s, kubeconfig %s", server.URL(), server.Kubeconfig()))
 	})
 }
 

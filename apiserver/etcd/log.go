@@ -101,12 +101,13 @@ func (l *log) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// endProcess ends the process when etcd cannot continue. If the disk is the cause, one line
-// says what to do. Every acknowledged write is on disk already, so the next start continues
+// endProcess ends the process when etcd cannot continue. If the disk is the cause, one line of the
+// log says what to do. Every acknowledged write is on disk already, so the next start continues
 // with it.
 func endProcess(cause error) {
 	if advice := diskAdvice(cause); advice != "" {
-		fmt.Fprintf(os.Stderr, "holdfast: etcd cannot write its data: %v: %s, then start the server again\n", cause, advice)
+		klog.ErrorS(cause, "etcd cannot write its data: "+advice+", then start the server again")
+		klog.Flush()
 		os.Exit(1)
 	}
 	panic(cause)

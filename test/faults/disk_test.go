@@ -107,9 +107,9 @@ func TestDiskFull(t *testing.T) {
 	}
 	<-server.ended
 	running.Wait()
-	want := "holdfast: etcd cannot write its data: "
+	want := "etcd cannot write its data: "
 	lines := strings.Split(server.output.String(), "\n")
-	if last := lines[len(lines)-1]; !strings.HasPrefix(last, want) || !strings.Contains(last, "free space") {
+	if last := lines[len(lines)-1]; !strings.Contains(last, want) || !strings.Contains(last, "free space") {
 		t.Errorf("the server stopped with:\n%s", server.output)
 	}
 	if err := root.Remove("ballast"); err != nil {
