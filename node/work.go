@@ -84,11 +84,13 @@ func (a *Agent) watchPods() error {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = selector
-			return pods.List(waitForServer(ctx), o)
+			list, err := pods.List(waitForServer(ctx), o)
+			return list, a.Credential.explain(err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = selector
-			return a.watches.count(pods.Watch(waitForServer(ctx), o))
+			opened, err := pods.Watch(waitForServer(ctx), o)
+			return a.watches.count(opened, a.Credential.explain(err))
 		},
 	}
 	a.pods = cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
