@@ -7,7 +7,11 @@
 //
 //	info, err := backup.Extract(file, dir)
 //
-// A backup is a tar archive. Its last entry lists the size and the SHA-256 digest of every other entry, so
-// that a backup that is cut off or damaged is an error. The length of a stream is not known at its
-// beginning, so the archive has a stream in parts: etcd.db is etcd.db/000000, etcd.db/000001 and so on.
+// A backup is a tar archive. Its last entry, the index, lists the size and the SHA-256 digest of every other
+// entry, and has a digest of itself. The length of a stream is not known at its beginning, so the archive has
+// a stream in parts: etcd.db is etcd.db/000000, etcd.db/000001 and so on.
+//
+// Check and Extract accept a backup only if every byte is what a Writer writes for its entries. So a backup
+// that is cut off, extended or changed at any place is an error. Only zeros may follow the end, as
+// programs write them that copy blocks.
 package backup

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // maxEntry is the largest size of an entry. It bounds the memory for a damaged archive.
@@ -18,6 +19,9 @@ const maxEntry = 64 << 20
 
 // part is the name of a part of a stream.
 var part = regexp.MustCompile(`^(.+)/(\d{6})$`)
+
+// errIncomplete is the error of a backup that ends too early.
+var errIncomplete = errors.New("the backup is incomplete: its end is missing")
 
 // Check reads a backup to its end and returns an error if it is not complete and undamaged.
 func Check(r io.Reader) (Info, error) {
@@ -47,15 +51,17 @@ func appendTo(name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// read passes each entry but the last one to write, and compares the entries with the last one.
+// read passes each entry but the last one to write, and compares the entries with the last one. It returns
+// an error unless every byte is what a Writer writes for these entries; zeros may follow.
 func read(r io.Reader, write func(name string, content []byte) error) (Info, error) {
-	archive := tar.NewReader(r)
+	compared := newComparison(r)
+	archive := tar.NewReader(compared.input)
 	var files []File
 	for {
 		header, err := archive.Next()
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return Info{}, errors.New("the backup is incomplete: its end is missing")
+			return Info{}, errIncomplete
 		case err != nil:
 			return Info{}, fmt.Errorf("not a backup, or damaged: %w", err)
 		case header.Size > maxEntry || !filepath.IsLocal(header.Name) || path.Clean(header.Name) != header.Name:
@@ -64,11 +70,19 @@ func read(r io.Reader, write func(name string, content []byte) error) (Info, err
 		content, err := io.ReadAll(archive)
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return Info{}, errors.New("the backup is incomplete: its end is missing")
+			return Info{}, errIncomplete
 		case err != nil:
 			return Info{}, fmt.Errorf("read the backup: %w", err)
-		case header.Name == indexName:
-			return compare(content, files)
+		}
+		if err := compared.entry(header, content); err != nil {
+			return Info{}, err
+		}
+		if header.Name == indexName {
+			info, err := compare(content, files)
+			if err != nil {
+				return Info{}, err
+			}
+			return info, compared.end(info.Created)
 		}
 		files = append(files, describe(header.Name, content))
 		if err := write(header.Name, content); err != nil {
@@ -87,6 +101,9 @@ func compare(index []byte, files []File) (Info, error) {
 		return Info{}, fmt.Errorf("the backup has format %d, which version %q of holdfast wrote; this program reads format %d",
 			info.Format, info.Version, format)
 	}
+	if err := info.checkText(index); err != nil {
+		return Info{}, err
+	}
 	for i, file := range files {
 		if i >= len(info.Files) || info.Files[i] != file {
 			return Info{}, fmt.Errorf("the backup is damaged: %s does not have the content that was written", file.Name)
@@ -95,5 +112,22 @@ func compare(index []byte, files []File) (Info, error) {
 	if !slices.Equal(files, info.Files) {
 		return Info{}, fmt.Errorf("the backup is damaged: %s is missing", info.Files[len(files)].Name)
 	}
-	return info, nil
+	return info, checkNames(files)
+}
+
+// checkNames returns an error unless each file is there once, and a stream has its parts in their order.
+func checkNames(files []File) error {
+	seen := map[string]int{}
+	for _, file := range files {
+		name, number := file.Name, 0
+		if parts := part.FindStringSubmatch(file.Name); parts != nil {
+			name = parts[1]
+			number, _ = strconv.Atoi(parts[2])
+		}
+		if seen[name] != number {
+			return fmt.Errorf("the backup is damaged: %s is at the wrong place", file.Name)
+		}
+		seen[name]++
+	}
+	return nil
 }

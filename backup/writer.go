@@ -2,10 +2,10 @@ package backup
 
 import (
 	"archive/tar"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // partSize is the size of the parts of a stream.
@@ -55,7 +55,7 @@ func (w *Writer) Stream(name string, r io.Reader) error {
 
 // Close adds the last entry.
 func (w *Writer) Close() error {
-	text, err := json.MarshalIndent(w.info, "", "  ")
+	text, err := w.info.text()
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,30 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) entry(name string, content []byte) error {
-	header := &tar.Header{Name: name, Size: int64(len(content)), Mode: 0o600, ModTime: w.info.Created}
-	if err := w.archive.WriteHeader(header); err != nil {
+	return writeEntry(w.archive, entry{name, content, w.info.Created})
+}
+
+// entry is an entry of the archive.
+type entry struct {
+	name     string
+	content  []byte
+	modified time.Time
+}
+
+// writeEntry adds an entry to an archive.
+func writeEntry(to *tar.Writer, e entry) error {
+	header := &tar.Header{Name: e.name, Size: int64(len(e.content)), Mode: 0o600, ModTime: modTime(e.modified)}
+	if err := to.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err := w.archive.Write(content)
+	_, err := to.Write(e.content)
 	return err
+}
+
+// modTime returns the time of the entries of a backup, as package tar writes it: in whole seconds.
+func modTime(created time.Time) time.Time {
+	if created.IsZero() {
+		return time.Unix(0, 0)
+	}
+	return created.Round(time.Second)
 }
