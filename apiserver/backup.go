@@ -26,18 +26,59 @@ const (
 	// server, so no default role except cluster-admin allows to read this path.
 	BackupPath = "/holdfast/backup"
 
+	// WithoutKeysParameter is the parameter of the path that leaves out the keys of encrypted objects if it is
+	// "true".
+	WithoutKeysParameter = "withoutKeys"
+
 	// The files of a backup.
 	backupDatabase   = "etcd.db"
 	backupEncryption = "encryption.yaml"
 )
 
-// writeBackup writes the keys of the server and a snapshot of etcd. It leaves out the files of the data
-// directory that belong to one server or one machine. The server creates these again when it starts: its
-// identity, its own certificate and that of the administrator.
-func writeBackup(config Config, snapshot io.Reader, to io.Writer) error {
-	w := backup.NewWriter(to, backup.Info{Version: config.Version, Created: time.Now().UTC().Truncate(time.Second)})
-	keys := filepath.Join(config.DataDir, "pki")
-	entries, err := os.ReadDir(keys)
+// BackupOptions says what a backup has.
+type BackupOptions struct {
+	// WithoutKeys leaves out the keys of encrypted objects. The restored server needs them from elsewhere.
+	WithoutKeys bool
+}
+
+// Backup writes a backup of the server that has the data directory of the config. The server must not
+// be running. It returns an error if the EncryptionConfiguration of the config does not have every key that
+// objects are encrypted with, unless the options say that the backup has no keys.
+func Backup(ctx context.Context, config Config, options BackupOptions, to io.Writer) error {
+	closeStopped, client, err := openStopped(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer closeStopped()
+	s, err := newSource(ctx, config, client, options)
+	if err != nil {
+		return err
+	}
+	snapshot, err := client.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = snapshot.Close() }()
+	return s.write(snapshot, to)
+}
+
+// source is the server of a backup.
+type source struct {
+	version string
+	// pki is the directory with the keys of the server.
+	pki string
+	// encryption is the text of the EncryptionConfiguration, nil if the backup has none.
+	encryption []byte
+	keys       *backup.Encryption
+}
+
+// write writes the keys of the server and a snapshot of etcd. It leaves out the files of the data directory
+// that belong to one server or one machine. The server creates these again when it starts: its identity,
+// its own certificate and that of the administrator.
+func (s source) write(snapshot io.Reader, to io.Writer) error {
+	created := time.Now().UTC().Truncate(time.Second)
+	w := backup.NewWriter(to, backup.Info{Version: s.version, Created: created, Encryption: s.keys})
+	entries, err := os.ReadDir(s.pki)
 	if err != nil {
 		return err
 	}
@@ -46,12 +87,16 @@ func writeBackup(config Config, snapshot io.Reader, to io.Writer) error {
 		if entry.IsDir() || base == "serving" || base == "admin" {
 			continue
 		}
-		if err := addFile(w, "pki/"+entry.Name(), filepath.Join(keys, entry.Name())); err != nil {
+		content, err := os.ReadFile(filepath.Join(s.pki, entry.Name()))
+		if err != nil {
+			return err
+		}
+		if err := w.File("pki/"+entry.Name(), content); err != nil {
 			return err
 		}
 	}
-	if config.EncryptionConfig != "" {
-		if err := addFile(w, backupEncryption, config.EncryptionConfig); err != nil {
+	if s.encryption != nil {
+		if err := w.File(backupEncryption, s.encryption); err != nil {
 			return err
 		}
 	}
@@ -59,30 +104,6 @@ func writeBackup(config Config, snapshot io.Reader, to io.Writer) error {
 		return err
 	}
 	return w.Close()
-}
-
-func addFile(w *backup.Writer, name, path string) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return w.File(name, content)
-}
-
-// Backup writes a backup of the server that has the data directory of the config. The server must not
-// be running.
-func Backup(ctx context.Context, config Config, to io.Writer) error {
-	closeStopped, client, err := openStopped(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer closeStopped()
-	snapshot, err := client.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = snapshot.Close() }()
-	return writeBackup(config, snapshot, to)
 }
 
 // serveBackup serves backups at BackupPath, one at a time.
@@ -102,6 +123,12 @@ func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
 		}
 		defer one.Unlock()
 		started := time.Now()
+		options := BackupOptions{WithoutKeys: r.URL.Query().Get(WithoutKeysParameter) == "true"}
+		s, err := newSource(r.Context(), b.config, b.client, options)
+		if err != nil {
+			refuse(apierrors.NewInternalError(err))
+			return
+		}
 		snapshot, err := b.client.Snapshot(r.Context())
 		if err != nil {
 			refuse(apierrors.NewServiceUnavailable(err.Error()))
@@ -109,7 +136,7 @@ func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
 		}
 		defer func() { _ = snapshot.Close() }()
 		w.Header().Set("Content-Type", "application/x-tar")
-		if err := writeBackup(b.config, snapshot, w); err != nil {
+		if err := s.write(snapshot, w); err != nil {
 			if !errors.Is(err, context.Canceled) {
 				klog.ErrorS(err, "the backup failed")
 			}

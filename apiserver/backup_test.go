@@ -208,7 +208,7 @@ func TestBackupOfCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := apiserver.Backup(t.Context(), apiserver.Config{DataDir: dir}, &archive); err != nil {
+	if err := apiserver.Backup(t.Context(), apiserver.Config{DataDir: dir}, apiserver.BackupOptions{}, &archive); err != nil {
 		t.Fatal(err)
 	}
 	got, err := restored(t, archive.Bytes()).Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})

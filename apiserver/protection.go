@@ -1,14 +1,11 @@
 package apiserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
-	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
-	"k8s.io/apiserver/pkg/storage/value"
 )
 
 // AuditConfig says which requests are logged, and where.
@@ -39,18 +36,4 @@ func applyAudit(config *genericapiserver.Config, audit AuditConfig) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
-}
-
-// loadEncryption reads Kubernetes' EncryptionConfiguration. Without a file it returns nil,
-// and objects are stored unencrypted. The encryption providers stop when ctx ends.
-func loadEncryption(ctx context.Context, config *genericapiserver.Config, file string) (value.ResourceTransformers, error) {
-	if file == "" {
-		return nil, nil
-	}
-	loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, file, false, config.APIServerID)
-	if err != nil {
-		return nil, fmt.Errorf("encryption: %s: %w", file, err)
-	}
-	config.AddHealthChecks(loaded.HealthChecks...)
-	return encryptionconfig.StaticTransformers(loaded.Transformers), nil
 }

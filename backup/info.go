@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,6 +26,8 @@ type Info struct {
 	Created time.Time `json:"created"`
 	// Files are the entries of the archive in their order.
 	Files []File `json:"files"`
+	// Encryption says which keys the stored objects need. Backups of the first versions do not say it.
+	Encryption *Encryption `json:"encryption,omitempty"`
 	// SHA256 is the digest of the text of the Info without this field. Backups of the first versions have
 	// none.
 	SHA256 string `json:"sha256,omitempty"`
@@ -34,6 +38,32 @@ type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+}
+
+// Encryption says which keys the objects of a backup need, and which keys the backup has. A key is named by its
+// provider and its name in Kubernetes' EncryptionConfiguration, such as secretbox/first.
+type Encryption struct {
+	// Needed are the keys that objects are encrypted with.
+	Needed []string `json:"needed"`
+	// Present are the keys in the EncryptionConfiguration of the backup. The key of a KMS provider is not in
+	// the configuration, only its name and address are.
+	Present []string `json:"present"`
+}
+
+// Missing returns the keys that objects need and the backup does not have.
+func (e Encryption) Missing() []string { return without(e.Needed, e.Present) }
+
+// Unused returns the keys that the backup has and no object needs.
+func (e Encryption) Unused() []string { return without(e.Present, e.Needed) }
+
+// Remote returns the keys that objects need and that are in a KMS.
+func (e Encryption) Remote() []string {
+	return slices.DeleteFunc(slices.Clone(e.Needed), func(key string) bool { return !strings.HasPrefix(key, "kms/") })
+}
+
+// without returns the keys that are not among others.
+func without(keys, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(others, key) })
 }
 
 // Size returns the size of all entries.

@@ -24,7 +24,13 @@ from the file, on this machine or another one.
 
 The file has the keys of the certificate authority, of the tokens of service
 accounts and of encrypted objects. It is as secret as the server itself: only its
-owner can read it, and only an administrator can make it.`
+owner can read it, and only an administrator can make it.
+
+If objects are encrypted and the EncryptionConfiguration does not have all keys
+of them, the command writes nothing. For a server that is stopped, name the file
+with --encryption-provider-config. With --without-keys, the backup has no keys
+of encrypted objects: keep that file elsewhere, because the restored server does
+not start without it.`
 
 func newBackupCommand() *cobra.Command {
 	var b backupFlags
@@ -44,10 +50,14 @@ func newBackupCommand() *cobra.Command {
 				defer showProgress(cmd.ErrOrStderr(), func() string { return "backup: written: " + counted.megabytes() })()
 				return b.write(cmd.Context(), counted)
 			})
+			if errors.Is(err, context.Canceled) {
+				// The process must not exit with 0 after a signal: there is no backup.
+				err = errors.New("interrupted, and no backup was written")
+			}
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "backup written to %s: %s\n", args[0], describeBackup(info))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "backup written to %s: %s\n%s", args[0], describeBackup(info), describeMissing(info))
 			return err
 		},
 	}
@@ -55,6 +65,8 @@ func newBackupCommand() *cobra.Command {
 	flags.StringVar(&b.kubeconfig, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
 	flags.StringVar(&b.stopped.DataDir, "data-dir", "", "data directory of a server that is stopped")
 	addEtcdFlags(flags, &b.stopped)
+	flags.BoolVar(&b.options.WithoutKeys, "without-keys", false, "leave out the keys of encrypted objects, which the restored server then needs "+
+		"from elsewhere")
 	return cmd
 }
 
@@ -63,15 +75,19 @@ type backupFlags struct {
 	kubeconfig string
 	// stopped is the configuration of a server that is stopped.
 	stopped apiserver.Config
+	options apiserver.BackupOptions
 }
 
 func (b backupFlags) write(ctx context.Context, w io.Writer) error {
+	if b.options.WithoutKeys && b.stopped.EncryptionConfig != "" {
+		return errors.New("--without-keys leaves out the keys that are in --encryption-provider-config: use one of them")
+	}
 	if b.stopped.DataDir != "" {
 		if b.kubeconfig != "" {
 			return errors.New("--data-dir is for a server that is stopped, --kubeconfig for one that runs")
 		}
 		b.stopped.Version = version
-		return apiserver.Backup(ctx, b.stopped, w)
+		return apiserver.Backup(ctx, b.stopped, b.options, w)
 	}
 	if len(b.stopped.Etcd.Servers) > 0 || b.stopped.EncryptionConfig != "" {
 		return errors.New("the flags about etcd and encryption are for a server that is stopped: name its --data-dir too")
@@ -80,7 +96,11 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	stream, err := client.CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath).Stream(ctx)
+	request := client.CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath)
+	if b.options.WithoutKeys {
+		request.Param(apiserver.WithoutKeysParameter, "true")
+	}
+	stream, err := request.Stream(ctx)
 	if err != nil {
 		return err
 	}

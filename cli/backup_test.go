@@ -20,6 +20,8 @@ func testBackup(t *testing.T, admin string) {
 	}{
 		{[]string{"backup", file, "--kubeconfig", admin}, "backup written to " + file + ": "},
 		{[]string{"restore", file, "--check"}, "is complete and undamaged: "},
+		{[]string{"restore", file, "--check"}, "\nIts objects are not encrypted.\n"},
+		{[]string{"backup", file, "--without-keys", "--encryption-provider-config", "x"}, "use one of them"},
 		{[]string{"restore", file, "--data-dir", restored}, "Start the server with: holdfast serve --data-dir " + restored + "\n"},
 		{[]string{"restore", file, "--data-dir", restored}, "is not empty"},
 		{[]string{"backup", filepath.Join(dir, "b.backup"), "--data-dir", restored}, "backup written to "},

@@ -20,7 +20,8 @@ keep their UIDs and resourceVersions, and certificates and tokens stay valid. Th
 server continues with higher resourceVersions than the old one had, so that every
 client that watches lists again.
 
-A backup that is damaged or cut off is refused, and nothing is written.`
+A backup that is damaged or cut off is refused, and nothing is written. --check
+also says which keys the encrypted objects of the backup need, and which it has.`
 
 func newRestoreCommand() *cobra.Command {
 	var dataDir string
@@ -50,7 +51,7 @@ func newRestoreCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "the new data directory")
-	cmd.Flags().BoolVar(&check, "check", false, "only check that the backup is complete and undamaged")
+	cmd.Flags().BoolVar(&check, "check", false, "only check that the backup is complete and undamaged, and print which keys it needs and has")
 	return cmd
 }
 
@@ -59,7 +60,7 @@ func checkBackup(w io.Writer, file *os.File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name(), err)
 	}
-	_, err = fmt.Fprintf(w, "%s is complete and undamaged: %s\n", file.Name(), describeBackup(info))
+	_, err = fmt.Fprintf(w, "%s is complete and undamaged: %s\n%s", file.Name(), describeBackup(info), describeKeys(info))
 	return err
 }
 
@@ -69,9 +70,13 @@ func restore(w io.Writer, file *os.File, dataDir string) error {
 		return fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	next := "holdfast serve --data-dir " + dataDir
-	if restored.EncryptionConfig != "" {
+	switch encryption := restored.Encryption; {
+	case restored.EncryptionConfig != "":
 		next += " --encryption-provider-config " + restored.EncryptionConfig
+	case encryption != nil && len(encryption.Missing()) > 0:
+		next += " --encryption-provider-config FILE"
 	}
-	_, err = fmt.Fprintf(w, "%s is restored from a backup: %s\nStart the server with: %s\n", dataDir, describeBackup(restored.Info), next)
+	_, err = fmt.Fprintf(w, "%s is restored from a backup: %s\n%sStart the server with: %s\n", dataDir, describeBackup(restored.Info),
+		describeMissing(restored.Info), next)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -53,6 +54,45 @@ func (c *Client) Page(ctx context.Context, r Range) (Page, error) {
 		page.Pairs = append(page.Pairs, Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision})
 	}
 	return page, nil
+}
+
+// Keys returns the keys with a prefix, sorted.
+func (c *Client) Keys(ctx context.Context, prefix string) ([]string, error) {
+	found, err := c.shared.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", prefix, err)
+	}
+	keys := make([]string, 0, len(found.Kvs))
+	for _, kv := range found.Kvs {
+		keys = append(keys, string(kv.Key))
+	}
+	return keys, nil
+}
+
+// firstsOfOneRequest is how many pairs Firsts reads with one request. etcd allows 128.
+const firstsOfOneRequest = 64
+
+// Firsts returns the first pair with each of the prefixes, nil if there is none.
+func (c *Client) Firsts(ctx context.Context, prefixes []string) ([]*Pair, error) {
+	firsts := make([]*Pair, 0, len(prefixes))
+	for some := range slices.Chunk(prefixes, firstsOfOneRequest) {
+		reads := make([]clientv3.Op, 0, len(some))
+		for _, prefix := range some {
+			reads = append(reads, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithLimit(1)))
+		}
+		found, err := c.shared.Txn(ctx).Then(reads...).Commit()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", some[0], err)
+		}
+		for _, response := range found.Responses {
+			var first *Pair
+			for _, kv := range response.GetResponseRange().Kvs {
+				first = &Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision}
+			}
+			firsts = append(firsts, first)
+		}
+	}
+	return firsts, nil
 }
 
 // Change is a write of a key, or its deletion, which has no value.

@@ -134,7 +134,8 @@ func TestUnreadableSecretsEndTheStart(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	const advice = "is encrypted with a key that is not configured: start with the --encryption-provider-config that it was written with"
+	const advice = "is encrypted with the key secretbox/kc2Vj, which is not configured: start with the --encryption-provider-config that it was " +
+		"written with"
 
 	// The first Secret is readable, a later one is not.
 	put(apiserver.Config{}, "a")
@@ -158,5 +159,36 @@ func TestUnreadableSecretsEndTheStart(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
 	if _, err := server.Client(t).CoreV1().Secrets("default").Get(t.Context(), "b", metav1.GetOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that cannot decrypt a custom resource ends with an error that names the object and the key.
+func TestUnreadableCustomResourcesEndTheStart(t *testing.T) {
+	t.Parallel()
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
+	write(t, file, strings.Replace(encryption(firstKey), "secrets", "boats.example.com", 1))
+	server := servertest.Start(t, apiserver.Config{DataDir: dir, EncryptionConfig: file})
+	for _, object := range []struct{ path, body string }{
+		{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+"metadata":{"name":"boats.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"boats","kind":"Boat"},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`},
+		{"/apis/example.com/v1/namespaces/default/boats", `{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"b"}}`},
+	} {
+		servertest.Eventually(t, "created at "+object.path, func() bool {
+			err := server.Client(t).CoreV1().RESTClient().Post().AbsPath(object.path).Body([]byte(object.body)).
+				SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
+			return err == nil
+		})
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "encryption: example.com/boats/default/b is encrypted with the key secretbox/kc2Vj, which is not configured"
+	server, err := servertest.Launch(apiserver.Config{DataDir: dir})
+	if err == nil {
+		_ = server.Stop()
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
