@@ -3,7 +3,6 @@ package custom
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
@@ -19,13 +18,6 @@ import (
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/ownership"
-)
-
-// A store that was just opened gets readyTimeout to fill its cache. After that the
-// server answers requests with "try again" until the cache is filled.
-const (
-	readyPoll    = 2 * time.Millisecond
-	readyTimeout = 500 * time.Millisecond
 )
 
 // version is one version of a resource.
@@ -93,7 +85,6 @@ func (v *version) open() error {
 	}
 	if v.openErr = v.doOpen(); v.openErr == nil {
 		v.opened = true
-		v.awaitReady()
 	}
 	return v.openErr
 }
@@ -157,15 +148,6 @@ func (v *version) isOpen() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.opened
-}
-
-// awaitReady waits for the cache of the store to fill.
-func (v *version) awaitReady() {
-	for end := time.Now().Add(readyTimeout); time.Now().Before(end); time.Sleep(readyPoll) {
-		if v.store.ReadinessCheckFunc == nil || v.store.ReadinessCheckFunc() == nil {
-			return
-		}
-	}
 }
 
 func (v *version) close() {

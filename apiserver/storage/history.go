@@ -49,8 +49,9 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 		if o != nil {
 			source = newObservedStorage(source, o)
 		}
+		filling := &fill{}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             datedStorage{source, config.EventsHistoryWindow, &atomic.Int64{}},
+			Storage:             datedStorage{source, config.EventsHistoryWindow, &atomic.Int64{}, filling},
 			Versioner:           storage.APIObjectVersioner{},
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
@@ -68,7 +69,8 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 			return nil, nil, err
 		}
 		delegator := cacher.NewCacheDelegator(cached, raw)
-		return delegator, sync.OnceFunc(func() {
+		return waitingStorage{delegator, cached, filling}, sync.OnceFunc(func() {
+			filling.failed.Store(true)
 			delegator.Stop()
 			cached.Stop()
 			destroyRaw()
@@ -89,6 +91,7 @@ type datedStorage struct {
 	storage.Interface
 	window time.Duration
 	ahead  *atomic.Int64
+	fill   *fill
 }
 
 // step returns the part of the window that the event of an object takes.
@@ -101,13 +104,33 @@ func (s datedStorage) step(obj runtime.Object) time.Duration {
 	return step
 }
 
-// Watch implements storage.Interface.
+// GetList implements storage.Interface. The watch cache reads all objects with it.
+func (s datedStorage) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
+	if options.Predicate.Continue == "" {
+		s.fill.failed.Store(false)
+	}
+	err := s.Interface.GetList(ctx, key, options, list)
+	if err != nil {
+		s.fill.failed.Store(true)
+	}
+	return err
+}
+
+// Watch implements storage.Interface. With SendInitialEvents, the watch cache reads all objects with it.
 func (s datedStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	filling := options.SendInitialEvents != nil && *options.SendInitialEvents
+	if filling {
+		s.fill.failed.Store(false)
+	}
 	inner, err := s.Interface.Watch(ctx, key, options)
 	if err != nil {
+		s.fill.failed.Store(true)
 		return nil, err
 	}
 	return newRelay(inner, func(event watch.Event) watch.Event {
+		if filling && event.Type == watch.Error {
+			s.fill.failed.Store(true)
+		}
 		if timed, ok := event.Object.(storage.WatchEventWithRecordTime); ok {
 			obj := timed.Unwrap()
 			ahead := time.Duration(s.ahead.Add(int64(s.step(obj))))

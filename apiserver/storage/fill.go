@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+)
+
+const (
+	// fillTimeout is how long a request waits for a cache at most. It is the timeout of requests; a watch has
+	// no timeout of its own.
+	fillTimeout = time.Minute
+	fillPoll    = 5 * time.Millisecond
+)
+
+// fill says whether the last attempt to read all objects into a watch cache has failed. It is false
+// again when the next attempt begins.
+type fill struct{ failed atomic.Bool }
+
+// waitingStorage is storage behind a watch cache. A list or a watch waits while the cache is being filled,
+// where the watch cache of Kubernetes answers 429. If the objects cannot be read, for example because a
+// conversion webhook does not answer, the request gets that 429 at once: it must not keep its place among
+// the requests of the server for nothing.
+type waitingStorage struct {
+	*cacher.CacheDelegator
+	cache *cacher.Cacher
+	fill  *fill
+}
+
+// GetList implements storage.Interface.
+func (s waitingStorage) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
+	if !isPage(options) {
+		s.wait(ctx)
+	}
+	return s.CacheDelegator.GetList(ctx, key, options, list)
+}
+
+// Watch implements storage.Interface.
+func (s waitingStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	s.wait(ctx)
+	return s.CacheDelegator.Watch(ctx, key, options)
+}
+
+// isPage reports whether the watch cache reads a list from etcd while it is not filled: a page without
+// selectors.
+func isPage(options storage.ListOptions) bool {
+	selected := options.Predicate
+	return selected.Limit > 0 && (selected.Label == nil || selected.Label.Empty()) && (selected.Field == nil || selected.Field.Empty())
+}
+
+// wait waits until the cache is filled, until it turns out that it cannot be, or until ctx ends.
+func (s waitingStorage) wait(ctx context.Context) {
+	if s.cache.Ready() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
+	defer cancel()
+	ticker := time.NewTicker(fillPoll)
+	defer ticker.Stop()
+	for !s.cache.Ready() && !s.fill.failed.Load() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
