@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -58,11 +59,15 @@ func Diagnose(ctx context.Context, config Config) (Diagnosis, error) {
 	return diagnose(ctx, config, client), nil
 }
 
+// ErrNoDataDir is in the error of Diagnose and Backup if a directory has no data of a server, does not exist or
+// cannot be read.
+var ErrNoDataDir = errors.New("is not the data directory of a server")
+
 // openStopped opens the etcd of a server that is not running. The caller calls the returned function at the
 // end.
 func openStopped(ctx context.Context, config Config) (closeAll func(), _ *etcd.Client, _ error) {
 	if _, err := os.Stat(filepath.Join(config.DataDir, "pki", "ca.key")); err != nil {
-		return nil, nil, fmt.Errorf("%s is not the data directory of a server: %w", config.DataDir, err)
+		return nil, nil, fmt.Errorf("%s %w: %w", config.DataDir, ErrNoDataDir, err)
 	}
 	lock, err := lockDataDir(config.DataDir)
 	if err != nil {

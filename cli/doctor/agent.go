@@ -14,10 +14,10 @@ import (
 )
 
 // examineAgent examines the files of a node agent. The agent may be running or not.
-func examineAgent(root string, now time.Time) report {
+func examineAgent(root string, now time.Time) (report, error) {
 	volumes, err := node.ReadStatus(root)
 	if err != nil {
-		return report{{"agent", failure, err.Error(), "name the --root of the agent, and use the rights of its user"}}
+		return report{{"agent", failure, err.Error(), "name the --root of the agent, and use the rights of its user"}}, errUnreachable
 	}
 	var found []check
 	for _, volume := range volumes {
@@ -31,7 +31,7 @@ func examineAgent(root string, now time.Time) report {
 	all := orGood("volumes", fmt.Sprintf("the files of %d volumes are what the agent wrote", len(volumes)), found)
 	all = append(all, disk(apiserver.DiskOf(root))...)
 	all = append(all, running(root))
-	return append(all, credential(root, now)...)
+	return append(all, credential(root, now)...), nil
 }
 
 // running reports whether an agent uses the root: a running agent has locked it.

@@ -4,7 +4,8 @@
 //	root.AddCommand(doctor.New(version))
 //
 // The command exits with 0 if it found nothing wrong, with 1 if it did, and with 2 if it could not
-// examine anything: a wrong command line, no kubeconfig. Its errors have the method ExitCode.
+// examine anything: a wrong command line, no kubeconfig, a server that does not answer, a directory that is
+// not one of a server or an agent. Its errors have the method ExitCode.
 package doctor
 
 import (
@@ -56,20 +57,28 @@ func New(version string) *cobra.Command {
 
   # The node agent on this host
   holdfast doctor --root /run/holdfast`,
-		Args: arguments.None,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := arguments.None(cmd, args); err != nil {
+				return unable(err)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
 				return unable(fmt.Errorf("doctor: -o %s: must be json or yaml", f.output))
 			}
 			f.stopped.Version = version
 			report, err := f.examine(cmd.Context())
-			if err != nil {
+			if err != nil && !errors.Is(err, errUnreachable) {
 				return unable(fmt.Errorf("doctor: %w", err))
 			}
 			if err := report.print(cmd.OutOrStdout(), f.output); err != nil {
-				return err
+				return unable(err)
 			}
-			if report.found() {
+			switch {
+			case err != nil:
+				return unable(errors.New(""))
+			case report.found():
 				return exitError{errors.New(""), exitFound}
 			}
 			return nil
@@ -89,6 +98,9 @@ func New(version string) *cobra.Command {
 	return cmd
 }
 
+// errUnreachable is returned with a report that says why nothing could be examined.
+var errUnreachable = errors.New("nothing could be examined")
+
 // examine examines what the flags name.
 func (f flags) examine(ctx context.Context) (report, error) {
 	named := 0
@@ -101,9 +113,9 @@ func (f flags) examine(ctx context.Context) (report, error) {
 	case named > 1:
 		return nil, errors.New("--kubeconfig, --data-dir and --root name different things: use one of them")
 	case f.stopped.DataDir != "":
-		return examineStopped(ctx, f.stopped), nil
+		return examineStopped(ctx, f.stopped)
 	case f.root != "":
-		return examineAgent(f.root, time.Now()), nil
+		return examineAgent(f.root, time.Now())
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -115,7 +127,7 @@ func (f flags) examine(ctx context.Context) (report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("your kubeconfig: %w", err)
 	}
-	return s.examine(ctx), nil
+	return s.examine(ctx)
 }
 
 // The exit codes besides 0.

@@ -164,7 +164,7 @@ func TestDoctor(t *testing.T) {
 
 	out, code = run(t, "--data-dir", dir)
 	want(t, out, "in use by another holdfast server", "ask it: holdfast doctor --kubeconfig")
-	if code != 1 {
+	if code != 2 {
 		t.Errorf("exit code %d for data in use", code)
 	}
 	if err := server.Stop(); err != nil {
@@ -176,30 +176,63 @@ func TestDoctor(t *testing.T) {
 	want(t, out, dir+" can be opened", "none ends within 30 days", "are free in the file system")
 	out, code = run(t, "--kubeconfig", server.Kubeconfig())
 	want(t, out, "connection refused", "start the server, or examine its data")
-	if code != 1 {
+	if code != 2 {
 		t.Errorf("exit code %d for a server that is stopped", code)
 	}
 }
 
-// TestDoctorDamaged examines data that the server cannot use.
+// TestNothingToExamine checks the exit code if there is nothing that the command can examine.
+func TestNothingToExamine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	missing, closed := filepath.Join(dir, "missing"), filepath.Join(dir, "closed.kubeconfig")
+	kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
+		"contexts: [{name: a, context: {cluster: a}}]\n"
+	if err := os.WriteFile(closed, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--data-dir", dir}, "is not the data directory of a server"},
+		{[]string{"--data-dir", missing}, "is not the data directory of a server"},
+		{[]string{"--data-dir", missing, "-o", "json"}, `"state": "error"`},
+		{[]string{"--root", dir}, "no agent has been here"},
+		{[]string{"--root", missing}, "no agent has been here"},
+		{[]string{"--kubeconfig", closed}, "connection refused"},
+		{[]string{"--kubeconfig", closed, "-o", "yaml"}, "state: error"},
+		{[]string{"--kubeconfig", missing}, "your kubeconfig: "},
+		{[]string{"--data-dir", dir, "--root", dir}, "use one of them"},
+		{[]string{"-o", "xml"}, "must be json or yaml"},
+		{[]string{"--wrong"}, "unknown flag"},
+		{[]string{"argument"}, "argument"},
+	} {
+		out, code := run(t, test.args...)
+		if code != 2 {
+			t.Errorf("%s: exit code %d\n%s", test.args, code, out)
+		}
+		want(t, out, test.want)
+	}
+}
+
+// TestDoctorDamaged checks that data that the server cannot use is a finding.
 func TestDoctorDamaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	out, code := run(t, "--data-dir", dir)
-	want(t, out, "is not the data directory of a server")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	if out, code = run(t, "--root", dir); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, out, "no agent has been here")
-	for _, args := range [][]string{
-		{"--data-dir", dir, "--root", dir}, {"--kubeconfig", filepath.Join(dir, "none")}, {"-o", "xml"}, {"--wrong"},
-	} {
-		if out, code := run(t, args...); code != 2 {
-			t.Errorf("%s: exit code %d\n%s", args, code, out)
+	for _, name := range []string{"pki/ca.key", "etcd"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
 		}
+		if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, code := run(t, "--data-dir", dir)
+	want(t, out, "error", "if the data is damaged, restore a backup")
+	if code != 1 {
+		t.Errorf("exit code %d for damaged data", code)
 	}
 }
 

@@ -48,10 +48,10 @@ func connect(config *rest.Config, version string) (*server, error) {
 
 // examine runs all checks of a running server. If the server does not answer, there is nothing else to
 // check.
-func (s *server) examine(ctx context.Context) report {
+func (s *server) examine(ctx context.Context) (report, error) {
 	first := s.reach(ctx)
 	if first[0].State == failure {
-		return first
+		return first, errUnreachable
 	}
 	all := append(report{}, first...)
 	checks := []func(context.Context) []check{
@@ -60,7 +60,7 @@ func (s *server) examine(ctx context.Context) report {
 	for _, run := range checks {
 		all = append(all, run(ctx)...)
 	}
-	return all
+	return all, nil
 }
 
 // reach asks for the version of the server. The answer also has the clock and the certificate.

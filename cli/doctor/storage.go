@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,22 +22,27 @@ const (
 	fullDatabase = 0.8
 )
 
-// examineStopped examines the data of a server that is stopped.
-func examineStopped(ctx context.Context, config apiserver.Config) report {
+// examineStopped examines the data of a server that is stopped. Damaged data is a finding. Nothing can be
+// examined if there is no data, if a server uses it, or if etcd does not answer.
+func examineStopped(ctx context.Context, config apiserver.Config) (report, error) {
 	diagnosis, err := apiserver.Diagnose(ctx, config)
-	if err != nil {
-		next := "if a server uses the directory, ask it: holdfast doctor --kubeconfig " + config.DataDir + "/admin.kubeconfig"
-		switch {
-		case strings.Contains(err.Error(), "in use by another"):
-		case len(config.Etcd.Servers) > 0:
-			next = "start etcd, or name other servers with --etcd-servers"
-		default:
-			next = "mend what the message names; if the data is damaged, restore a backup: holdfast restore FILE --data-dir NEW"
-		}
-		return report{{"data", failure, err.Error(), next}}
+	if err == nil {
+		r := report{{Name: "data", State: good, Message: config.DataDir + " can be opened"}}
+		return append(r, examineDiagnosis(diagnosis, time.Now())...), nil
 	}
-	r := report{{Name: "data", State: good, Message: config.DataDir + " can be opened"}}
-	return append(r, examineDiagnosis(diagnosis, time.Now())...)
+	next := "mend what the message names; if the data is damaged, restore a backup: holdfast restore FILE --data-dir NEW"
+	unreachable := errUnreachable
+	switch {
+	case errors.Is(err, apiserver.ErrNoDataDir):
+		next = "name the --data-dir of the server, and use the rights of its user"
+	case strings.Contains(err.Error(), "in use by another"):
+		next = "if a server uses the directory, ask it: holdfast doctor --kubeconfig " + config.DataDir + "/admin.kubeconfig"
+	case len(config.Etcd.Servers) > 0:
+		next = "start etcd, or name other servers with --etcd-servers"
+	default:
+		unreachable = nil
+	}
+	return report{{"data", failure, err.Error(), next}}, unreachable
 }
 
 // examineDiagnosis examines what the server tells about its data.

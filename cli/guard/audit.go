@@ -45,9 +45,15 @@ func newAuditCommand(program Program) *cobra.Command {
 		Long:  auditHelp,
 		Example: `  holdfast guard audit
   holdfast guard audit -o sarif > guard.sarif`,
-		Args: arguments.None,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := arguments.None(cmd, args); err != nil {
+				return auditError{err, exitUnable}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return auditError{err, exitUnable} })
 	a.connection.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
 	return cmd
