@@ -1,8 +1,9 @@
 // Package lifecycle runs the controllers of the server. They delete the content of
-// terminating namespaces, finish the deletion of pods on unreachable nodes, collect
-// garbage (package garbage), update the status of ResourceQuotas (package quota), keep
-// PersistentVolumeClaims and PersistentVolumes that are in use (package volume), and create
-// the default ServiceAccount and the ConfigMap kube-root-ca.crt in every namespace.
+// terminating namespaces, finish the deletion of pods on unreachable nodes, delete pods on
+// nodes that do not exist, collect garbage (package garbage), update the status of
+// ResourceQuotas (package quota), keep PersistentVolumeClaims and PersistentVolumes that are in
+// use (package volume), and create the default ServiceAccount and the ConfigMap
+// kube-root-ca.crt in every namespace.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //

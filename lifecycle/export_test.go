@@ -17,11 +17,13 @@ const (
 	RetryPeriod   = retryPeriod
 	LeaseTimeout  = leaseTimeout
 	NodeTimeout   = nodeTimeout
+	Quarantine    = orphanQuarantine
 )
 
-// NewPodReconciler returns the function that reconciles a pod in the store.
+// NewPodReconciler returns the function that reconciles a pod in the first store. The second store has the
+// nodes.
 func NewPodReconciler(
-	typed kubernetes.Interface, nodes metadata.Getter, store cache.Store,
+	typed kubernetes.Interface, nodes metadata.Getter, store, existing cache.Store,
 ) func(context.Context, cache.ObjectName) (time.Duration, error) {
-	return (&pods{typed: typed, nodes: nodes, store: store}).reconcile
+	return (&pods{typed: typed, nodes: nodes, store: store, existing: existing, quarantine: orphanQuarantine}).reconcile
 }

@@ -21,34 +21,47 @@ import (
 const nodeTimeout = 40 * time.Second
 
 // pods is the controller that finishes the deletion of pods on nodes that do not exist or
-// are unreachable.
+// are unreachable, and deletes pods on nodes that do not exist.
 type pods struct {
 	typed kubernetes.Interface
 	nodes metadata.Getter
 	store cache.Store
+	// existing has the nodes.
+	existing cache.Store
+	// quarantine is how long a node must not exist before its pods are deleted.
+	quarantine time.Duration
 	// deletions has the pods that wait, and renewals the Leases of their nodes.
 	deletions, renewals sightings
+	// orphans has the pods on nodes that do not exist.
+	orphans sightings
 }
 
-func newPods(c *connection.Connection) *pods {
+func newPods(c *connection.Connection, quarantine time.Duration) *pods {
+	if quarantine == 0 {
+		quarantine = orphanQuarantine
+	}
 	return &pods{
-		typed: c.Typed,
-		nodes: c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")),
+		typed:      c.Typed,
+		nodes:      c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("nodes")),
+		quarantine: quarantine,
 	}
 }
 
 func (*pods) name() string { return "pods" }
 
-// watch enqueues pods that are being deleted. It ignores pods that are not bound to a
-// node, because the server deletes them without a grace period.
+// watch enqueues pods that are being deleted, and pods on nodes that do not exist. It ignores
+// pods that are not bound to a node, because the server deletes them without a grace period.
 func (p *pods) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	informer, err := podInformer(factory)
 	if err != nil {
 		return err
 	}
 	p.store = informer.GetStore()
+	if err := p.watchNodes(factory, informer, enqueue); err != nil {
+		return err
+	}
 	enqueuePod := func(obj any) {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && waitsForNode(pod) {
+		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && (waitsForNode(pod) || p.isOrphan(pod)) {
 			enqueue(cache.MetaObjectToName(pod))
 		}
 	}
@@ -74,8 +87,14 @@ func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Durat
 		return 0, err
 	}
 	pod, ok := obj.(*corev1.Pod)
+	if !exists || !ok || !p.isOrphan(pod) {
+		p.orphans.forget(name.String())
+	}
 	if !exists || !ok || !waitsForNode(pod) {
 		p.deletions.forget(name.String())
+		if exists && ok && p.isOrphan(pod) {
+			return p.collect(ctx, name, pod)
+		}
 		return 0, nil
 	}
 	// The controller looks at the Lease from the beginning, so that it sees a renewal during the
@@ -84,16 +103,29 @@ func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Durat
 	if wait = max(wait, p.graceLeft(name, pod)); err != nil || wait > 0 {
 		return wait, err
 	}
-	err = p.typed.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		GracePeriodSeconds: new(int64),
-		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
-	})
-	// A conflict means that the pod was deleted and another of the same name created.
-	if err := ignoreNotFound("finish pod", err); err != nil && !apierrors.IsConflict(err) {
+	if err := p.remove(ctx, pod); err != nil {
 		return 0, err
 	}
 	p.deletions.forget(name.String())
 	return 0, nil
+}
+
+// remove deletes a pod with a grace period of zero, which removes the pod from the API.
+func (p *pods) remove(ctx context.Context, pod *corev1.Pod) error {
+	err := p.typed.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64),
+		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
+	})
+	return ignoreReplaced("finish pod", err)
+}
+
+// ignoreReplaced returns nil for an object that does not exist any more. A conflict means that the object
+// was deleted and another of the same name created.
+func ignoreReplaced(action string, err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return ignoreNotFound(action, err)
 }
 
 // graceLeft returns how much of the grace period of a pod is left. The deletionTimestamp is its

@@ -164,7 +164,7 @@ func (d deletion) check(t *testing.T) {
 	}
 	typed := fake.NewClientset(pod)
 	d.keepLease(t, typed)
-	reconcile := lifecycle.NewPodReconciler(typed, d.nodes(t), store)
+	reconcile := lifecycle.NewPodReconciler(typed, d.nodes(t), store, cache.NewStore(cache.MetaNamespaceKeyFunc))
 	for {
 		wait, err := reconcile(t.Context(), cache.MetaObjectToName(pod))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -45,6 +46,9 @@ type Config struct {
 	StorageVersion garbage.StorageVersion
 	// Controllers says which controllers run.
 	Controllers Selection
+	// OrphanQuarantine is how long a node must not exist before its pods are deleted. Zero means 40
+	// seconds, as in Kubernetes.
+	OrphanQuarantine time.Duration
 	// RunWhileLeading are functions that run while this process is the leader, in
 	// addition to the controllers. Each must return when its context ends.
 	RunWhileLeading []func(context.Context)
@@ -95,7 +99,7 @@ func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger)
 	var selected []controller
 	for name, create := range map[string]func() controller{
 		Namespaces:      func() controller { return newNamespaces(server, c) },
-		PodsOfLostNodes: func() controller { return newPods(server) },
+		PodsOfLostNodes: func() controller { return newPods(server, c.OrphanQuarantine) },
 		Accounts:        func() controller { return newAccounts(server) },
 		Quotas:          func() controller { return newQuotas(server, ledger) },
 		ClaimsInUse:     func() controller { return newClaims(server, c) },
