@@ -10,6 +10,7 @@ var conditionReasons = map[string]string{
 	"ContentDeleted":          "A condition of a namespace: the deletion of its objects has no errors.",
 	"ContentHasNoFinalizers":  "A condition of a namespace: no object in it waits for a finalizer.",
 	"ContentRemoved":          "A condition of a namespace: no object is left in it.",
+	"DeletionByPodGC":         "The condition `DisruptionTarget` of a pod whose node does not exist.",
 	"EvictionByEvictionAPI":   "The condition `DisruptionTarget` of a pod that was evicted.",
 	"InstanceDeletionPending": "The condition `Terminating` of a CustomResourceDefinition: its objects are being deleted.",
 	"ParsedGroupVersions":     "A condition of a namespace: the server could read the name of every API.",
