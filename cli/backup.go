@@ -49,7 +49,7 @@ func newBackupCommand() *cobra.Command {
 				counted := &countingWriter{Writer: w}
 				defer showProgress(cmd.ErrOrStderr(), func() string { return "backup: written: " + counted.megabytes() })()
 				return b.write(cmd.Context(), counted)
-			})
+			}, b.check)
 			if errors.Is(err, context.Canceled) {
 				// The process must not exit with 0 after a signal: there is no backup.
 				err = errors.New("interrupted, and no backup was written")
@@ -109,9 +109,18 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// check returns an error if a backup has keys that it must not have: a server of an earlier version does not
+// know that it can leave them out.
+func (b backupFlags) check(info backup.Info) error {
+	if b.options.WithoutKeys && (info.Encryption == nil || len(info.Encryption.Present) > 0) {
+		return errors.New("the server is older than this program and cannot leave out the keys of encrypted objects: nothing was written")
+	}
+	return nil
+}
+
 // writeNew writes a backup to a new file that only its owner can read. A file of that name is replaced when
-// the backup is complete and on disk, and stays as it is after an error.
-func writeNew(name string, write func(io.Writer) error) (_ backup.Info, err error) {
+// the backup is complete, accepted and on disk, and stays as it is after an error.
+func writeNew(name string, write func(io.Writer) error, accept func(backup.Info) error) (_ backup.Info, err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".partial-")
 	if err != nil {
 		return backup.Info{}, err
@@ -129,6 +138,9 @@ func writeNew(name string, write func(io.Writer) error) (_ backup.Info, err erro
 		return backup.Info{}, err
 	}
 	info, err := backup.Check(file)
+	if err == nil {
+		err = accept(info)
+	}
 	if err != nil {
 		return backup.Info{}, err
 	}

@@ -3,8 +3,30 @@ package cli
 import (
 	"testing"
 
+	"holdfast.dev/holdfast/apiserver"
 	"holdfast.dev/holdfast/backup"
 )
+
+// TestCheckWithoutKeys checks that a backup with keys is refused if it must have none.
+func TestCheckWithoutKeys(t *testing.T) {
+	t.Parallel()
+	without := backupFlags{options: apiserver.BackupOptions{WithoutKeys: true}}
+	for name, test := range map[string]struct {
+		info    backup.Info
+		refused bool
+	}{
+		"of an older server": {refused: true},
+		"with keys":          {info: backup.Info{Encryption: &backup.Encryption{Present: []string{"secretbox/a"}}}, refused: true},
+		"without keys":       {info: backup.Info{Encryption: &backup.Encryption{Needed: []string{"secretbox/a"}}}},
+	} {
+		if err := without.check(test.info); (err != nil) != test.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := (backupFlags{}).check(test.info); err != nil {
+			t.Errorf("%s, with keys: %v", name, err)
+		}
+	}
+}
 
 // TestDescribeKeys checks what "restore --check" says about the keys of a backup.
 func TestDescribeKeys(t *testing.T) {

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +43,12 @@ func testBackup(t *testing.T, admin string) {
 		if !strings.Contains(out, step.want) {
 			t.Errorf("%s: got %q, want %q", step.args, out, step.want)
 		}
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := run(interrupted, "backup", filepath.Join(dir, "c.backup"), "--kubeconfig", admin)
+	if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "no backup was written") {
+		t.Errorf("interrupted: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.partial-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
