@@ -41,8 +41,8 @@ type Compiled struct {
 	// sets it, and all fields below.
 	Structural *structuralschema.Structural
 
-	// complete is Complete. It does its work once.
-	complete func() error
+	// compileForWrites is CompileForWrites. It does its work once.
+	compileForWrites func() error
 	// lists is Structural with the list types of the schema, sets of objects
 	// included.
 	lists  *structuralschema.Structural
@@ -82,7 +82,7 @@ func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 		return nil, err
 	}
 	for _, c := range out {
-		if err := c.Complete(); err != nil {
+		if err := c.CompileForWrites(); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 	if c.Policy, err = immutability.Compile(orEmpty(s)); err != nil {
 		return nil, err
 	}
-	c.complete = sync.OnceValue(func() error {
+	c.compileForWrites = sync.OnceValue(func() error {
 		// The decoded schema is not kept until now: it takes much more memory than its text.
 		s, err := crd.MarkedSchema(v)
 		if err == nil {
@@ -129,13 +129,13 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 	return c, nil
 }
 
-// Complete compiles what only writes need: Structural and the validation. The methods that validate
+// CompileForWrites compiles what only writes need: Structural and the validation. The methods that validate
 // call it. Only the first call does the work.
-func (c *Compiled) Complete() error { return c.complete() }
+func (c *Compiled) CompileForWrites() error { return c.compileForWrites() }
 
-// incomplete returns the error of Complete as one of validation.
+// incomplete returns the error of CompileForWrites as one of validation.
 func (c *Compiled) incomplete() field.ErrorList {
-	if err := c.Complete(); err != nil {
+	if err := c.CompileForWrites(); err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 	return nil
@@ -202,14 +202,14 @@ func orEmpty(s *schema.Schema) *schema.Schema {
 	return s
 }
 
+// Embeds reports whether the schema has embedded resources. Their metadata is checked separately. Before CompileForWrites it returns
+// false.
+func (c *Compiled) Embeds() bool { return c.embeds }
+
 // HasStatus reports whether the version has the status subresource.
 func (c *Compiled) HasStatus() bool {
 	return c.Version.Subresources != nil && c.Version.Subresources.Status != nil
 }
-
-// Embeds reports whether the schema has embedded objects. Their metadata is checked separately. The caller has called
-// Complete before.
-func (c *Compiled) Embeds() bool { return c.embeds }
 
 // Scale returns the paths of the scale subresource, or nil if the version has no
 // such subresource.

@@ -135,7 +135,7 @@ func (c *Compiled) wasUnreadable(correlated *common.CorrelatedObject) bool {
 	return blockRules(apiservervalidation.ValidateCustomResource(nil, oldObj, c.schema))
 }
 
-// WithoutMetadata returns a copy of an object without its metadata. It shares the other values with obj.
+// WithoutMetadata returns a copy of an object without its metadata. It shares all other values.
 func WithoutMetadata(obj map[string]any) map[string]any {
 	out := maps.Clone(obj)
 	delete(out, "metadata")

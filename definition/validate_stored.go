@@ -40,7 +40,7 @@ func (c *Compiled) ValidateStoredStatus(ctx context.Context, newObj map[string]a
 
 // isValid reports whether an object is surely valid, and all rules about changes hold. If it returns false, the object may still be valid.
 func (c *Compiled) isValid(ctx context.Context, newObj map[string]any, old Stored) bool {
-	if c.Complete() != nil {
+	if c.CompileForWrites() != nil {
 		return false
 	}
 	v, ok := c.schema.(valueValidator)

@@ -115,7 +115,7 @@ func (r *reply) named(n int) []byte {
 	return bytes.Replace(r.body, []byte("NAME"), fmt.Appendf(nil, "c%d", n), 1)
 }
 
-func send(b *testing.B, r request) *reply {
+func send(b testing.TB, r request) *reply {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), r.method, shared.url+r.path, bytes.NewReader(r.body))
 	if err != nil {

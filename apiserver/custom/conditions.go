@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/apiserver/custom/kind"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/reconcile"
 )
@@ -51,7 +52,7 @@ func (c *controller) updateStatus(ctx context.Context, observed *definition.Cust
 		return nil
 	}
 	crd := computed.DeepCopy()
-	if !isEstablished(crd) || isEstablished(observed) {
+	if !kind.IsEstablished(crd) || kind.IsEstablished(observed) {
 		return c.writeStatus(ctx, crd)
 	}
 	c.serveBeforeWrite(crd)

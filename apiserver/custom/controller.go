@@ -13,6 +13,9 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 
+	"holdfast.dev/holdfast/apiserver/custom/idle"
+	"holdfast.dev/holdfast/apiserver/custom/kind"
+	"holdfast.dev/holdfast/apiserver/custom/served"
 	"holdfast.dev/holdfast/apiserver/storage"
 	"holdfast.dev/holdfast/broadcast"
 	"holdfast.dev/holdfast/definition"
@@ -74,7 +77,8 @@ func newController(s *Server) *controller {
 // exist at this moment are served.
 func (s *Server) Start(ctx context.Context) error {
 	c := s.controller
-	if err := s.loadBuiltInGroups(ctx); err != nil {
+	var err error
+	if s.builtIn, err = groupNames(ctx, s.config.Groups); err != nil {
 		return err
 	}
 	registered, err := c.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
@@ -87,7 +91,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	go c.informer.RunWithContext(ctx)
 	go c.loop.Run(ctx, registered.HasSynced)
-	go s.closeIdle(ctx)
+	go idle.Run(ctx, s.closeUnused)
 	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
 		return ctx.Err()
 	}
@@ -152,12 +156,12 @@ func (c *controller) revert(crd *definition.CustomResourceDefinition) {
 // changesDiscovery reports whether a change of a definition changes discovery or
 // OpenAPI. Most writes of the status do not.
 func changesDiscovery(old, crd *definition.CustomResourceDefinition) bool {
-	wasEstablished := old != nil && isEstablished(old)
-	if !wasEstablished || !isEstablished(crd) {
-		return wasEstablished != isEstablished(crd)
+	wasEstablished := old != nil && kind.IsEstablished(old)
+	if !wasEstablished || !kind.IsEstablished(crd) {
+		return wasEstablished != kind.IsEstablished(crd)
 	}
 	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
-		!definition.SameSpec(&old.Spec, &crd.Spec) || !sameMarks(old, crd) ||
+		!definition.SameSpec(&old.Spec, &crd.Spec) || !served.SameMarks(old, crd) ||
 		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
@@ -194,7 +198,7 @@ func (c *controller) publish(group string, next *definition.CustomResourceDefini
 		all = append(all, next)
 		sortByName(all)
 	}
-	established := slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return !isEstablished(crd) })
+	established := slices.DeleteFunc(all, func(crd *definition.CustomResourceDefinition) bool { return !kind.IsEstablished(crd) })
 	versions := c.server.discovery.update(group, established)
 	if c.server.config.Registered != nil {
 		c.server.config.Registered(group, versions)

@@ -158,6 +158,10 @@ func TestConversionWebhook(t *testing.T) {
 		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, v3},
 		{"v2", `{spec: {size: 3}}`, "200", `map[name:x size:3]`, v3},
 	} {
+		// If the watch cache of the version were behind, the server would refuse the write, read the object from etcd, and try again.
+		now := shared.must(t, 200, "GET", objectPath(group), "").GetResourceVersion()
+		shared.must(t, 200, "GET", strings.TrimSuffix(versionPath(group, test.version), "/o")+
+			"?resourceVersionMatch=NotOlderThan&resourceVersion="+now, "")
 		hook.set("")
 		got, err := shared.do(merge, versionPath(group, test.version), test.body)
 		if err != nil {

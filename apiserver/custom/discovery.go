@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	kubeversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 
@@ -33,9 +34,11 @@ type discoveryHandler struct {
 	byVersion map[schema.GroupVersion]http.Handler
 }
 
-func newDiscoveryHandler(s *Server) *discoveryHandler {
+func newDiscoveryHandler(
+	groups discovery.GroupManager, all aggregated.ResourceManager, codecs serializer.CodecFactory, notFound http.Handler,
+) *discoveryHandler {
 	return &discoveryHandler{
-		groups: s.config.Groups, aggregated: s.config.Aggregated.WithSource(aggregated.CRDSource), codecs: s.codecs, notFound: s.notFound,
+		groups: groups, aggregated: all.WithSource(aggregated.CRDSource), codecs: codecs, notFound: notFound,
 		byGroup: map[string]http.Handler{}, byVersion: map[schema.GroupVersion]http.Handler{},
 	}
 }
@@ -73,7 +76,7 @@ func (d *discoveryHandler) update(group string, crds []*definition.CustomResourc
 	for name := range resources {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return compareVersions(b, a) })
+	slices.SortFunc(names, func(a, b string) int { return kubeversion.CompareKubeAwareVersionStrings(b, a) })
 
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,15 +5,12 @@
 //
 //   - The controller watches the definitions. It makes the server serve each of them,
 //     and writes their status.
-//   - A resource serves the objects of one definition. If the spec or the accepted
-//     names of the definition change, the server replaces the resource. It closes
-//     the storage of the old resource when the last request that uses it has ended.
-//   - A version of a resource has a store, which the first request opens, and an
-//     endpoint for the resource and for each of its subresources.
+//   - The server finds the resource of a request. If the spec or the accepted names of
+//     a definition change, it replaces the resource. Package served serves the objects
+//     of one resource, and package write has the steps of a write.
 //   - Package documents publishes the OpenAPI documents.
 //
-// Package definition holds the rules: pruning, defaults, validation. This package
-// calls them while it handles a request.
+// ARCHITECTURE.md follows one update through the files.
 //
 //	server, err := custom.New(config)
 //	mux.HandlePrefix("/apis/", server)

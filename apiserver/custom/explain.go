@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"holdfast.dev/holdfast/apiserver/custom/kind"
+	"holdfast.dev/holdfast/apiserver/custom/object"
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -33,40 +35,40 @@ func (s *Server) Explain(of schema.GroupVersionResource, obj map[string]any) (*E
 	if r == nil {
 		return nil, nil
 	}
-	defer r.release()
-	v := r.versions[of.Version]
+	defer r.Release()
+	v := r.Versions[of.Version]
 	if v == nil {
 		return nil, nil
 	}
-	if err := r.compile(); err != nil {
+	if err := r.Compile(); err != nil {
 		return nil, err
 	}
-	if err := r.complete(); err != nil {
+	if err := r.CompileWrites(); err != nil {
 		return nil, err
 	}
-	explained := &Explanation{Type: v.owned}
+	explained := &Explanation{Type: v.Owned}
 	explained.add(v, obj)
-	for _, other := range v.alsoMarked {
+	for _, other := range v.AlsoMarked {
 		// As for an update, the markers of the other versions count too.
-		converted, err := r.convertor.ConvertToVersion(objectOf(obj), other.groupVersion())
+		converted, err := r.Convertor.ConvertToVersion(object.Of(obj), other.GroupVersion())
 		if err != nil {
-			explained.Notes = append(explained.Notes, fmt.Sprintf("the markers of version %s are not known: %v", other.name, err))
+			explained.Notes = append(explained.Notes, fmt.Sprintf("the markers of version %s are not known: %v", other.Name, err))
 			continue
 		}
-		explained.add(other, content(converted).Object)
+		explained.add(other, object.From(converted).Object)
 	}
 	return explained, nil
 }
 
 // add adds the locks of a version that no earlier version has.
-func (e *Explanation) add(v *version, obj map[string]any) {
+func (e *Explanation) add(v *kind.Version, obj map[string]any) {
 	known := map[string]bool{}
 	for _, lock := range e.Locks {
 		known[lock.Path.String()+" "+lock.Marker.String()] = true
 	}
-	for _, lock := range v.compiled.Policy.Locks(obj) {
+	for _, lock := range v.Compiled.Policy.Locks(obj) {
 		if !known[lock.Path.String()+" "+lock.Marker.String()] {
-			e.Locks = append(e.Locks, Lock{Lock: lock, Version: v.name})
+			e.Locks = append(e.Locks, Lock{Lock: lock, Version: v.Name})
 		}
 	}
 }

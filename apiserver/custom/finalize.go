@@ -13,6 +13,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"holdfast.dev/holdfast/apiserver/custom/kind"
+	"holdfast.dev/holdfast/apiserver/custom/object"
 	"holdfast.dev/holdfast/definition"
 	"holdfast.dev/holdfast/reconcile"
 )
@@ -54,18 +56,18 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 
 // deleteObjects deletes the objects of a definition and returns how many are left.
 func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
-	r := c.server.acquire(definitionResource(crd))
+	r := c.server.acquire(kind.ResourceOf(crd))
 	if r == nil {
 		// The definition was never served, so it has no objects.
 		return 0, nil
 	}
-	defer r.release()
-	v := r.storage()
-	if err := v.open(); err != nil {
+	defer r.Release()
+	store, err := r.Store()
+	if err != nil {
 		return 0, err
 	}
 	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceAll)
-	list, err := v.store.List(ctx, &internalversion.ListOptions{})
+	list, err := store.List(ctx, &internalversion.ListOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -75,7 +77,7 @@ func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomRe
 	}
 	left := 0
 	for _, obj := range objects {
-		u, ok := obj.(*object)
+		u, ok := obj.(*object.Object)
 		if !ok {
 			continue
 		}
@@ -84,7 +86,7 @@ func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomRe
 			continue
 		}
 		inNamespace := genericapirequest.WithNamespace(ctx, u.GetNamespace())
-		_, deleted, err := v.store.Delete(inNamespace, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+		_, deleted, err := store.Delete(inNamespace, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return 0, err
 		}

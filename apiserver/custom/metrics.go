@@ -35,26 +35,14 @@ func (m meters) observe(began time.Time, err error) {
 	}
 }
 
-// Collectors returns the metrics about the definitions of this server.
-func (s *Server) Collectors() []prometheus.Collector {
+// collectors returns the meters, and gauges of the definitions that are served and compiled.
+func (m meters) collectors(count func() (served, compiled int)) []prometheus.Collector {
 	served := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holdfast_definitions_served", Help: "CustomResourceDefinitions that this server serves.",
-	}, func() float64 { served, _ := s.count(); return float64(served) })
+	}, func() float64 { served, _ := count(); return float64(served) })
 	compiled := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holdfast_definitions_compiled",
 		Help: "Served CustomResourceDefinitions that are in use, so that their compiled form is in memory.",
-	}, func() float64 { _, compiled := s.count(); return float64(compiled) })
-	return []prometheus.Collector{s.meters.seconds, s.meters.failures, served, compiled}
-}
-
-// count returns how many definitions are served, and how many of them are compiled.
-func (s *Server) count() (served, compiled int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, r := range s.resources {
-		if r.compiled.succeeded.Load() {
-			compiled++
-		}
-	}
-	return len(s.resources), compiled
+	}, func() float64 { _, compiled := count(); return float64(compiled) })
+	return []prometheus.Collector{m.seconds, m.failures, served, compiled}
 }

@@ -1,13 +1,13 @@
 package custom
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +27,13 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/apiserver/custom/answer"
+	"holdfast.dev/holdfast/apiserver/custom/bounded"
 	"holdfast.dev/holdfast/apiserver/custom/documents"
-	"holdfast.dev/holdfast/apiserver/custom/text"
-	"holdfast.dev/holdfast/apiserver/deflate"
+	"holdfast.dev/holdfast/apiserver/custom/fieldset"
+	"holdfast.dev/holdfast/apiserver/custom/kept"
+	"holdfast.dev/holdfast/apiserver/custom/kind"
+	"holdfast.dev/holdfast/apiserver/custom/served"
 	"holdfast.dev/holdfast/apiserver/fieldownership"
 	"holdfast.dev/holdfast/definition"
 )
@@ -70,26 +74,16 @@ type Config struct {
 
 // Server serves custom resources, their discovery and their OpenAPI documents.
 type Server struct {
-	config     Config
-	converters *conversion.CRConverterFactory
-	codecs     serializer.CodecFactory
-	scheme     *runtime.Scheme
-	discovery  *discoveryHandler
+	config    Config
+	codecs    serializer.CodecFactory
+	discovery *discoveryHandler
 	// notFound answers 404, or 503 while the definitions are loaded.
 	notFound   *notfoundhandler.Handler
 	openapi    *documents.Documents
 	controller *controller
-	// format decodes and encodes all custom resources.
-	format format
-	// sets holds the sets of fields that managers own.
-	sets *fieldSets
-	// buffers holds buffers for encoding, and texts the texts of stored objects.
-	buffers buffers
-	texts   texts
-	// compressors compress the texts of lists, with the level of Kubernetes.
-	compressors *deflate.Pool
-	// trees holds decoded objects.
-	trees *trees
+	// resource is the configuration of all resources, and sets keeps the sets of fields that managers own.
+	resource served.Config
+	sets     *fieldset.Sets
 	// meters count compiled definitions.
 	meters meters
 
@@ -97,7 +91,7 @@ type Server struct {
 	builtIn map[string]bool
 
 	mu        sync.RWMutex
-	resources map[schema.GroupResource]*resource
+	resources map[schema.GroupResource]*served.Resource
 }
 
 // New creates a server. It serves nothing before Start.
@@ -106,26 +100,22 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		config: config, converters: converters, scheme: newScheme(),
-		resources: map[schema.GroupResource]*resource{}, trees: newTrees(), meters: newMeters(),
-		compressors: deflate.NewPool(gzip.BestSpeed),
-	}
-	s.format, s.sets = newFormat()
-	s.codecs = serializer.NewCodecFactory(s.scheme)
+	s := &Server{config: config, resources: map[schema.GroupResource]*served.Resource{}, meters: newMeters()}
+	scheme := newScheme()
+	s.codecs = serializer.NewCodecFactory(scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
-	s.discovery = newDiscoveryHandler(s)
+	sets, format := fieldset.New()
+	s.sets = sets
+	s.resource = served.Config{
+		Kinds:       kind.Config{Converters: converters, Models: config.Models, Sets: sets, Observe: s.meters.observe},
+		RESTOptions: config.RESTOptions, Admission: config.Admission, Authorizer: config.Authorizer, Ownership: config.Ownership,
+		ImmutabilityStatus: config.ImmutabilityStatus, MinWatch: config.MinWatch, MaxBody: config.MaxBody,
+		Format: format, Answers: answer.NewShared(format, scheme), Trees: kept.New(), Scheme: scheme, Codecs: s.codecs,
+	}
+	s.discovery = newDiscoveryHandler(config.Groups, config.Aggregated, s.codecs, s.notFound)
 	s.openapi = &documents.Documents{}
 	s.controller = newController(s)
 	return s, nil
-}
-
-// newFormat returns the format of custom resources. It takes the text of a cached set of fields from the cache.
-func newFormat() (format, *fieldSets) {
-	json := &text.JSON{}
-	sets := newFieldSets(json)
-	json.Known, json.Find = sets.TextOf, sets.find
-	return json, sets
 }
 
 // newScheme returns a scheme with the types of answers that are not custom resources.
@@ -159,29 +149,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.notFound.ServeHTTP(w, req)
 		return
 	}
-	defer r.release()
-	v := r.version(info)
+	defer r.Release()
+	v := r.Version(info)
 	if v == nil {
 		s.notFound.ServeHTTP(w, req)
 		return
 	}
-	if err := v.openFor(info.Verb); err != nil {
+	if err := v.OpenFor(info.Verb); err != nil {
 		gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 		responsewriters.ErrorNegotiated(apierrors.NewInternalError(err), s.codecs, gv, w, req)
 		return
 	}
-	v.serve(w, req, info)
+	v.Serve(w, req, info)
 }
 
 // acquire returns the resource with a name, or nil. The caller releases it, and its
 // storage stays open until then.
-func (s *Server) acquire(name schema.GroupResource) *resource {
+func (s *Server) acquire(name schema.GroupResource) *served.Resource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	r := s.resources[name]
 	if r != nil {
-		r.holders.Add(1)
-		r.inUse.Add(1)
+		r.Acquire()
 	}
 	return r
 }
@@ -190,7 +179,7 @@ func (s *Server) acquire(name schema.GroupResource) *resource {
 // definitions, or another server established this one a moment ago. It returns nil if there
 // is no such definition, and an error if it cannot tell: a controller must not believe that
 // its objects are gone.
-func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource, error) {
+func (s *Server) find(ctx context.Context, name schema.GroupResource) (*served.Resource, error) {
 	if r := s.acquire(name); r != nil || !genericapifilters.NoMuxAndDiscoveryIncompleteKey(ctx) {
 		return r, nil
 	}
@@ -204,7 +193,7 @@ func (s *Server) find(ctx context.Context, name schema.GroupResource) (*resource
 		return nil, unavailable(fmt.Sprintf("the definition of %s cannot be read: %v", name, err))
 	}
 	crd, ok := obj.(*definition.CustomResourceDefinition)
-	if !ok || !isEstablished(crd) {
+	if !ok || !kind.IsEstablished(crd) {
 		return nil, nil
 	}
 	s.controller.settle(ctx, crd)
@@ -227,8 +216,8 @@ func (s *Server) Has(name schema.GroupResource) bool {
 func (s *Server) StorageVersion(name schema.GroupResource) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if r := s.resources[name]; r != nil && r.storage().spec.Served {
-		return r.storage().name
+	if r := s.resources[name]; r != nil && r.Storage().Spec.Served {
+		return r.Storage().Name
 	}
 	return ""
 }
@@ -252,6 +241,25 @@ func (s *Server) Destroy() {
 	defer s.mu.Unlock()
 	for name, r := range s.resources {
 		delete(s.resources, name)
-		r.close()
+		r.Close()
 	}
+}
+
+// Collectors returns the metrics about the definitions of this server, and about its caches.
+func (s *Server) Collectors() []prometheus.Collector {
+	caches := append(s.resource.Trees.Caches(), s.sets.Caches()...)
+	caches = append(caches, s.resource.Answers.Caches()...)
+	return append(s.meters.collectors(s.count), bounded.Collector(caches...))
+}
+
+// count returns how many definitions are served, and how many of them are compiled.
+func (s *Server) count() (served, compiled int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, r := range s.resources {
+		if r.IsCompiled() {
+			compiled++
+		}
+	}
+	return len(s.resources), compiled
 }

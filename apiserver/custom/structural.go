@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/apiserver/custom/kind"
 	"holdfast.dev/holdfast/definition"
 )
 
@@ -34,7 +35,7 @@ func newVerdicts() *verdicts {
 // believe takes the condition from the status of a definition. The server believes what was stored before it started: the
 // condition informs authors and has no other effect.
 func (v *verdicts) believe(crd *definition.CustomResourceDefinition) {
-	if !isEstablished(crd) {
+	if !kind.IsEstablished(crd) {
 		return // the server that stored it may not have come to its condition
 	}
 	stored := verdict{uid: crd.UID, generation: crd.Generation}

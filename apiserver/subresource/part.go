@@ -10,7 +10,7 @@ import (
 )
 
 // Part serves a subresource that writes a part of the whole object. The update strategy of its
-// store takes the part from the written object and keeps the rest.
+// store, or the handler of a custom resource, takes the part from the written object and keeps the rest.
 type Part struct{ store *genericregistry.Store }
 
 var (

@@ -4,9 +4,10 @@
 // client, and the steps after it do not run.
 //
 //  1. The store compares UID and resourceVersion: 409.
-//  2. For custom resources, BeginUpdate of the store compares the fields that the
-//     definition marks as immutable: 400, or 422 if the server is configured so.
-//     Clients expect these status codes, so this step comes before validation.
+//  2. For custom resources, BeginUpdate of the store compares the UID in a patch
+//     (409) and the fields that the definition marks as immutable: 400, or 422 if the
+//     server is configured so. Then it compares the kind with the URL: 422. Clients
+//     expect these status codes, so this step comes before validation.
 //  3. PrepareForUpdate of the strategy completes the object.
 //  4. ValidateUpdate of the strategy calls [Judge] with the rules of the kind: 422,
 //     with the errors of all rules.
@@ -27,7 +28,7 @@ import (
 	"holdfast.dev/holdfast/protection"
 )
 
-// Rule validates an update and returns the errors that it finds. It changes neither object.
+// Rule validates an update and returns the errors that it finds. It does not change the content of either object.
 type Rule func(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList
 
 // Judge validates an update with the rules of its kind. It runs all rules, and returns

@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+const invalid = "The object breaks the schema, a CEL rule or a rule of its kind, or changes a field that is immutable in a " +
+	"built-in kind. `details.causes` has one entry for each field. An edit of a field that `kubectl apply` owns, and a JSON patch that does not " +
+	"apply to the object, have this code too."
+
 // apiErrors describes the functions of k8s.io/apimachinery that make errors of the API: status
 // code, reason, and when the server answers with it.
 var apiErrors = map[string][]string{
@@ -24,15 +28,16 @@ var apiErrors = map[string][]string{
 	"NewRequestEntityTooLargeError": {
 		"413", "RequestEntityTooLarge", "The body is larger than the limit.",
 	},
-	"NewInvalid": {"422", "Invalid", "The object breaks the schema, a CEL rule or a rule of its kind, or changes a field that is immutable in a " +
-		"built-in kind. `details.causes` has one entry for each field. An edit of a field that `kubectl apply` owns has this code too."},
-	"NewTooManyRequests":      {"429", "TooManyRequests", "The server or the user has too many requests at a time. Wait for `Retry-After`."},
-	"NewTooManyRequestsError": {"429", "TooManyRequests", "The server or the user has too many requests at a time. Wait for `Retry-After`."},
-	"NewInternalError":        {"500", "InternalError", "The server failed. Its log has the cause."},
-	"NewServiceUnavailable":   {"503", "ServiceUnavailable", "The server, a webhook, a kubelet or an aggregated server is not ready. Retry."},
-	"NewServerTimeout":        {"500", "ServerTimeout", "The operation did not end in time. Retry."},
-	"NewTimeoutError":         {"504", "Timeout", "The request did not end in time. The write may have happened."},
-	"NewUnauthorized":         {"401", "Unauthorized", "The credential is missing, not valid, expired or revoked."},
+	"NewInvalid": {"422", "Invalid", invalid},
+	// The write of a custom resource answers so to a JSON patch that does not apply to the object.
+	"NewGenericServerResponse": {"422", "Invalid", invalid},
+	"NewTooManyRequests":       {"429", "TooManyRequests", "The server or the user has too many requests at a time. Wait for `Retry-After`."},
+	"NewTooManyRequestsError":  {"429", "TooManyRequests", "The server or the user has too many requests at a time. Wait for `Retry-After`."},
+	"NewInternalError":         {"500", "InternalError", "The server failed. Its log has the cause."},
+	"NewServiceUnavailable":    {"503", "ServiceUnavailable", "The server, a webhook, a kubelet or an aggregated server is not ready. Retry."},
+	"NewServerTimeout":         {"500", "ServerTimeout", "The operation did not end in time. Retry."},
+	"NewTimeoutError":          {"504", "Timeout", "The request did not end in time. The write may have happened."},
+	"NewUnauthorized":          {"401", "Unauthorized", "The credential is missing, not valid, expired or revoked."},
 }
 
 // writeErrors writes the table of the errors that the source makes. An error without a

@@ -72,7 +72,7 @@ func randomVersion(random *rand.Rand, name string) definition.CustomResourceDefi
 
 // randomSchema returns a schema with at most a number of levels.
 func randomSchema(random *rand.Rand, levels int) keywords {
-	out := keywords{}
+	var out keywords
 	switch choice := random.IntN(10); {
 	case levels > 0 && choice < 3:
 		out = randomObject(random, levels)

@@ -26,8 +26,8 @@ const (
 type reader struct {
 	data []byte
 	at   int
-	// find is that of JSON.
-	find func(text []byte) map[string]any
+	// known is that of JSON.
+	known Known
 	// inMetadata and inManagers say that the current value is below metadata, and below the managedFields in it.
 	inMetadata, inManagers bool
 	// cached are strings that were decoded before, by their hash. The names of fields, and most values
@@ -140,8 +140,8 @@ func (r *reader) field(name string, depth int) (any, bool) {
 	case depthOfManagers:
 		r.inManagers = r.inMetadata && name == "managedFields"
 	case depthOfSets:
-		if r.inManagers && name == "fieldsV1" && r.find != nil {
-			if known := r.known(); known != nil {
+		if r.inManagers && name == "fieldsV1" && r.known != nil {
+			if known := r.find(); known != nil {
 				return known, true
 			}
 		}
@@ -149,13 +149,13 @@ func (r *reader) field(name string, depth int) (any, bool) {
 	return r.value(depth)
 }
 
-// known returns the object that begins here if the caller has it, and skips it.
-func (r *reader) known() map[string]any {
+// find returns the object that begins here if the caller has it, and skips it.
+func (r *reader) find() map[string]any {
 	end, ok := endOfObject(r.data[r.at:])
 	if !ok {
 		return nil
 	}
-	known := r.find(r.data[r.at : r.at+end])
+	known := r.known.Find(r.data[r.at : r.at+end])
 	if known != nil {
 		r.at += end
 	}

@@ -7,58 +7,54 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	kjson "sigs.k8s.io/json"
 )
 
 // maxPooled is the largest buffer that goes back to the pool.
 const maxPooled = 256 << 10
 
-// JSON decodes and encodes objects. The zero value is ready to use. It must not be
-// copied.
+// Known has the texts of sets of fields in managedFields. No code may change a set or a text.
+type Known interface {
+	// TextOf returns the text of a set, nil if it is not known.
+	TextOf(fields map[string]any) []byte
+	// Find returns the set with a text, nil if it is not known.
+	Find(text []byte) map[string]any
+}
+
+// JSON is the quick form of a Format. The zero value is ready to use. It must not be copied.
 type JSON struct {
-	// Known returns the text of an object with the key fieldsV1 if the caller has it, else nil. It
-	// is optional.
-	Known func(fields map[string]any) []byte
-	// Find returns the set of fields of a manager, in managedFields, with a text if the caller has it, else nil. No code may change
-	// the set. It is optional.
-	Find func(text []byte) map[string]any
+	// Known has sets of fields and their texts. It is optional.
+	Known Known
 
 	readers, writers sync.Pool
 }
 
-// Decode decodes one object. Integers stay integers.
+// Decode implements Format.
 func (j *JSON) Decode(data []byte) (map[string]any, error) {
 	if obj, ok := j.read(data); ok {
 		return obj, nil
 	}
-	var obj map[string]any
-	err := utiljson.Unmarshal(data, &obj)
-	return obj, err
+	return Library{}.Decode(data)
 }
 
-// DecodeStrict is like Decode and also returns an error for each duplicate key.
+// DecodeStrict implements Format.
 func (j *JSON) DecodeStrict(data []byte) (obj map[string]any, duplicates []error, err error) {
 	if obj, ok := j.read(data); ok {
 		return obj, nil, nil
 	}
-	obj = map[string]any{}
-	duplicates, err = kjson.UnmarshalStrict(data, &obj)
-	return obj, duplicates, err
+	return Library{}.DecodeStrict(data)
 }
 
 // read decodes an object with a reader from the pool. It returns false if the reader gave up.
 func (j *JSON) read(data []byte) (map[string]any, bool) {
 	in, ok := j.readers.Get().(*reader)
 	if !ok {
-		in = &reader{find: j.Find}
+		in = &reader{known: j.Known}
 	}
 	defer j.readers.Put(in)
 	return in.read(data)
 }
 
-// Encode writes one object and a newline.
+// Encode implements Format.
 func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
 	out := j.writer()
 	defer j.release(out)
@@ -70,7 +66,7 @@ func (j *JSON) Encode(w io.Writer, obj map[string]any) error {
 	return err
 }
 
-// Append appends the text of a value to a buffer, without a newline.
+// Append implements Format.
 func (j *JSON) Append(to []byte, value any) ([]byte, error) {
 	out := j.writer()
 	own := out.data
@@ -105,7 +101,7 @@ type writer struct {
 	// written yet, the innermost object last.
 	keys []string
 	// known is that of JSON.
-	known func(map[string]any) []byte
+	known Known
 }
 
 func (w *writer) value(v any) error {
@@ -190,7 +186,7 @@ func (w *writer) isKnown(key string, value any) bool {
 	if !ok {
 		return false
 	}
-	text := w.known(fields)
+	text := w.known.TextOf(fields)
 	w.data = append(w.data, text...)
 	return text != nil
 }

@@ -1,0 +1,6 @@
+//go:build !plain
+
+package kept
+
+// New returns trees.
+func New() *Trees { return newTrees() }
