@@ -122,6 +122,7 @@ test: ## everything a change must pass
 	@tools/step.sh verify     $(SUBMAKE) -j2 check-format verify
 	@tools/step.sh lint       $(SUBMAKE) lint
 	@tools/step.sh unit       $(SUBMAKE) test-unit
+	@tools/step.sh tags       $(SUBMAKE) test-tags
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
 	@tools/step.sh race+bench $(SUBMAKE) -j2 race test-bench PACKAGES='./broadcast ./reconcile'
 	@tools/step.sh release    $(SUBMAKE) test-release
@@ -133,6 +134,13 @@ test-tools: bin/golangci-lint bin/openapi-gen bin/controller-gen bin/gotestsum
 .PHONY: test-unit
 test-unit: bin/gotestsum ## the root module's tests, and each benchmark once
 	$(COMPILER_GOGC) $(GOTESTSUM) -exec $(CURDIR)/tools/test-and-bench.sh -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./...
+
+# With plain, the server uses no code that only makes it faster. With frozen, it checks that no code changes a value that custom
+# resources share. Only the packages with such code, and those that import them, are compiled again.
+.PHONY: test-tags
+test-tags: bin/gotestsum ## the tests of custom resources with the build tags plain and frozen
+	@for tag in plain frozen; do \
+		$(COMPILER_GOGC) $(GOTESTSUM) -tags $$tag -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./apiserver/custom/... || exit 1; done
 
 # The race detector waits a second at the end of each process, which no test needs.
 .PHONY: race
