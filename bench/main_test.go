@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	result, err := attackOne(t.Context(), side.Holdfast(holdfast), attack.Settings{
-		Bodies: 1200, Before: 300 * time.Millisecond, During: 2 * time.Second,
+		Bodies: 1200, Before: 300 * time.Millisecond, During: 2 * time.Second, Refusal: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

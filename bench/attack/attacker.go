@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,19 @@ func (a *attacker) run(ctx context.Context, n int) {
 		})
 	}
 	bodies.Wait()
+}
+
+// awaitRefusal waits until the server has refused a body because of the number of bodies, or until a time has passed.
+func (a *attacker) awaitRefusal(ctx context.Context, atMost time.Duration) {
+	for end := time.Now().Add(atMost); time.Now().Before(end) && ctx.Err() == nil && !a.wasRefused(); {
+		sleep(ctx, 10*time.Millisecond)
+	}
+}
+
+func (a *attacker) wasRefused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.ends, func(e end) bool { return e.code == http.StatusTooManyRequests })
 }
 
 // sendOne sends one slow body and records how the server ended it.

@@ -16,6 +16,8 @@ type Settings struct {
 	Bodies int
 	// Before is how long the victims are measured before the attack, and During how long the attack goes on.
 	Before, During time.Duration
+	// Refusal is how much longer the attack goes on at most, until the server has refused a body.
+	Refusal time.Duration
 }
 
 // Result is the outcome on one side.
@@ -73,6 +75,7 @@ func Measure(ctx context.Context, server *side.Server, s Settings) (*Result, err
 	var attacking sync.WaitGroup
 	attacking.Go(func() { a.run(attack, s.Bodies) })
 	during := sendAll(1+int(s.Before/interval), s.During)
+	a.awaitRefusal(ctx, s.Refusal)
 	stop()
 	attacking.Wait()
 	result := &Result{Ends: group(a.ends)}
