@@ -65,6 +65,20 @@ func TestWholeNumbers(t *testing.T) {
 	}
 }
 
+// TestWholeNumbersOfUpdates checks that the server takes 2.0 in a new object for the integer that it stores, as Kubernetes does, so that a
+// later change of the labels does not change the generation.
+func TestWholeNumbersOfUpdates(t *testing.T) {
+	t.Parallel()
+	const group = "wholefloats.example.com"
+	define(t, group, `{type: object, properties: {a: {type: number}}}`)
+	created := `{"apiVersion":"` + group + `/v1","kind":"Thing","metadata":{"name":"o","labels":{"x":"1"}},"spec":{"a":2.0}}`
+	send(t, request{method: "POST", path: objectsPath(group), body: []byte(created)})
+	patched := shared.must(t, http.StatusOK, merge, objectPath(group), `{"metadata":{"labels":{"x":"2"}}}`)
+	if generation, _, _ := unstructured.NestedFieldNoCopy(patched.Object, "metadata", "generation"); fmt.Sprint(generation) != "1" {
+		t.Errorf("the patch changed the generation to %v", generation)
+	}
+}
+
 // TestPatchRemovesEmptyMetadata checks that a merge patch removes empty labels that an apply has stored, with their owner, as decoding
 // does in Kubernetes.
 func TestPatchRemovesEmptyMetadata(t *testing.T) {

@@ -58,7 +58,7 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 	if err := c.format.Encode(&data, u.Object); err != nil {
 		return err
 	}
-	if u.GroupVersionKind() == c.version.GroupVersionKind() && c.conforms(u) {
+	if u.GroupVersionKind() == c.version.GroupVersionKind() && c.isDecodedToItself(u) {
 		c.check(data.Bytes(), u)
 		c.trees.Add(c.version, data.Bytes(), u)
 	}
@@ -66,10 +66,11 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 	return err
 }
 
-// conforms reports whether an object that a write has prepared conforms. A new object is stored without the default of its status.
-func (c codec) conforms(obj *object.Object) bool {
+// isDecodedToItself reports whether the text of an object that a write has prepared is decoded to the object. A new object is stored without
+// the default of its status.
+func (c codec) isDecodedToItself(obj *object.Object) bool {
 	_, hasStatus := obj.Object["status"]
-	return hasStatus || !c.defaultsStatus
+	return (hasStatus || !c.defaultsStatus) && !text.HasWholeFloat(obj.Object)
 }
 
 // check stops with a panic if an object is not what its text is decoded to, in a build that checks shared values. The codec keeps the

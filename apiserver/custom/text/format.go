@@ -3,6 +3,8 @@ package text
 import (
 	"encoding/json"
 	"io"
+	"math"
+	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
@@ -18,6 +20,24 @@ type Format interface {
 	Encode(w io.Writer, obj map[string]any) error
 	// Append appends the text of a value to a buffer, without a newline.
 	Append(to []byte, value any) ([]byte, error)
+}
+
+// HasWholeFloat reports whether a value has a floating-point number such as 1.0. Its text is 1, which is decoded to an integer. All other
+// decoded values are decoded to themselves after they were encoded.
+func HasWholeFloat(v any) bool {
+	switch v := v.(type) {
+	case float64:
+		return v == math.Trunc(v)
+	case map[string]any:
+		for _, child := range v {
+			if HasWholeFloat(child) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, HasWholeFloat)
+	}
+	return false
 }
 
 // Library is the plain form of a Format.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/apiserver/custom/fields"
 	"holdfast.dev/holdfast/apiserver/custom/object"
+	"holdfast.dev/holdfast/apiserver/custom/text"
 )
 
 // decodeConfiguration decodes the configuration of a server-side apply, checks its types, and prunes it before it is merged. Otherwise a
@@ -61,34 +60,17 @@ func (r *request) decodeConfiguration(ctx context.Context) error {
 }
 
 // decodeJSON decodes a configuration that is JSON without duplicate keys. That is what Go clients send. For everything else it
-// returns false.
+// returns false. Kubernetes decodes a configuration as YAML, where 1.0 is the integer 1.
 func (r *request) decodeJSON() bool {
 	if !bytes.HasPrefix(r.body, []byte("{")) {
 		return false
 	}
 	configuration, duplicates, err := r.Format.DecodeStrict(r.body)
-	if err != nil || len(duplicates) > 0 || hasWholeFloat(configuration) {
+	if err != nil || len(duplicates) > 0 || text.HasWholeFloat(configuration) {
 		return false
 	}
 	r.configuration = configuration
 	return true
-}
-
-// hasWholeFloat reports whether a value has a number such as 1.0. Kubernetes decodes a configuration as YAML, where that is the integer 1.
-func hasWholeFloat(v any) bool {
-	switch v := v.(type) {
-	case float64:
-		return v == math.Trunc(v)
-	case map[string]any:
-		for _, child := range v {
-			if hasWholeFloat(child) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, hasWholeFloat)
-	}
-	return false
 }
 
 // decodeYAML decodes YAML. For duplicate keys it adds a warning or returns an error, unless the client sent fieldValidation=Ignore.
