@@ -1,6 +1,7 @@
 package kubectl_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -129,8 +130,13 @@ func (host) AttachContainer(
 	return err
 }
 
-// PortForward implements portforward.PortForwarder: every port answers with its number.
+// PortForward implements portforward.PortForwarder: every port answers a request with its number. It
+// reads the request first, because a client discards an answer that arrives before it has sent its
+// request.
 func (host) PortForward(_ context.Context, pod, _ string, port int32, stream io.ReadWriteCloser) error {
+	if _, err := http.ReadRequest(bufio.NewReader(stream)); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(stream, "HTTP/1.0 200 OK\r\n\r\nport %d of %s\n", port, pod)
 	return err
 }
