@@ -54,7 +54,7 @@ GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hi
 
 .PHONY: build
 build: ## build bin/holdfast
-	go build -buildvcs=false -ldflags '-s -w $(foreach name,linkedVersion=$(VERSION) linkedCommit=$(COMMIT),-X holdfast.dev/holdfast/cli.$(name))' \
+	go build -buildvcs=false -ldflags '-s -w $(foreach name,linkedVersion=$(VERSION) linkedCommit=$(COMMIT),-X holdfast.dev/holdfast/internal/cli.$(name))' \
 		-o bin/holdfast ./cmd/holdfast
 
 .PHONY: run
@@ -124,7 +124,7 @@ test: ## everything a change must pass
 	@tools/step.sh unit       $(SUBMAKE) test-unit
 	@tools/step.sh tags       $(SUBMAKE) test-tags
 	@tools/step.sh end-to-end $(SUBMAKE) test-end-to-end
-	@tools/step.sh race+bench $(SUBMAKE) -j2 race test-bench PACKAGES='./broadcast ./reconcile'
+	@tools/step.sh race+bench $(SUBMAKE) -j2 race test-bench PACKAGES='./internal/broadcast ./internal/reconcile'
 	@tools/step.sh release    $(SUBMAKE) test-release
 	@echo "make test: every step passed"
 
@@ -140,7 +140,7 @@ test-unit: bin/gotestsum ## the root module's tests, and each benchmark once
 .PHONY: test-tags
 test-tags: bin/gotestsum ## the tests of custom resources with the build tags plain and frozen
 	@for tag in plain frozen; do \
-		$(COMPILER_GOGC) $(GOTESTSUM) -tags $$tag -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./apiserver/custom/... || exit 1; done
+		$(COMPILER_GOGC) $(GOTESTSUM) -tags $$tag -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m ./internal/apiserver/custom/... || exit 1; done
 
 # The race detector waits a second at the end of each process, which no test needs.
 .PHONY: race
@@ -181,7 +181,7 @@ download-rest:
 .PHONY: compile-standard-library
 compile-standard-library:
 	@$(COMPILER_GOGC) go list -export -deps net/http/... go/... encoding/... testing/... >/dev/null
-	@$(if $(RACE),CGO_ENABLED=1 $(COMPILER_GOGC) go list -race -export -deps -test ./broadcast net/http log/slog >/dev/null)
+	@$(if $(RACE),CGO_ENABLED=1 $(COMPILER_GOGC) go list -race -export -deps -test ./internal/broadcast net/http log/slog >/dev/null)
 
 .PHONY: compile
 compile: ## compile every package and every test, every module
@@ -236,7 +236,7 @@ bench: ## run the benchmarks (BENCH=regexp chooses, BENCHTIME=1s)
 hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPODS, STEADY=3m, OUTAGE=10s, three runs of each case)
 	mkdir -p bin
 	HOLDFAST_HOLLOW=$(HOLLOW) HOLDFAST_HOLLOW_STEADY=$(STEADY) HOLDFAST_HOLLOW_OUTAGE=$(OUTAGE) \
-		go test -vet=off -run '^$$' -bench HollowNodes -benchtime 1x -count 3 -timeout 6h ./node | tee bin/hollow.txt
+		go test -vet=off -run '^$$' -bench HollowNodes -benchtime 1x -count 3 -timeout 6h ./internal/node | tee bin/hollow.txt
 	awk -v nodes=$(firstword $(subst x, ,$(HOLLOW))) -v svg=bin/hollow.svg -f tools/hollow.awk bin/hollow.txt
 
 .PHONY: soak
@@ -302,8 +302,8 @@ guard-peer: build $(PEER) ## compare our server with kube-apiserver with the gua
 
 .PHONY: guard-reviews
 guard-reviews: build $(PEER) ## record the reviews of a kube-apiserver, which the tests of the guard replay
-	rm -f guard/testdata/reviews/*.json
-	go -C bench run . guard -peer ../bin/peer -record ../guard/testdata/reviews
+	rm -f internal/othercluster/guard/testdata/reviews/*.json
+	go -C bench run . guard -peer ../bin/peer -record ../internal/othercluster/guard/testdata/reviews
 
 .PHONY: kubectl-peer
 kubectl-peer: build $(PEER) ## compare 300 kubectl commands on our server and on kube-apiserver

@@ -31,4 +31,7 @@
 // references into both objects and are valid as long as these do not change.
 // Results have one fixed order. A [Policy] never changes and is safe for
 // concurrent use.
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package immutability

@@ -8,7 +8,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"holdfast.dev/holdfast/nesting"
+	"holdfast.dev/holdfast/internal/nesting"
 	"holdfast.dev/holdfast/value"
 )
 

@@ -20,4 +20,7 @@
 // read is a note in the verdict, not an error. [Type], [View] and [Cache] are safe
 // for concurrent use. The package helps users and is no security boundary: a
 // client can send the name of every command and field manager.
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package ownership

@@ -18,4 +18,7 @@
 // A value that an update does not change is not validated again, so that an instance
 // stored under earlier rules can still be changed. The functions do not change their
 // arguments, return new values, and are safe for concurrent use.
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package parameters

@@ -20,4 +20,7 @@
 // Default, Enum and Example are not copied: a Schema shares them with the value it was
 // decoded from and with the result of Encode. A Schema is safe for concurrent reading.
 // Nothing in this package changes one.
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package schema

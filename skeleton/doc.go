@@ -22,4 +22,7 @@
 // A Skeleton shares default values with the schema it was built from. Objects get
 // copies of them. A Skeleton never changes after Build, so many goroutines may use it
 // at once, each on its own object.
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package skeleton

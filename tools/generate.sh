@@ -9,14 +9,14 @@ report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
 # The OpenAPI definitions of the built-in kinds, from the k8s.io packages at the versions of go.mod.
-mkdir -p "$out/native/openapi"
+mkdir -p "$out/internal/native/openapi"
 bin/openapi-gen \
-	--output-dir "$out/native/openapi" \
-	--output-pkg holdfast.dev/holdfast/native/openapi \
+	--output-dir "$out/internal/native/openapi" \
+	--output-pkg holdfast.dev/holdfast/internal/native/openapi \
 	--output-file zz_generated.openapi.go \
 	--go-header-file /dev/null \
 	--report-filename "$report" \
-	$(grep -E '^[a-z]' native/openapi/packages.txt)
+	$(grep -E '^[a-z]' internal/native/openapi/packages.txt)
 
 # The DeepCopy methods of every package that has a marker for controller-gen's object generator. Packages in testdata are input of
 # tests and are never compiled.
@@ -41,5 +41,5 @@ mkdir -p "$out/test/controller/testdata"
 
 # The objects of the guard that its chart has without change.
 mkdir -p "$out/dist/helm/holdfast-guard/templates" "$out/dist/helm/holdfast-guard/crds"
-cp guard/setup/objects/kind.yaml "$out/dist/helm/holdfast-guard/crds"
-cp guard/setup/objects/cluster.yaml guard/setup/objects/keys.yaml "$out/dist/helm/holdfast-guard/templates"
+cp internal/othercluster/guard/setup/objects/kind.yaml "$out/dist/helm/holdfast-guard/crds"
+cp internal/othercluster/guard/setup/objects/cluster.yaml internal/othercluster/guard/setup/objects/keys.yaml "$out/dist/helm/holdfast-guard/templates"

@@ -21,4 +21,7 @@
 // Nothing here changes its arguments. Paths hold references into the objects
 // that they name, and are valid as long as these do not change. Everything is
 // safe for concurrent use, except [Hasher].
+//
+// Other programs may import this package. Its API follows semantic versions: before version 1.0.0 of Holdfast, a minor version
+// may change it, and CHANGELOG.md says how.
 package value

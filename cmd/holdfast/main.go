@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"holdfast.dev/holdfast/cli"
+	"holdfast.dev/holdfast/internal/cli"
 )
 
 func main() { os.Exit(cli.Main()) }

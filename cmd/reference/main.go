@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"holdfast.dev/holdfast/cli"
-	"holdfast.dev/holdfast/cli/reference"
+	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/cli/reference"
 )
 
 func main() {

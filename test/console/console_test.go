@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
-	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // TestSignIn signs in with the keyboard, with a wrong token first.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // hostile is text that runs a script if a page takes it as HTML.

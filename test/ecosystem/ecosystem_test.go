@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"holdfast.dev/holdfast/apiserver"
-	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // projects are the projects to install: every definition below crds, and the

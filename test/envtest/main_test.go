@@ -13,7 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"holdfast.dev/holdfast/cli"
+	"holdfast.dev/holdfast/internal/cli"
 )
 
 // TestMain sets KUBEBUILDER_ASSETS to the folder that "holdfast envtest" prints. The links in it point to this test binary, which

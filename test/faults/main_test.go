@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/cli"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/cli"
 )
 
 // programNames are the names under which this test binary is a program of its own.

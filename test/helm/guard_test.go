@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/apiserver"
-	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/guard"
-	"holdfast.dev/holdfast/guard/setup"
-	"holdfast.dev/holdfast/installation"
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
+	"holdfast.dev/holdfast/internal/othercluster/installation"
 )
 
 // guardImage is the image of the guard in these tests. No node runs it.

@@ -16,8 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/apiserver"
-	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // timeout is the time limit of one Helm operation.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast.dev/holdfast/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // commandTimeout is the longest time of one command.

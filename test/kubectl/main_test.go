@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"holdfast.dev/holdfast/cli"
+	"holdfast.dev/holdfast/internal/cli"
 )
 
 func TestMain(m *testing.M) {

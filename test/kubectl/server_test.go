@@ -5,9 +5,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"holdfast.dev/holdfast/apiserver"
-	"holdfast.dev/holdfast/apiserver/servertest"
-	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // ownServer is the server that a script has started. Its type is the key under

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"holdfast.dev/holdfast/cli"
+	"holdfast.dev/holdfast/internal/cli"
 )
 
 // current is the path of this program, as it is started to serve.

@@ -10,7 +10,7 @@ const (
 	// program is the name of the program.
 	program = "holdfast"
 	// mainPackage is the package of the program, and versionPackage the one with its version.
-	mainPackage, versionPackage = "./cmd/holdfast", "holdfast.dev/holdfast/cli"
+	mainPackage, versionPackage = "./cmd/holdfast", "holdfast.dev/holdfast/internal/cli"
 )
 
 // build compiles the program for a platform. Without C the program is static. With -trimpath it

@@ -1,7 +1,0 @@
-//go:build !plain
-
-package documents
-
-import "holdfast.dev/holdfast/apiserver/custom/documents/assembled"
-
-func newForm(identify assembled.Identify) form { return assembled.New(identify) }

@@ -1,8 +1,0 @@
-//go:build plain
-
-package fieldset
-
-import "holdfast.dev/holdfast/apiserver/custom/text"
-
-// New returns the plain form, which keeps no sets.
-func New() (*Sets, text.Format) { return nil, text.New(nil) }

@@ -1,0 +1,55 @@
+package apiserver
+
+import (
+	"net/http"
+	"strings"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"holdfast.dev/holdfast/internal/admission/instance"
+	"holdfast.dev/holdfast/internal/apiserver/console"
+	"holdfast.dev/holdfast/internal/apiserver/custom"
+)
+
+// publicPaths returns the paths that clients without a credential may read, beside the health
+// checks: the files of the console, which contain no data.
+func publicPaths(config Config) []string {
+	if !config.Console {
+		return nil
+	}
+	return console.Paths()
+}
+
+// applyConsole answers requests for reports, after authorization. Requests for aggregated APIs do
+// not come this far.
+func applyConsole(b base) {
+	if !b.config.Console {
+		return
+	}
+	inner := b.generic.BuildHandlerChainFunc
+	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(b.reports.Wrap(next), c)
+	}
+}
+
+// consoleSources returns what the server knows about objects.
+func consoleSources(b base, identity identityStage, owned ownershipStage, resources *custom.Server) console.Sources {
+	sources := console.Sources{Scheme: b.scheme, Ownership: owned.checker, Custom: resources}
+	if !b.config.WithoutOperators {
+		sources.Packages = &console.Packages{
+			Version: instance.LiveVersions(identity.clients.dynamic), Rights: identity.authorizer,
+		}
+	}
+	return sources
+}
+
+// serveConsole serves the page of the console.
+func (i installer) serveConsole(sources console.Sources) {
+	if !i.config.Console {
+		return
+	}
+	i.reports.Start(sources)
+	mux := i.server.Handler.NonGoRestfulMux
+	mux.Handle(strings.TrimSuffix(console.Path, "/"), console.Redirect())
+	mux.HandlePrefix(console.Path, console.Files())
+}

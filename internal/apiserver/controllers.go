@@ -1,0 +1,48 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/lifecycle"
+)
+
+// besideControllerManager reports whether the server leaves its garbage collector to a
+// kube-controller-manager. Such a server has the roles of the controllers there, and workloads
+// have controllers.
+func besideControllerManager(c Config) bool { return !c.Controllers.Has(lifecycle.Garbage) }
+
+// addControllers runs the controllers, and the functions in led, while the server serves
+// and holds the lease. They stop before the server stops answering, because they release
+// the lease through its API.
+func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
+	if !b.config.Controllers.NeedsLease() && len(led) == 0 {
+		return nil
+	}
+	name, err := serverIdentity(b.config.DataDir)
+	if err != nil {
+		return err
+	}
+	authorities, err := rootCA(b)
+	if err != nil {
+		return err
+	}
+	return served.hooks.whileServing("start-controllers", func(ctx context.Context) {
+		select {
+		case <-bootstrapped: // the server has tried to create the namespace of the lease
+		case <-ctx.Done():
+			return
+		}
+		config := lifecycle.Config{
+			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
+			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
+			RunWhileLeading: led, Controllers: b.config.Controllers,
+			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
+		}
+		if err := lifecycle.Run(ctx, config); err != nil {
+			klog.ErrorS(err, "controllers ended")
+		}
+	})
+}

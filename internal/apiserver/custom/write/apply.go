@@ -1,0 +1,125 @@
+package write
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/warning"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/apiserver/custom/fields"
+	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/custom/text"
+)
+
+// decodeConfiguration decodes the configuration of a server-side apply, checks its types, and prunes it before it is merged. Otherwise a
+// manager would own fields that the schema does not have. It sets no defaults: a manager does not own the fields that it leaves out.
+func (r *request) decodeConfiguration(ctx context.Context) error {
+	if !r.decodeJSON() {
+		if err := r.decodeYAML(ctx); err != nil {
+			return err
+		}
+	}
+	name := ""
+	if meta, ok := r.configuration["metadata"].(map[string]any); ok {
+		name, _ = meta["name"].(string)
+	}
+	if err := r.wrongTypes(name, r.Version.Compiled.Skeleton.Check(r.configuration)); err != nil {
+		return err
+	}
+	if r.Version.Compiled.Pruned && r.configuration != nil {
+		unknown := r.Version.Compiled.Skeleton.PrunePaths(r.configuration)
+		if r.directive == metav1.FieldValidationStrict && len(unknown) > 0 {
+			return r.undeclared(unknown)
+		}
+		if r.directive != metav1.FieldValidationIgnore {
+			for _, path := range unknown {
+				warning.AddWarning(ctx, "", fmt.Sprintf("unknown field %q", path))
+			}
+		}
+	}
+	audited := audit.AuditContextFrom(ctx)
+	if !audited.Enabled() || audited.GetEventLevel().Less(auditinternal.LevelRequest) {
+		return nil
+	}
+	// The audit log gets the configuration without its unknown fields.
+	text, err := r.Format.Append(nil, r.configuration)
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
+	}
+	audit.LogRequestPatch(ctx, text)
+	return nil
+}
+
+// decodeJSON decodes a configuration that is JSON without duplicate keys. That is what Go clients send. For everything else it
+// returns false. Kubernetes decodes a configuration as YAML, where 1.0 is the integer 1.
+func (r *request) decodeJSON() bool {
+	if !bytes.HasPrefix(r.body, []byte("{")) {
+		return false
+	}
+	configuration, duplicates, err := r.Format.DecodeStrict(r.body)
+	if err != nil || len(duplicates) > 0 || text.HasWholeFloat(configuration) {
+		return false
+	}
+	r.configuration = configuration
+	return true
+}
+
+// decodeYAML decodes YAML. For duplicate keys it adds a warning or returns an error, unless the client sent fieldValidation=Ignore.
+// Integers stay exact.
+func (r *request) decodeYAML(ctx context.Context) error {
+	data, err := yaml.YAMLToJSON(r.body)
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if err := utiljson.Unmarshal(data, &r.configuration); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if r.directive == metav1.FieldValidationIgnore {
+		return nil
+	}
+	if err := yaml.UnmarshalStrict(r.body, &map[string]any{}); err != nil {
+		if r.directive == metav1.FieldValidationStrict {
+			return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+		}
+		// A warning must be one line, because it is sent in a header.
+		warning.AddWarning(ctx, "", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return nil
+}
+
+// undeclared returns the error for fields that the schema does not have, in the words of Kubernetes' server-side apply. Kubernetes sends
+// it with status 500, although the request is at fault.
+func (r *request) undeclared(paths []string) error {
+	var errs typed.ValidationErrors
+	for _, path := range paths {
+		errs = append(errs, typed.ValidationError{Path: "." + path, ErrorMessage: "field not declared in schema"})
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("failed to create typed patch object (%s; %s): %v",
+		strings.TrimPrefix(r.namespace+"/"+r.name, "/"), r.Version.GroupVersionKind(), errs))
+}
+
+// fromApply returns the old object with the configuration. The result conforms.
+func (r *request) fromApply(old *object.Object) (*object.Object, error) {
+	obj, err := r.Fields.Apply(old, fields.Configuration{Content: r.configuration, Manager: r.manager, Force: r.force})
+	if err != nil {
+		return nil, err
+	}
+	if old == nil && obj.GetUID() != "" {
+		return nil, apierrors.NewConflict(r.Scope.Resource.GroupResource(), r.name,
+			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", obj.GetUID()))
+	}
+	if err := r.checkTarget(obj); err != nil {
+		return nil, err
+	}
+	r.Version.Conform(obj.Object)
+	return obj, nil
+}

@@ -1,0 +1,94 @@
+package write
+
+import (
+	"context"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/apiserver/update"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// Strategy prepares and validates the objects of one version for the registry store. The objects conform already.
+type Strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	Judge
+}
+
+var (
+	_ rest.RESTCreateStrategy  = Strategy{}
+	_ rest.RESTUpdateStrategy  = Strategy{}
+	_ rest.RESTDeleteStrategy  = Strategy{}
+	_ rest.ResetFieldsStrategy = Strategy{}
+)
+
+// NewStrategy returns the strategy of a version.
+func NewStrategy(judge Judge, typer runtime.ObjectTyper) Strategy {
+	return Strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, Judge: judge}
+}
+
+// NamespaceScoped implements rest.RESTCreateStrategy.
+func (s Strategy) NamespaceScoped() bool { return s.Version.Kind.Namespaced() }
+
+// AllowCreateOnUpdate implements rest.RESTUpdateStrategy.
+func (Strategy) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate implements rest.RESTUpdateStrategy.
+func (Strategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+// Canonicalize implements rest.RESTCreateStrategy.
+func (Strategy) Canonicalize(runtime.Object) {}
+
+// PrepareForCreate implements rest.RESTCreateStrategy.
+func (Strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	object.From(obj).SetGeneration(1)
+}
+
+// PrepareForUpdate implements rest.RESTUpdateStrategy. It increments the generation if anything but metadata changed.
+func (s Strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
+	updated, old := object.From(newObj), object.From(oldObj)
+	generation := old.GetGeneration()
+	if !apiequality.Semantic.DeepEqual(definition.WithoutMetadata(updated.Object), definition.WithoutMetadata(old.Object)) {
+		generation++
+	}
+	updated.SetGeneration(generation)
+	s.Ownership.Prepare(ctx, s.ownedUpdate(updated, old))
+}
+
+// Validate implements rest.RESTCreateStrategy.
+func (s Strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	u := object.From(obj)
+	errs := s.validateKind(u)
+	errs = append(errs, validation.ValidateObjectMetaAccessor(u, s.NamespaceScoped(), validation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	return append(errs, s.validate(ctx, u, nil, s.Version.Compiled.ValidateStored)...)
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s Strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return update.Judge(ctx, newObj, oldObj, s.checkOwnership, s.validateUpdate)
+}
+
+// WarningsOnCreate implements rest.RESTCreateStrategy.
+func (Strategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
+
+// WarningsOnUpdate implements rest.RESTUpdateStrategy.
+func (Strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if !s.Version.Compiled.HasStatus() {
+		return nil
+	}
+	return subresource.ResetFields(subresource.TopLevel("status"), s.Version.GroupVersion())
+}

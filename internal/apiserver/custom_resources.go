@@ -1,0 +1,76 @@
+package apiserver
+
+import (
+	"fmt"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/kube-openapi/pkg/builder3"
+
+	"holdfast.dev/holdfast/internal/apiserver/aggregation"
+	"holdfast.dev/holdfast/internal/apiserver/custom"
+	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/subresource"
+)
+
+// minWatch is the least time that a watch of custom resources is kept open, as
+// for built-in kinds.
+const minWatch = 30 * time.Minute
+
+// newCustomResources returns the server of custom resources. It serves nothing yet.
+func (i installer) newCustomResources(
+	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, registrar *aggregation.Registrar,
+) (*custom.Server, error) {
+	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.generic.OpenAPIV3Config,
+		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
+	if err != nil {
+		return nil, fmt.Errorf("models of custom resources: %w", err)
+	}
+	resources, err := custom.New(custom.Config{
+		Definitions:        store,
+		DefinitionsStatus:  status.Store(),
+		RESTOptions:        i.generic.RESTOptionsGetter,
+		Admission:          i.generic.AdmissionControl,
+		Authorizer:         i.generic.Authorization.Authorizer,
+		Services:           serviceResolver{},
+		WebhookAuth:        webhookAuthentication,
+		Models:             models,
+		Groups:             i.server.DiscoveryGroupManager,
+		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
+		Registered:         registrar.SetCustom,
+		Ownership:          ownership,
+		Revision:           i.config.Revision,
+		ImmutabilityStatus: i.config.ImmutabilityStatus,
+		MinWatch:           minWatch,
+		MaxBody:            i.generic.MaxRequestBodyBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("custom resources: %w", err)
+	}
+	return resources, nil
+}
+
+// serveCustomResources serves custom resources on every path below /apis that no
+// built-in kind has. It closes read when the stored definitions are served.
+func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
+	i.server.RegisterDestroyFunc(resources.Destroy)
+	schemas := publishOpenAPI(i.server, i.generic)
+	resources.Publish(schemas, schemas.static)
+	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
+	// Until the definitions are read, the server cannot know whether a path below /apis
+	// exists; it answers 503 then, not 404.
+	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
+		return published{}, err
+	}
+	return schemas, i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
+		documents.custom.Store(resources)
+		if err := resources.Start(hook); err != nil {
+			return err
+		}
+		close(read)
+		return nil
+	})
+}

@@ -1,0 +1,216 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	apistorage "k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/util/dryrun"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// Resource is the resource of CustomResourceDefinitions.
+var Resource = schema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinitions"}
+
+// Versions are the API versions that serve definitions, the preferred one first.
+var Versions = []schema.GroupVersion{
+	{Group: definition.GroupName, Version: definition.V1},
+	{Group: definition.GroupName, Version: definition.V1beta1},
+}
+
+// Registry serves CustomResourceDefinitions. It answers a write only after this server uses
+// the new definition, so that the definition applies to the next request of the same
+// client.
+type Registry struct {
+	*genericregistry.Store
+	settle Settle
+}
+
+// Settle waits until this server serves custom resources by a definition that was
+// just written.
+type Settle func(ctx context.Context, written *definition.CustomResourceDefinition)
+
+var (
+	_ rest.StandardStorage    = &Registry{}
+	_ rest.ShortNamesProvider = &Registry{}
+	_ rest.CategoriesProvider = &Registry{}
+)
+
+// Open opens the store of definitions, and the status subresource on the same store.
+// ownership may be nil.
+func Open(
+	typer runtime.ObjectTyper, options generic.RESTOptionsGetter, ownership *fieldownership.Checker,
+) (*genericregistry.Store, *subresource.Status, error) {
+	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, ownership: ownership}
+	store := &genericregistry.Store{
+		NewFunc:                   func() runtime.Object { return &definition.CustomResourceDefinition{} },
+		NewListFunc:               func() runtime.Object { return &definition.CustomResourceDefinitionList{} },
+		DefaultQualifiedResource:  Resource,
+		SingularQualifiedResource: schema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinition"},
+		CreateStrategy:            s,
+		UpdateStrategy:            s,
+		DeleteStrategy:            s,
+		ResetFieldsStrategy:       s,
+		AfterDelete:               ownership.AfterDelete,
+		TableConvertor:            rest.NewDefaultTableConvertor(Resource),
+	}
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options}); err != nil {
+		return nil, nil, fmt.Errorf("open registry of %s: %w", Resource, err)
+	}
+	return store, subresource.NewStatus(store, statusStrategy{s}), nil
+}
+
+// NewRegistry returns the registry of definitions on their store.
+func NewRegistry(store *genericregistry.Store, settle Settle) *Registry {
+	return &Registry{Store: store, settle: settle}
+}
+
+// ShortNames implements rest.ShortNamesProvider.
+func (*Registry) ShortNames() []string { return []string{"crd", "crds"} }
+
+// Categories implements rest.CategoriesProvider.
+func (*Registry) Categories() []string { return []string{"api-extensions"} }
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *Registry) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return r.Store.GetResetFields()
+}
+
+// Create implements rest.Creater.
+func (r *Registry) Create(
+	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
+) (runtime.Object, error) {
+	out, err := r.Store.Create(ctx, obj, validate, options)
+	if err == nil && !dryrun.IsDryRun(options.DryRun) {
+		r.settled(ctx, out)
+	}
+	return out, err
+}
+
+// Update implements rest.Updater.
+func (r *Registry) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
+	forceCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	out, created, err := r.Store.Update(ctx, name, info, create, update, forceCreate, options)
+	if err == nil && !dryrun.IsDryRun(options.DryRun) {
+		r.settled(ctx, out)
+	}
+	return out, created, err
+}
+
+// Delete implements rest.GracefulDeleter. The first request marks the definition as
+// terminating. A controller then deletes its objects; the definition is removed when
+// the last of them is removed.
+func (r *Registry) Delete(
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
+	obj, err := r.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, false, err
+	}
+	if options == nil {
+		options = metav1.NewDeleteOptions(0)
+	}
+	crd, ok := obj.(*definition.CustomResourceDefinition)
+	if !ok {
+		return nil, false, fmt.Errorf("unexpected object %T", obj)
+	}
+	if crd.DeletionTimestamp != nil {
+		return r.Store.Delete(ctx, name, validate, options)
+	}
+	marked, err := r.mark(ctx, name, validate, options)
+	if err != nil {
+		return nil, false, storage.Error(err, Resource, name)
+	}
+	if !dryrun.IsDryRun(options.DryRun) {
+		r.settled(ctx, marked)
+	}
+	return marked, false, nil
+}
+
+// DeleteCollection implements rest.CollectionDeleter. It deletes every definition as
+// Delete does, with its objects.
+func (r *Registry) DeleteCollection(
+	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
+) (runtime.Object, error) {
+	found, err := r.List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := found.(*definition.CustomResourceDefinitionList)
+	if !ok {
+		return nil, fmt.Errorf("unexpected list %T", found)
+	}
+	for i := range list.Items {
+		if _, _, err := r.Delete(ctx, list.Items[i].Name, validate, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// mark sets the deletion timestamp, the finalizer and the condition of a definition
+// that is terminating.
+func (r *Registry) mark(
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, error) {
+	key, err := r.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var conditions apistorage.Preconditions
+	if options.Preconditions != nil {
+		conditions.UID, conditions.ResourceVersion = options.Preconditions.UID, options.Preconditions.ResourceVersion
+	}
+	out := r.NewFunc()
+	terminate := storage.Update(func(current runtime.Object) (runtime.Object, error) {
+		crd, ok := current.(*definition.CustomResourceDefinition)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %T", current)
+		}
+		if validate != nil {
+			if err := validate(ctx, crd); err != nil {
+				return nil, err
+			}
+		}
+		now := metav1.Now()
+		if crd.DeletionTimestamp == nil {
+			crd.DeletionTimestamp = &now
+		}
+		if !slices.Contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+			crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+		}
+		definition.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
+			Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue,
+			Reason:  "InstanceDeletionPending",
+			Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+		}, now)
+		return crd, nil
+	})
+	err = r.Storage.GuaranteedUpdate(ctx, key, out, false, &conditions, terminate, dryrun.IsDryRun(options.DryRun), nil)
+	return out, err
+}
+
+func (r *Registry) settled(ctx context.Context, obj runtime.Object) {
+	if crd, ok := obj.(*definition.CustomResourceDefinition); ok {
+		r.settle(ctx, crd)
+	}
+}

@@ -1,0 +1,18 @@
+package apiserver
+
+import (
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"holdfast.dev/holdfast/internal/connection/inprocess"
+)
+
+// DrainTimeout is how long a shutdown waits for requests.
+const DrainTimeout = drainTimeout
+
+// OnStart registers a function that runs when the server starts.
+func (s *Server) OnStart(name string, do func() error) error {
+	return s.served.hooks.onStart(name, func(genericapiserver.PostStartHookContext) error { return do() })
+}
+
+// Source returns the source of the server's informers.
+func (s *Server) Source() inprocess.Source { return s.served.source }

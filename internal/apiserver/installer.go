@@ -1,0 +1,108 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"holdfast.dev/holdfast/internal/apiserver/builtin"
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/serviceip"
+	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// installer installs API groups into the generic server.
+type installer struct {
+	base
+	server *genericapiserver.GenericAPIServer
+	hooks  *hooks
+}
+
+// installKinds installs the groups of the built-in kinds and one more group.
+func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.APIGroupInfo) error {
+	groups := map[string]*genericapiserver.APIGroupInfo{}
+	var order []*genericapiserver.APIGroupInfo
+	for _, kind := range kinds {
+		for _, gv := range kind.Versions {
+			if groups[gv.Group] == nil {
+				groups[gv.Group] = i.newGroup(gv.Group)
+				order = append(order, groups[gv.Group])
+			}
+			addTo(groups[gv.Group], gv, kind.Resources)
+		}
+	}
+	core := groups[corev1.GroupName]
+	if err := i.server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, core); err != nil {
+		return fmt.Errorf("install core group: %w", err)
+	}
+	named := slices.DeleteFunc(append(order, last), func(info *genericapiserver.APIGroupInfo) bool { return info == core })
+	if err := i.server.InstallAPIGroups(named...); err != nil {
+		return fmt.Errorf("install groups: %w", err)
+	}
+	// The server keeps the groups for its shutdown. The schemas were for the types of server-side apply, which are built.
+	for _, info := range append(named, core) {
+		info.StaticOpenAPISpec = nil
+	}
+	return nil
+}
+
+func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
+	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, runtime.NewParameterCodec(i.scheme), i.codecs)
+	info.PrioritizedVersions = nil
+	info.NegotiatedSerializer = newBuiltinCodecs(i.scheme, i.codecs)
+	return &info
+}
+
+// definitionGroup returns the group of CustomResourceDefinitions, in all versions.
+func (i installer) definitionGroup(registry *definitions.Registry, status *subresource.Status) *genericapiserver.APIGroupInfo {
+	info := i.newGroup(definition.GroupName)
+	info.NegotiatedSerializer = definitions.Codecs{CodecFactory: i.codecs}
+	for _, version := range definitions.Versions {
+		addTo(info, version, builtin.Resources{
+			definitions.Resource.Resource:             registry,
+			definitions.Resource.Resource + "/status": status,
+		})
+	}
+	return info
+}
+
+// addTo adds resources to one version of a group. The first version that is added to
+// a group is its preferred one.
+func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, resources builtin.Resources) {
+	if info.VersionedResourcesStorageMap[gv.Version] == nil {
+		info.VersionedResourcesStorageMap[gv.Version] = map[string]rest.Storage{}
+		info.PrioritizedVersions = append(info.PrioritizedVersions, gv)
+	}
+	maps.Copy(info.VersionedResourcesStorageMap[gv.Version], resources)
+}
+
+// allocateServiceIPs makes the store of Services allocate cluster IPs and node ports.
+func (i installer) allocateServiceIPs(stores map[schema.GroupResource]*genericregistry.Store) error {
+	options, err := i.generic.RESTOptionsGetter.GetRESTOptions(serviceip.Ports, &networkingv1.IPAddress{})
+	if err != nil {
+		return err
+	}
+	claims, destroy, err := i.client.Storage(options.StorageConfig,
+		func() runtime.Object { return &networkingv1.IPAddress{} },
+		func() runtime.Object { return &networkingv1.IPAddressList{} }, "/"+serviceip.Ports.Resource)
+	if err != nil {
+		return fmt.Errorf("open claims of node ports: %w", err)
+	}
+	i.server.RegisterDestroyFunc(destroy)
+	allocator := serviceip.New(serviceip.Config{
+		Ranges:     i.config.Services,
+		Services:   stores[corev1.Resource("services")],
+		Addresses:  stores[networkingv1.Resource("ipaddresses")].Storage,
+		PortClaims: genericregistry.DryRunnableStorage{Storage: claims, Codec: options.StorageConfig.Codec},
+	})
+	return i.hooks.inBackground("repair-services", allocator.Run)
+}

@@ -1,0 +1,55 @@
+package apiserver
+
+import (
+	"crypto"
+	"fmt"
+
+	"k8s.io/client-go/util/keyutil"
+
+	"holdfast.dev/holdfast/internal/access/token"
+)
+
+// issuerName is the issuer of service-account tokens, and their audience if the request for
+// a token names none. Kubernetes installers use the same issuer.
+const issuerName = "https://kubernetes.default.svc.cluster.local"
+
+// newIssuer returns the issuer of service-account tokens, with its keys.
+func newIssuer(b base) (*token.Issuer, error) {
+	config := b.config.ServiceAccounts
+	key, err := signingKey(b)
+	if err != nil {
+		return nil, fmt.Errorf("service-account key: %w", err)
+	}
+	var others []crypto.PublicKey
+	for _, file := range config.KeyFiles {
+		keys, err := keyutil.PublicKeysFromFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("service-account key %s: %w", file, err)
+		}
+		for _, key := range keys {
+			others = append(others, key)
+		}
+	}
+	issuer, err := token.NewIssuer(config.Issuers[0], key, others...)
+	if err != nil {
+		return nil, fmt.Errorf("service-account tokens: %w", err)
+	}
+	return issuer.Accepting(config.Issuers[1:]...), nil
+}
+
+// signingKey returns the key of the file in the configuration, or that of the data directory.
+func signingKey(b base) (crypto.Signer, error) {
+	file := b.config.ServiceAccounts.SigningKeyFile
+	if file == "" {
+		return b.pki.ServiceAccountKey()
+	}
+	parsed, err := keyutil.PrivateKeyFromFile(file)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s: the key cannot sign", file)
+	}
+	return key, nil
+}

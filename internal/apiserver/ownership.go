@@ -1,0 +1,69 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/native/judgement"
+)
+
+// commandResource is the resource that an encryption configuration names to encrypt
+// the records of imperative commands.
+var commandResource = schema.GroupResource{Group: "holdfast.dev", Resource: "commands"}
+
+// ownershipStage is the check of field ownership. All its fields are nil if the check is
+// off.
+type ownershipStage struct {
+	checker *fieldownership.Checker
+	// memory knows which command wrote which field.
+	memory *fieldownership.Memory
+	// closeMemory closes the storage of memory.
+	closeMemory func()
+}
+
+// applyOwnership puts the check of field ownership around the handlers and around
+// admission.
+func applyOwnership(b base) (ownershipStage, error) {
+	mode, err := judgement.ParseMode(b.config.Ownership)
+	if err != nil || mode == judgement.Off {
+		return ownershipStage{}, err
+	}
+	options, err := b.generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
+	if err != nil {
+		return ownershipStage{}, err
+	}
+	records, destroy, err := b.client.Storage(options.StorageConfig,
+		func() runtime.Object { return &corev1.ConfigMap{} },
+		func() runtime.Object { return &corev1.ConfigMapList{} }, fieldownership.Prefix)
+	if err != nil {
+		return ownershipStage{}, fmt.Errorf("open commands: %w", err)
+	}
+	memory := fieldownership.NewMemory(records)
+	checker := fieldownership.New(mode, memory)
+	b.metrics.MustRegister(checker.Findings())
+	b.generic.AdmissionControl = checker.Admission(b.generic.AdmissionControl)
+	inner, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
+	b.generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(checker.Filter(handler, limit), c)
+	}
+	return ownershipStage{checker: checker, memory: memory, closeMemory: destroy}, nil
+}
+
+// rememberCommands records which commands wrote which fields, while the server runs.
+func rememberCommands(h *hooks, owned ownershipStage, lookup fieldownership.Lookup) error {
+	if owned.memory == nil {
+		return nil
+	}
+	h.server.RegisterDestroyFunc(owned.closeMemory)
+	return h.whileServing("remember-commands", func(ctx context.Context) {
+		go owned.memory.SweepUntil(ctx, lookup)
+		owned.memory.Run(ctx)
+	})
+}

@@ -1,0 +1,141 @@
+package apiserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+)
+
+var (
+	crdResource   = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	thingResource = schema.GroupVersionResource{Group: "replicas.example.com", Version: "v1", Resource: "things"}
+)
+
+const thingDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.replicas.example.com}
+spec:
+  group: replicas.example.com
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties: {spec: {type: object, properties: {a: {type: string}, num: {type: integer}}}}
+`
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// establishedOn waits until a watch on a server shows the definition as established.
+func establishedOn(t *testing.T, client dynamic.Interface) {
+	t.Helper()
+	named := metav1.ListOptions{FieldSelector: "metadata.name=things.replicas.example.com"}
+	watcher, err := client.Resource(crdResource).Watch(t.Context(), named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		crd, ok := event.Object.(*unstructured.Unstructured)
+		if !ok {
+			t.Fatalf("the watch shows %v", event.Object)
+		}
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		for _, item := range conditions {
+			if c, ok := item.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
+				return
+			}
+		}
+	}
+	t.Fatal("the watch ended")
+}
+
+// A definition that is written through one server is served, changed and removed on all
+// servers.
+func TestReplicasServeDefinitions(t *testing.T) {
+	t.Parallel()
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
+	one := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
+	two := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
+	create := func(ctx context.Context) error {
+		_, err := one.Resource(crdResource).Create(ctx, parse(t, thingDefinition), metav1.CreateOptions{})
+		return err
+	}
+
+	if err := create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// A client that sees the condition Established can use the resource, on either server.
+	establishedOn(t, two)
+	things := two.Resource(thingResource).Namespace("default")
+	if _, err := things.List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("established, and not served: %v", err)
+	}
+	object := parse(t, `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {name: o}, spec: {a: x}}`)
+	if _, err := things.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	marker := []byte(`[{"op": "add", "value": true, "path": ` +
+		`"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/a/x-kubernetes-immutable"}]`)
+	_, err := one.Resource(crdResource).Patch(t.Context(), "things.replicas.example.com", types.JSONPatchType, marker, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(client dynamic.Interface) error {
+		_, err := client.Resource(thingResource).Namespace("default").Patch(t.Context(), "o", types.MergePatchType,
+			[]byte(`{"spec": {"a": "other"}}`), metav1.PatchOptions{DryRun: []string{"All"}})
+		return err
+	}
+	refused := func(err error) bool {
+		return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "spec.a: immutable")
+	}
+	// The change is in force at once on the server that answered it, soon on the other.
+	if err := change(one); !refused(err) {
+		t.Errorf("on the server that took the marker: %v", err)
+	}
+	servertest.Eventually(t, "the marker holds on the other server", func() bool { return refused(change(two)) })
+
+	if err := two.Resource(crdResource).Delete(t.Context(), "things.replicas.example.com", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, client := range map[string]dynamic.Interface{"one": one, "two": two} {
+		servertest.Eventually(t, "the objects are gone from server "+name, func() bool {
+			_, err := client.Resource(thingResource).Namespace("default").List(t.Context(), metav1.ListOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
+	// The same definition, created again, has no objects.
+	servertest.Eventually(t, "the name is free", func() bool { return create(t.Context()) == nil })
+	establishedOn(t, two)
+	list, err := things.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) > 0 {
+		t.Errorf("a new definition has %v, %v", list, err)
+	}
+}

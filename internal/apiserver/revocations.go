@@ -1,0 +1,54 @@
+package apiserver
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/access"
+	"holdfast.dev/holdfast/internal/access/revocation"
+)
+
+// applySessions ends the watches of a credential that is revoked while they run.
+func applySessions(config *genericapiserver.Config, revocations *revocation.Registry) {
+	inner := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return revocations.WithSessions(inner(next, c), c.LongRunningFunc)
+	}
+}
+
+// followRevocations watches the list of revoked credentials. The server is ready only after it
+// has read the list. The server's own clients do not wait for the list: the loopback credential is
+// never checked against it.
+func followRevocations(b base, identity identityStage, h *hooks, url string) error {
+	return h.onStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
+		err := identity.revocations.Watch(hook, identity.clients.kube.CoreV1(), func() {
+			if err := replaceAdmin(hook, b, identity.revocations, url); err != nil {
+				klog.ErrorS(err, "the revoked certificate of the administrator is not replaced")
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("list of revoked credentials: %w", err)
+		}
+		return nil
+	})
+}
+
+// replaceAdmin replaces the certificate of the administrator and writes the kubeconfig, if the
+// certificate is revoked. A user that can read the data directory therefore always has access.
+func replaceAdmin(ctx context.Context, b base, revocations *revocation.Registry, url string) error {
+	revoked := func(cert *x509.Certificate) bool {
+		return revocations.Check(ctx, revocation.OfCertificate(&user.DefaultInfo{Name: access.AdminUser}, cert)) != nil
+	}
+	replaced, err := b.pki.ReplaceAdmin(revoked, revocations.ValidFrom(access.AdminUser))
+	if err != nil || !replaced {
+		return err
+	}
+	klog.InfoS("The certificate of the administrator is revoked and was replaced", "kubeconfig", b.config.Kubeconfig)
+	return b.pki.WriteKubeconfig(b.config.Kubeconfig, url)
+}

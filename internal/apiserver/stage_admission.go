@@ -1,0 +1,88 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/admission"
+	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/options"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+
+	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+)
+
+// applyAdmission is the stage of admission, with the bound on nesting and the check of field
+// ownership around it.
+func applyAdmission(b base, identity identityStage) (ownershipStage, error) {
+	if err := applyPlugins(b, identity); err != nil {
+		return ownershipStage{}, err
+	}
+	b.generic.AdmissionControl = nestingAdmission{b.generic.AdmissionControl}
+	applyDisclosure(b.generic)
+	b.metrics.countRefusals(b.generic)
+	return applyOwnership(b)
+}
+
+// applyDisclosure puts the decision about values in messages around the handlers. It is
+// outside of the check of field ownership, whose warnings need it.
+func applyDisclosure(config *genericapiserver.Config) {
+	inner, rights := config.BuildHandlerChainFunc, config.Authorization.Authorizer
+	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(disclosure.Filter(handler, rights), c)
+	}
+}
+
+// applyPlugins fills in the chain of admission plugins: those of upstream's library and
+// those of newPlugins.
+func applyPlugins(b base, identity identityStage) error {
+	config, clients := b.generic, identity.clients
+	chain := options.NewAdmissionOptions()
+	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
+	registered := chain.RecommendedPluginOrder
+	for name, create := range newPlugins(b, identity) {
+		chain.Plugins.Register(name, create)
+		registered = append(registered, name)
+	}
+	chain.RecommendedPluginOrder = slices.DeleteFunc(slices.Clone(pluginOrder), func(name string) bool {
+		return !slices.Contains(registered, name)
+	})
+	if err := selectPlugins(chain, b.config.EnableAdmission, b.config.DisableAdmission); err != nil {
+		return err
+	}
+	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,
+		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
+		webhookinit.NewPluginInitializer(webhookAuthentication, serviceResolver{})); err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	return nil
+}
+
+// selectPlugins turns plugins on and off by name. It returns an error for a name that the
+// server does not have: an administrator relies on a plugin that a flag enables.
+func selectPlugins(chain *options.AdmissionOptions, enable, disable []string) error {
+	var known []string
+	for _, name := range chain.RecommendedPluginOrder {
+		if !slices.Contains(fixedPlugins, name) {
+			known = append(known, name)
+		}
+	}
+	for _, flag := range []struct {
+		name    string
+		plugins []string
+	}{{"enable-admission-plugins", enable}, {"disable-admission-plugins", disable}} {
+		for _, plugin := range flag.plugins {
+			if !slices.Contains(known, plugin) {
+				return fmt.Errorf("--%s: no plugin %q here: there are %s", flag.name, plugin, strings.Join(known, ", "))
+			}
+			if slices.Contains(enable, plugin) && slices.Contains(disable, plugin) {
+				return fmt.Errorf("--%s: %q is both enabled and disabled", flag.name, plugin)
+			}
+		}
+	}
+	chain.EnablePlugins, chain.DisablePlugins = enable, disable
+	return nil
+}

@@ -1,0 +1,44 @@
+package apiserver
+
+import (
+	"context"
+
+	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+)
+
+// addHooks is the last stage: it registers what runs once the server listens, and
+// before it shuts down. The server is ready when all start hooks have returned.
+func addHooks(b base, identity identityStage, owned ownershipStage, served resourcesStage) error {
+	h, loopback := served.hooks, b.generic.LoopbackClientConfig
+	// The hooks start the informers.
+	identity.clients.source.Store(&served.source)
+	// bootstrapped is closed when the server has tried once to create the objects that
+	// clients expect. Some writes may have failed.
+	bootstrapped := make(chan struct{})
+	if err := bootstrap(b, identity, h, bootstrapped); err != nil {
+		return err
+	}
+	if err := publishTrust(b, identity, h, bootstrapped); err != nil {
+		return err
+	}
+	if err := followRevocations(b, identity, h, b.url()); err != nil {
+		return err
+	}
+	if err := rememberCommands(h, owned, fieldownership.LookupAt(identity.clients.http, loopback.Host)); err != nil {
+		return err
+	}
+	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, identity.clients) }}
+	// Controllers of operator packages, if this server runs them.
+	if !b.config.WithoutOperators {
+		// operatorKinds is closed when the kinds of operator packages are served.
+		operatorKinds := make(chan struct{})
+		if err := addOperatorKinds(h, identity.clients.dynamic, served.definitionsRead, operatorKinds); err != nil {
+			return err
+		}
+		led = append(led, func(ctx context.Context) { runOperators(ctx, b, identity, operatorKinds) })
+	}
+	if err := addControllers(b, served, bootstrapped, led); err != nil {
+		return err
+	}
+	return h.install()
+}

@@ -1,0 +1,116 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+
+	"holdfast.dev/holdfast/internal/apiserver/builtin"
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/routes"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/connection/inprocess"
+)
+
+// resourcesStage is the generic server with everything that it serves.
+type resourcesStage struct {
+	server    *genericapiserver.GenericAPIServer
+	hooks     *hooks
+	readiness *storage.Readiness
+	stored    storedObjects
+	// source returns the objects of built-in kinds and definitions in the process.
+	source inprocess.Source
+	// storageVersion returns the storage version of a custom resource if it is served.
+	storageVersion func(schema.GroupResource) string
+	// definitionsRead is closed when the stored definitions are served.
+	definitionsRead <-chan struct{}
+}
+
+// serveResources is the stage that opens the registries and installs them. On an
+// error it leaves nothing open.
+func serveResources(b base, stored storageStage, identity identityStage, owned ownershipStage) (_ resourcesStage, err error) {
+	server, err := b.generic.Complete(identity.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return resourcesStage{}, fmt.Errorf("build server: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			server.Destroy()
+		}
+	}()
+	server.Handler.GoRestfulContainer.Router(routes.New())
+	i := installer{base: b, server: server, hooks: newHooks(server)}
+	store, status, err := definitions.Open(b.scheme, b.generic.RESTOptionsGetter, owned.checker)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	kubelets, err := i.newKubelets(identity)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	registries, err := builtin.Open(builtin.Config{
+		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
+		Selection: stored.selection, TokenRequests: identity.tokens.requests,
+		EventTTL: b.config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.authorizer,
+	})
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.hooks.inBackground("bookmark-used-objects", stored.selection.Run); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.allocateServiceIPs(registries.Stores); err != nil {
+		return resourcesStage{}, err
+	}
+	registrar, err := i.newRegistrar(registries, identity.clients)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	customResources, err := i.newCustomResources(store, status, owned.checker, registrar)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	registry := definitions.NewRegistry(store, customResources.Settle)
+	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, status)); err != nil {
+		return resourcesStage{}, err
+	}
+	readiness := storage.NewReadiness(stored.readable, registries.Stores)
+	if err := server.AddReadyzChecks(healthz.NamedCheck("storage-readiness", readiness.Check)); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.installReviews(identity); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := serveIssuer(server, identity.tokens, b); err != nil {
+		return resourcesStage{}, err
+	}
+	serveBackup(b, server)
+	serveDiagnosis(b, server)
+	b.metrics.countAgents(stored.selection)
+	b.metrics.measureStorage(b.client)
+	b.metrics.MustRegister(customResources.Collectors()...)
+	b.metrics.serve(server, b.config.Profiling)
+	i.serveConsole(consoleSources(b, identity, owned, customResources))
+	read := make(chan struct{})
+	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.registerLocalAPIs(registrar, read); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.documents, customResources}); err != nil {
+		return resourcesStage{}, err
+	}
+	stores := maps.Clone(registries.Stores)
+	stores[definitions.Resource] = store
+	return resourcesStage{
+		server: server, hooks: i.hooks, readiness: readiness,
+		source:         newInProcess(stores, i.router),
+		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
+		storageVersion: customResources.StorageVersion, definitionsRead: read,
+	}, nil
+}

@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/native"
+)
+
+// Metadata is the metadata of the objects of a resource at one revision of the store. An object
+// has its name, namespace, UID, resourceVersion, finalizers, owner references and the time of its
+// deletion.
+type Metadata struct {
+	Items    []metav1.PartialObjectMetadata
+	Revision int64
+}
+
+// Metadata reads the metadata of the stored objects of a resource from etcd, in one namespace
+// or, with an empty namespace, in all. It needs no conversion of custom resources, so it works
+// while the API cannot list them. A conversion does not change names, UIDs, owner references
+// or finalizers. Built-in kinds are stored as protobuf, which Metadata cannot decode. For them it
+// returns no objects if none is stored, and otherwise an error.
+func (r Readable) Metadata(ctx context.Context, resource schema.GroupResource, namespace string) (Metadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	part := etcd.Range{Prefix: KeyPrefix + "/" + customPrefix(resource) + "/", Limit: readPage}
+	if isBuiltIn(resource) {
+		part.Prefix = prefixOf(resource)
+	}
+	if namespace != "" {
+		part.Prefix += namespace + "/"
+	}
+	found := Metadata{}
+	for {
+		page, err := r.Client.Page(ctx, part)
+		if err != nil {
+			return Metadata{}, err
+		}
+		for _, pair := range page.Pairs {
+			meta, err := r.metadata(ctx, resource, pair)
+			if err != nil {
+				return Metadata{}, err
+			}
+			found.Items, part.After = append(found.Items, meta), pair.Key
+		}
+		// All pages are of the revision of the first one.
+		part.Revision, found.Revision = page.Revision, page.Revision
+		if len(page.Pairs) < readPage {
+			return found, nil
+		}
+	}
+}
+
+// MetadataChange is a change of the metadata of a stored custom resource.
+type MetadataChange struct {
+	Resource schema.GroupResource
+	// Object has only its name and namespace if the object was deleted, or if Err is not nil.
+	Object  metav1.PartialObjectMetadata
+	Deleted bool
+	// Revision is the revision of the store that the change made.
+	Revision int64
+	// Err is the reason that the stored object cannot be read.
+	Err error
+}
+
+// WatchMetadata calls change for each change of a custom resource of an API group, in order. It
+// calls begun once: all changes of the store from then on will be seen. It returns an error when
+// ctx ends, or when the changes cannot be read any more.
+func (r Readable) WatchMetadata(ctx context.Context, group string, begun func(), change func(MetadataChange)) error {
+	prefix := KeyPrefix + "/" + group + "/"
+	return r.Client.Watch(ctx, prefix, etcd.Watcher{Begun: begun, Change: func(changed etcd.Change) {
+		c := MetadataChange{Deleted: changed.Deleted, Revision: changed.Revision}
+		parts := strings.Split(strings.TrimPrefix(changed.Key, prefix), "/")
+		c.Resource = schema.GroupResource{Group: group, Resource: parts[0]}
+		if !changed.Deleted {
+			c.Object, c.Err = r.metadata(ctx, c.Resource, changed.Pair)
+		}
+		c.Object.Name = parts[len(parts)-1]
+		if len(parts) > 2 {
+			c.Object.Namespace = parts[1]
+		}
+		change(c)
+	}})
+}
+
+// storedMetadata are the fields of a stored object that metadata decodes. The managed fields are
+// half of most objects and are skipped.
+type storedMetadata struct {
+	Metadata struct {
+		Name              string                  `json:"name"`
+		Namespace         string                  `json:"namespace"`
+		UID               types.UID               `json:"uid"`
+		DeletionTimestamp *metav1.Time            `json:"deletionTimestamp"`
+		Finalizers        []string                `json:"finalizers"`
+		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+	} `json:"metadata"`
+}
+
+func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
+	object := strings.TrimPrefix(pair.Key, KeyPrefix+"/")
+	transformer := identity.NewEncryptCheckTransformer()
+	if r.Transformers != nil {
+		transformer = r.Transformers.TransformerForResource(resource)
+	}
+	data, _, err := transformer.TransformFromStorage(ctx, pair.Value, value.DefaultContext(pair.Key))
+	if err != nil {
+		return metav1.PartialObjectMetadata{}, fmt.Errorf("decrypt %s: %w", object, err)
+	}
+	var stored storedMetadata
+	if !bytes.HasPrefix(data, []byte("{")) || json.Unmarshal(data, &stored) != nil {
+		return metav1.PartialObjectMetadata{}, fmt.Errorf("%s is not stored as JSON", object)
+	}
+	m := stored.Metadata
+	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: strconv.FormatInt(pair.Revision, 10),
+		DeletionTimestamp: m.DeletionTimestamp, Finalizers: m.Finalizers, OwnerReferences: m.OwnerReferences,
+	}}, nil
+}
+
+func isBuiltIn(resource schema.GroupResource) bool {
+	for _, kind := range native.Kinds() {
+		if kind.GroupResource() == resource {
+			return true
+		}
+	}
+	return false
+}

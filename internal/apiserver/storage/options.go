@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
+	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+)
+
+// KeyPrefix is the prefix of all keys in etcd. It is the one of Kubernetes, so that
+// tools which read the etcd of a Kubernetes cluster read ours.
+const KeyPrefix = "/registry"
+
+// InternalPrefix follows KeyPrefix in the keys of records that the server keeps for itself. The
+// key of a built-in kind continues with the name of its resource, and the key of a custom
+// resource with its API group. Neither can contain an underscore, so no definition can get at
+// these records.
+const InternalPrefix = "/_holdfast"
+
+// customPrefix returns the part of the keys of custom resources that follows KeyPrefix.
+func customPrefix(resource schema.GroupResource) string {
+	return resource.Group + "/" + resource.Resource
+}
+
+// Options gives each registry its storage. Its fields must not change after the first use.
+type Options struct {
+	Client *etcd.Client
+	Scheme *runtime.Scheme
+	Codecs serializer.CodecFactory
+	// Transformers encrypt objects before they are stored; nil stores them as they
+	// are.
+	Transformers value.ResourceTransformers
+	// Observers see all changes of a resource.
+	Observers map[schema.GroupResource]Observer
+	// Counts records the number of stored objects; priority and fairness estimates the
+	// cost of lists from it.
+	Counts fcrequest.StorageObjectCountTracker
+	// JSON lists the resources with Go types that have no protobuf encoding. They are
+	// stored as JSON, under a key that names their API group.
+	JSON []schema.GroupResource
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored in the
+// version of the example, as protobuf unless JSON lists their resource. Package
+// custom adds the codec of custom resources.
+func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	// The key of a built-in kind has no group, as in Kubernetes.
+	options := generic.RESTOptions{ResourcePrefix: resource.Resource}
+	if example == nil {
+		return options, nil
+	}
+	config := storagebackend.NewDefaultConfig(KeyPrefix, nil).ForResource(resource)
+	if o.Transformers != nil {
+		config.Transformer = o.Transformers.TransformerForResource(resource)
+	}
+	options.StorageConfig = config
+	options.Decorator = withBoundedHistory(o.Client, o.Observers[resource])
+	options.DeleteCollectionWorkers = 1
+	options.EnableGarbageCollection = true
+	options.CountMetricPollPeriod = time.Minute
+	options.StorageObjectCountTracker = o.Counts
+	if _, ok := example.(runtime.Unstructured); ok {
+		options.ResourcePrefix = customPrefix(resource)
+		return options, nil
+	}
+	mediaType := runtime.ContentTypeProtobuf
+	if slices.Contains(o.JSON, resource) {
+		mediaType = runtime.ContentTypeJSON
+		options.ResourcePrefix = customPrefix(resource)
+	}
+	gvks, _, err := o.Scheme.ObjectKinds(example)
+	if err != nil {
+		return options, err
+	}
+	stored := gvks[0].GroupVersion()
+	for _, gvk := range gvks {
+		if gvk.Group == resource.Group && gvk.Version != runtime.APIVersionInternal {
+			stored = gvk.GroupVersion()
+		}
+	}
+	internal := schema.GroupVersion{Group: stored.Group, Version: runtime.APIVersionInternal}
+	info, ok := runtime.SerializerInfoForMediaType(o.Codecs.SupportedMediaTypes(), mediaType)
+	if !ok {
+		return options, fmt.Errorf("no serializer for %s", mediaType)
+	}
+	config.Codec = o.Codecs.CodecForVersions(info.Serializer, o.Codecs.UniversalDeserializer(), stored, internal)
+	config.EncodeVersioner = stored
+	return options, nil
+}

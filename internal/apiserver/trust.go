@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/util/cert"
+
+	"holdfast.dev/holdfast/internal/access"
+	"holdfast.dev/holdfast/internal/apiserver/aggregation"
+)
+
+// ProxyClient is the client certificate with which the server calls aggregated API servers.
+type ProxyClient struct {
+	// CertFile and KeyFile are the certificate and its key, in PEM.
+	CertFile, KeyFile string
+}
+
+// checkProxyClient checks that a configured client certificate is complete, and that aggregated API
+// servers can verify it: they trust only the authorities of requestheader-client-ca-file.
+func (c *Config) checkProxyClient() error {
+	if (c.ProxyClient.CertFile == "") != (c.ProxyClient.KeyFile == "") {
+		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
+	}
+	if c.ProxyClient.CertFile != "" && c.RequestHeader.ClientCAFile == "" {
+		return errors.New("proxy-client-cert-file needs requestheader-client-ca-file, with which aggregated API servers verify the certificate")
+	}
+	return nil
+}
+
+// proxyClient returns the files of the client certificate for aggregated API servers.
+func proxyClient(b base) ProxyClient {
+	if b.config.ProxyClient.CertFile != "" {
+		return b.config.ProxyClient
+	}
+	own := b.pki.FrontProxy()
+	return ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
+}
+
+// publishTrust publishes the authorities and headers by which aggregated API servers authenticate
+// this server and its clients. It begins after the attempt to create the namespace kube-system.
+func publishTrust(b base, identity identityStage, h *hooks, bootstrapped <-chan struct{}) error {
+	trust, err := newTrust(b)
+	if err != nil {
+		return err
+	}
+	return h.inBackground("publish-trust", func(ctx context.Context) {
+		select {
+		case <-bootstrapped:
+			trust.Publish(ctx, identity.clients.kube)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// newTrust returns the certificate authorities and headers of proxies: those of the flags, and
+// those of this server if it uses the certificate that it made itself.
+func newTrust(b base) (aggregation.Trust, error) {
+	flags := b.config.RequestHeader
+	trust := aggregation.Trust{
+		ClientCA: b.clientCA.CurrentCABundleContent, ProxyNames: flags.AllowedNames,
+		// The library that calls aggregated API servers uses these headers.
+		UserHeaders: withHeader(flags.UsernameHeaders, "X-Remote-User"), UIDHeaders: withHeader(flags.UIDHeaders, "X-Remote-Uid"),
+		GroupHeaders: withHeader(flags.GroupHeaders, "X-Remote-Group"), ExtraPrefixes: withHeader(flags.ExtraHeaderPrefixes, "X-Remote-Extra-"),
+	}
+	if flags.ClientCAFile != "" {
+		authorities, err := cert.CertsFromFile(flags.ClientCAFile)
+		if err != nil {
+			return trust, fmt.Errorf("requestheader-client-ca-file: %w", err)
+		}
+		if trust.ProxyCA, err = cert.EncodeCertificates(authorities...); err != nil {
+			return trust, fmt.Errorf("requestheader-client-ca-file: %w", err)
+		}
+	}
+	if b.config.ProxyClient.CertFile == "" {
+		trust.ProxyCA = slices.Concat(trust.ProxyCA, b.pki.FrontProxy().CA)
+		// requestheader-client-ca-file without allowed names allows all names: a name here
+		// would exclude the others.
+		if flags.ClientCAFile == "" || len(flags.AllowedNames) > 0 {
+			trust.ProxyNames = append(slices.Clone(flags.AllowedNames), access.FrontProxyUser)
+		}
+	}
+	return trust, nil
+}
+
+// withHeader returns the headers of a flag together with the header that this server sends.
+func withHeader(flag []string, own string) []string {
+	if slices.Contains(flag, own) {
+		return flag
+	}
+	return append(slices.Clone(flag), own)
+}

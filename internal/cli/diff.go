@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/cmd/apply"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/internal/cli/plan"
+	"holdfast.dev/holdfast/internal/cli/plan/live"
+	"holdfast.dev/holdfast/internal/definition/preview"
+)
+
+const planHelp = `
+
+ With --plan, holdfast diff says for each object whether apply would leave it unchanged,
+ create it, update it in place, or be refused because the object must be replaced, and why.
+ For an object that must be replaced it says what deleting it and creating the new one
+ loses: status, finalizers that run first, owner references, fields that only the server's
+ object has, and children that the server deletes with their owner. The server decides, by
+ dry runs; nothing is written. If you may not send dry runs, the plan is made from what you
+ may read, and says so.
+
+ Exit status with --plan: 0 if nothing would change, 1 if something would, 2 if the server
+ would refuse an object or an object could not be judged.`
+
+const planExample = `
+
+  # What would apply do, and what must be replaced?
+  holdfast diff --plan -f examples/web.yaml
+
+  # The same for programs
+  holdfast diff --plan -o json -f examples/web.yaml`
+
+// exitStatus is an error with an exit code. Without an error inside, it has no message.
+type exitStatus struct {
+	error
+	code int
+}
+
+// Error returns the message, which may be empty.
+func (e exitStatus) Error() string {
+	if e.error == nil {
+		return ""
+	}
+	return e.error.Error()
+}
+
+// Unwrap returns the error without the code.
+func (e exitStatus) Unwrap() error { return e.error }
+
+// ExitCode returns the exit code of the process.
+func (e exitStatus) ExitCode() int { return e.code }
+
+// The exit codes of diff, besides 0.
+const (
+	// exitDifferent is the code if apply would change something.
+	exitDifferent = 1
+	// exitFailed is the code if the server would refuse the apply, or the command failed.
+	exitFailed = 2
+)
+
+// planning is the flags of diff --plan.
+type planning struct {
+	factory cmdutil.Factory
+	plan    bool
+	output  string
+}
+
+// addPlan adds the flag --plan to the command diff of kubectl. Without the flag the command
+// stays as it is.
+func addPlan(diff *cobra.Command, factory cmdutil.Factory) {
+	p := &planning{factory: factory}
+	diff.Flags().BoolVar(&p.plan, "plan", false, "Show for each object whether it is created, updated in place, or must be replaced, and why.")
+	diff.Flags().StringVarP(&p.output, "output", "o", "", "Output format of --plan: text or json.")
+	diff.Long += planHelp
+	diff.Example += planExample
+	kubectl := diff.Run
+	diff.RunE = func(cmd *cobra.Command, args []string) error {
+		if !p.plan && p.output == "" {
+			kubectl(cmd, args)
+			return nil
+		}
+		if err := p.run(cmd, args); err != nil {
+			var coded exitStatus
+			if errors.As(err, &coded) {
+				return err
+			}
+			return exitStatus{err, exitFailed}
+		}
+		return nil
+	}
+}
+
+func (p *planning) run(cmd *cobra.Command, args []string) error {
+	options, err := p.options(cmd, args)
+	if err != nil {
+		return err
+	}
+	planner := &live.Planner{Options: options, Factory: p.factory}
+	plans, err := planner.Plan(cmd.Context())
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if p.output == outputJSON {
+		if err := plan.PrintJSON(out, plans); err != nil {
+			return err
+		}
+	} else {
+		plan.Print(out, plans)
+		fmt.Fprintf(out, "plan: %s\n", plan.Summary(plans))
+	}
+	has := func(outcomes ...preview.Outcome) bool {
+		return slices.ContainsFunc(plans, func(one plan.Plan) bool { return slices.Contains(outcomes, one.Outcome) })
+	}
+	switch {
+	case has(preview.Invalid, plan.Unknown):
+		return exitStatus{code: exitFailed}
+	case has(preview.Create, preview.InPlace, preview.Replace):
+		return exitStatus{code: exitDifferent}
+	}
+	return nil
+}
+
+// options returns the flags of kubectl diff that --plan uses.
+func (p *planning) options(cmd *cobra.Command, args []string) (live.Options, error) {
+	var options live.Options
+	flags := cmd.Flags()
+	switch {
+	case len(args) > 0:
+		return options, fmt.Errorf("unexpected arguments: %s", strings.Join(args, " "))
+	case !p.plan:
+		return options, errors.New("-o is for --plan")
+	case p.output != "" && p.output != "text" && p.output != outputJSON:
+		return options, fmt.Errorf("output %q: must be text or %s", p.output, outputJSON)
+	case cmdutil.GetFlagBool(cmd, "prune"):
+		return options, errors.New("--plan cannot plan what --prune would delete")
+	}
+	options.ServerSide = cmdutil.GetServerSideApplyFlag(cmd)
+	options.ForceConflicts = cmdutil.GetForceConflictsFlag(cmd)
+	options.FieldManager = apply.GetApplyFieldManagerFlag(cmd, options.ServerSide)
+	options.Selector = cmdutil.GetFlagString(cmd, "selector")
+	options.Files.Recursive = cmdutil.GetFlagBool(cmd, "recursive")
+	options.Files.Kustomize = cmdutil.GetFlagString(cmd, "kustomize")
+	var err error
+	if options.Files.Filenames, err = flags.GetStringSlice("filename"); err != nil {
+		return options, err
+	}
+	if options.ForceConflicts && !options.ServerSide {
+		return options, errors.New("--force-conflicts only works with --server-side")
+	}
+	return options, options.Files.RequireFilenameOrKustomize()
+}

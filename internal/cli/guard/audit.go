@@ -1,0 +1,143 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/internal/othercluster/guard"
+)
+
+const auditHelp = `Find what the rules of a cluster do not protect: markers that the server dropped from a
+definition, rules without effect, resources that the API server does not ask the guard
+about, escapes by two writes, and guarded fields that differ from the last applied
+configuration. The command changes nothing, and works without a running guard.
+
+The exit code is 0 if nothing was found, 1 if something was, and 2 if the cluster could
+not be read.`
+
+// The formats of the report that package finding does not have.
+const (
+	outputTable = "table"
+	outputYAML  = "yaml"
+)
+
+// auditing holds the flags of the command.
+type auditing struct {
+	connection
+	output, version string
+}
+
+func newAuditCommand(program Program) *cobra.Command {
+	a := auditing{version: program.Version}
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Find what the rules of a cluster do not protect",
+		Long:  auditHelp,
+		Example: `  holdfast guard audit
+  holdfast guard audit -o sarif > guard.sarif`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := arguments.None(cmd, args); err != nil {
+				return auditError{err, exitUnable}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return auditError{err, exitUnable} })
+	a.connection.addFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
+	return cmd
+}
+
+func (a *auditing) run(cmd *cobra.Command) error {
+	if !slices.Contains([]string{outputTable, outputYAML, string(finding.JSON), string(finding.SARIF)}, a.output) {
+		return auditError{fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output), exitUnable}
+	}
+	config, err := a.config()
+	if err != nil {
+		return auditError{err, exitUnable}
+	}
+	audited := guard.Config{Client: config}
+	if audited.PoliciesOnly, err = guard.IsHoldfast(config); err != nil {
+		return auditError{err, exitUnable}
+	}
+	found, objects, err := guard.Audit(cmd.Context(), audited)
+	if err != nil {
+		return auditError{err, exitUnable}
+	}
+	report := &finding.Report{Rules: guard.AuditRules(), Findings: found, Version: a.version, Objects: objects, Noun: "object"}
+	switch a.output {
+	case outputTable:
+		err = writeTable(cmd, report)
+	case outputYAML:
+		err = writeYAML(cmd.OutOrStdout(), report)
+	default:
+		err = report.Write(cmd.OutOrStdout(), finding.Format(a.output))
+	}
+	switch {
+	case err != nil:
+		return auditError{err, exitUnable}
+	case len(found) > 0:
+		return auditError{errors.New(finding.Quantity(len(found), "finding")), exitFound}
+	}
+	return nil
+}
+
+// writeYAML writes the report as YAML.
+func writeYAML(out io.Writer, report *finding.Report) error {
+	var text bytes.Buffer
+	if err := report.Write(&text, finding.JSON); err != nil {
+		return err
+	}
+	converted, err := yaml.JSONToYAML(text.Bytes())
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(converted)
+	return err
+}
+
+// writeTable writes a line for each finding.
+func writeTable(cmd *cobra.Command, report *finding.Report) error {
+	if len(report.Findings) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "nothing found in %s\n", finding.Quantity(report.Objects, "guarded object"))
+		return nil
+	}
+	out := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 3, ' ', 0)
+	fmt.Fprintln(out, "SEVERITY\tRULE\tOBJECT\tFIELD\tMESSAGE")
+	for _, f := range report.Findings {
+		message := strings.ReplaceAll(f.Message, "\n", " ")
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, f.Object, f.Path, message)
+	}
+	return out.Flush()
+}
+
+// The exit codes besides 0.
+const (
+	// exitFound is the code if the audit found something.
+	exitFound = 1
+	// exitUnable is the code if the cluster could not be read.
+	exitUnable = 2
+)
+
+// auditError is an error with an exit code.
+type auditError struct {
+	error
+	code int
+}
+
+// Unwrap returns the error without the code.
+func (e auditError) Unwrap() error { return e.error }
+
+// ExitCode returns the exit code of the process.
+func (e auditError) ExitCode() int { return e.code }

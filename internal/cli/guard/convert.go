@@ -1,0 +1,124 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/definition/source"
+	"holdfast.dev/holdfast/internal/definition/stock"
+	"holdfast.dev/holdfast/internal/manifest"
+)
+
+const convertHelp = `Move the markers of CustomResourceDefinitions into an annotation, or back.
+
+A Kubernetes API server refuses a schema with markers such as x-kubernetes-immutable,
+or drops them. It keeps the annotation holdfast.dev/immutability, which "holdfast serve"
+and "holdfast guard serve" both read. With --to markers the command moves the markers of
+the annotation into the schemas again.
+
+In both directions it removes the CEL rules that "holdfast schema compile" wrote. It
+refuses a definition that the other side cannot express, and prints nothing for it. Objects
+of other kinds are not printed. Comments of the file are lost.`
+
+// conversion holds the flags of the command.
+type conversion struct {
+	files []string
+	to    string
+}
+
+func newConvertCommand() *cobra.Command {
+	var c conversion
+	cmd := &cobra.Command{
+		Use:   "convert -f FILE",
+		Short: "Move markers of definitions into the annotation, or back",
+		Long:  convertHelp,
+		Example: `  holdfast guard convert -f examples/widgets.yaml
+  holdfast guard convert -f examples/widgets.yaml | holdfast guard convert --to markers -f -`,
+		Args: arguments.None,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	cmd.Flags().StringSliceVarP(&c.files, "filename", "f", nil, "a file, a directory, a pattern, or - for stdin; can be repeated")
+	cmd.Flags().StringVar(&c.to, "to", string(stock.Annotation), "where the markers go: annotation, or markers in the schema")
+	return cmd
+}
+
+func (c *conversion) run(cmd *cobra.Command) error {
+	target := stock.Target(c.to)
+	switch {
+	case target != stock.Annotation && target != stock.Markers:
+		return fmt.Errorf("--to %q: must be annotation or markers", c.to)
+	case len(c.files) == 0:
+		return errors.New("no file: use -f FILE")
+	}
+	objects, err := readDefinitions(cmd.InOrStdin(), c.files)
+	if err != nil {
+		return err
+	}
+	refused, separator := 0, ""
+	for _, o := range objects {
+		result := stock.Compile(cmd.Context(), o, stock.Options{Target: target})
+		for _, r := range result.Refusals {
+			at := o.Locate(r.Path)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: %s: %s: %s\n", o.File, at.Line, result.Name, r.Path, r.Message)
+		}
+		if len(result.Refusals) > 0 {
+			refused++
+			continue
+		}
+		text, err := yaml.Marshal(result.Objects[0])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s%s", separator, text); err != nil {
+			return err
+		}
+		separator = "---\n"
+	}
+	if refused > 0 {
+		return fmt.Errorf("definitions that cannot be converted: %d", refused)
+	}
+	return nil
+}
+
+// readDefinitions reads the CustomResourceDefinitions in files. It is an error if there is none.
+func readDefinitions(stdin io.Reader, args []string) ([]manifest.Object, error) {
+	inputs, err := manifest.Expand(args)
+	if err != nil {
+		return nil, err
+	}
+	var all []manifest.Object
+	for _, input := range inputs {
+		data, err := readInput(stdin, input.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, document := range manifest.Split(input.Name, data) {
+			objects, err := document.Objects()
+			if err != nil && input.Explicit {
+				return nil, fmt.Errorf("%s: %w", input.Name, err)
+			}
+			for _, o := range objects {
+				if source.IsDefinition(o) {
+					all = append(all, o)
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no CustomResourceDefinition in the files")
+	}
+	return all, nil
+}
+
+func readInput(stdin io.Reader, name string) ([]byte, error) {
+	if name == manifest.Stdin {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(name)
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/component-base/logs"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	_ "holdfast.dev/holdfast/internal/cli/language" // loads the translations of kubectl only if they are needed
+	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
+)
+
+const kubectlHelp = `The commands of kubectl, for this server and any other. They report fields that they
+overwrite, see "holdfast owners --help".
+
+"holdfast help" lists the other commands of Holdfast.`
+
+// kubectlFlags returns the streams and the global flags of kubectl.
+func kubectlFlags(streams Streams) (genericiooptions.IOStreams, *genericclioptions.ConfigFlags) {
+	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
+	return io, genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
+		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
+}
+
+// newFactory returns the factory by which the commands owners and transfer connect to a server.
+func newFactory(streams Streams) cmdutil.Factory {
+	_, flags := kubectlFlags(streams)
+	return cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+}
+
+// newKubectl returns the root command of kubectl under the name holdfast, with the commands
+// owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
+// the arguments because the preferences of kubectl (kuberc) may change them.
+func newKubectl(streams Streams, args []string) *cobra.Command {
+	io, flags := kubectlFlags(streams)
+	checker := ownershipcheck.New()
+	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		checker.Wrap(config)
+		return config
+	})
+	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
+		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: io,
+	})
+	// The main function of kubectl adds -v, --vmodule and --log-flush-frequency to its root
+	// command; NewKubectlCommand does not.
+	logs.AddFlags(root.PersistentFlags())
+	root.Use = program
+	root.Short, root.Long = summary, kubectlHelp
+	if edit, _, err := root.Find([]string{"edit"}); err == nil {
+		edit.Flags().BoolVar(&checker.Force, "force", false, "Change fields that kubectl apply owns.")
+	}
+	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	if diff, _, err := root.Find([]string{"diff"}); err == nil {
+		addPlan(diff, factory)
+	}
+	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))
+	return root
+}

@@ -1,0 +1,223 @@
+package kudo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/operator/render"
+)
+
+// rendering renders an OperatorVersion for an Instance with parameter values.
+type rendering struct {
+	instance *api.Instance
+	version  *api.OperatorVersion
+	values   map[string]string
+}
+
+// objects returns the objects that exist after plans have run one after the other, by title.
+// Plans that the version does not have are skipped.
+func (r rendering) objects(ctx context.Context, plans []string) (map[string]*unstructured.Unstructured, error) {
+	objects := map[string]*unstructured.Unstructured{}
+	params := r.version.Definitions().Effective(r.values)
+	for _, plan := range plans {
+		for _, phase := range r.version.Spec.Plans[plan].Phases {
+			for _, step := range phase.Steps {
+				values := render.Values{
+					Name: r.instance.Name, Namespace: r.instance.Namespace, OperatorName: r.version.Spec.Operator.Name,
+					OperatorVersion: r.version.Spec.Version, AppVersion: r.version.Spec.AppVersion,
+					PlanName: plan, PhaseName: phase.Name, StepName: step.Name, Params: params, Pipes: r.pipes(),
+				}
+				for _, name := range step.Tasks {
+					if task := r.version.Spec.Task(name); task != nil {
+						if err := r.task(ctx, task, values, objects); err != nil {
+							return nil, err
+						}
+					}
+				}
+			}
+		}
+	}
+	return objects, nil
+}
+
+// task adds and removes the objects that a task would apply and delete.
+func (r rendering) task(
+	ctx context.Context, task *api.Task, values render.Values, objects map[string]*unstructured.Unstructured,
+) error {
+	apply := task.Kind == api.ApplyTask
+	switch task.Kind {
+	case api.ApplyTask, api.DeleteTask:
+	case api.KudoOperatorTask:
+		return r.dependency(ctx, task, values, objects)
+	case api.ToggleTask:
+		on, err := strconv.ParseBool(fmt.Sprint(values.Params[task.Spec.Parameter]))
+		if err != nil {
+			return fmt.Errorf("task %s: parameter '%s' is no boolean: %w", task.Name, task.Spec.Parameter, err)
+		}
+		apply = on
+	default:
+		return nil
+	}
+	for _, template := range task.Spec.Resources {
+		text, err := render.Template(ctx, template, r.version.Spec.Templates[template], values)
+		if err != nil {
+			return fmt.Errorf("templates/%w", err)
+		}
+		rendered, err := render.Objects(text)
+		if err != nil {
+			return fmt.Errorf("templates/%s: %w", template, err)
+		}
+		for _, object := range rendered {
+			render.DropUnknown(object)
+			if apply {
+				objects[title(object)] = object
+			} else {
+				delete(objects, title(object))
+			}
+		}
+	}
+	return nil
+}
+
+// dependency adds the Instance of another operator to the objects.
+func (r rendering) dependency(
+	ctx context.Context, task *api.Task, values render.Values, objects map[string]*unstructured.Unstructured,
+) error {
+	version := api.OperatorVersionName(task.Spec.Package, task.Spec.AppVersion, task.Spec.OperatorVersion)
+	if task.Spec.OperatorVersion == "" {
+		version = "the newest of " + task.Spec.Package
+	}
+	dependency := render.Dependency{Task: task.Spec, OperatorVersion: version, Templates: r.version.Spec.Templates}
+	object, err := dependency.Instance(ctx, values)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", task.Name, err)
+	}
+	object.SetAnnotations(nil)
+	objects[title(object)] = object
+	return nil
+}
+
+// title returns kind, group and name of an object, for the output.
+func title(object *unstructured.Unstructured) string {
+	if group := object.GroupVersionKind().Group; group != "" {
+		return fmt.Sprintf("%s.%s %s", object.GetKind(), group, object.GetName())
+	}
+	return fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
+}
+
+// pipes returns example names for the objects that Pipe tasks would create.
+func (r rendering) pipes() map[string]string {
+	names := map[string]string{}
+	for _, task := range r.version.Spec.Tasks {
+		for _, file := range task.Spec.Pipe {
+			names[file.Key] = r.instance.Name + "-" + strings.ToLower(file.Key)
+		}
+	}
+	return names
+}
+
+// unified returns the unified diff of two objects, "" if they are equal. One of them may be
+// nil.
+func unified(name string, oldObj, newObj *unstructured.Unstructured) (string, error) {
+	hideSecrets(oldObj, newObj)
+	oldText, err := lines(oldObj)
+	if err != nil {
+		return "", err
+	}
+	newText, err := lines(newObj)
+	if err != nil {
+		return "", err
+	}
+	from, to := name, name
+	if oldObj == nil {
+		from = "/dev/null"
+	}
+	if newObj == nil {
+		to = "/dev/null"
+	}
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: oldText, B: newText, FromFile: from, ToFile: to, Context: 3})
+}
+
+// lines returns an object as lines of YAML. The values of a ConfigMap, which are files most of
+// the time, come last and line by line; YAML would write some of them as one quoted line.
+func lines(object *unstructured.Unstructured) ([]string, error) {
+	if object == nil {
+		return nil, nil
+	}
+	content := maps.Clone(object.Object)
+	data, isObject := content["data"].(map[string]any)
+	files := isObject && object.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	if files {
+		delete(content, "data")
+	}
+	text, err := yaml.Marshal(content)
+	if err != nil || !files {
+		return slices.Collect(strings.Lines(string(text))), err
+	}
+	more, err := fileLines(data)
+	return append(slices.Collect(strings.Lines(string(text))), more...), err
+}
+
+// fileLines returns the data of a ConfigMap as lines.
+func fileLines(data map[string]any) ([]string, error) {
+	all := []string{"data:\n"}
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		value, isText := data[name].(string)
+		if !isText || !strings.Contains(value, "\n") {
+			text, err := yaml.Marshal(map[string]any{name: data[name]})
+			if err != nil {
+				return nil, err
+			}
+			for line := range strings.Lines(string(text)) {
+				all = append(all, "  "+line)
+			}
+			continue
+		}
+		indicator := "|"
+		if !strings.HasSuffix(value, "\n") {
+			indicator = "|-"
+		}
+		all = append(all, "  "+name+": "+indicator+"\n")
+		for line := range strings.Lines(value) {
+			all = append(all, "    "+strings.TrimSuffix(line, "\n")+"\n")
+		}
+	}
+	return all, nil
+}
+
+// hideSecrets replaces the values of Secrets, so that the diff shows whether they differ but
+// not what they are.
+func hideSecrets(oldObj, newObj *unstructured.Unstructured) {
+	for _, section := range []string{"data", "stringData"} {
+		before, after := secret(oldObj, section), secret(newObj, section)
+		for key, value := range after {
+			other, exists := before[key]
+			after[key] = "(hidden)"
+			if exists && fmt.Sprint(other) != fmt.Sprint(value) {
+				after[key] = "(hidden, another value)"
+			}
+		}
+		for key := range before {
+			before[key] = "(hidden)"
+		}
+	}
+}
+
+// secret returns a section of a Secret, nil if the object is not a Secret.
+func secret(object *unstructured.Unstructured, section string) map[string]any {
+	if object == nil || object.GetKind() != "Secret" || object.GroupVersionKind().Group != "" {
+		return nil
+	}
+	values, _ := object.Object[section].(map[string]any)
+	return values
+}

@@ -1,0 +1,146 @@
+package kudo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/validation"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/othercluster/manager"
+	"holdfast.dev/holdfast/internal/othercluster/manager/setup"
+	"holdfast.dev/holdfast/internal/othercluster/webhook"
+)
+
+const initHelp = `Make a cluster run operator packages: the kinds of kudo.dev, a webhook that
+judges every write of them, and a manager that answers it and runs the plans.
+
+A server of Holdfast does all of that itself; there, nothing is installed. On
+any other cluster, the namespace kudo-system gets the manager as a Deployment,
+with its account, its certificate and the rights it needs. Run it again to
+change the image or to renew the certificate. It leaves objects that need no
+change as they are.
+
+The image has the program holdfast as its entry point. With --webhook-url the
+manager runs outside of the cluster ("holdfast kudo manager"), and the API
+server asks it there.`
+
+// initialization holds the flags of the command.
+type initialization struct {
+	connection
+	waiting
+	image, account, webhookURL, output string
+	dryRun, crdOnly, verify            bool
+}
+
+func newInitCommand(program Program) *cobra.Command {
+	var i initialization
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a cluster run operator packages",
+		Long:  initHelp,
+		Example: `  holdfast kudo init --image registry.example.com/holdfast:1.0 --wait
+  holdfast kudo init --dry-run -o yaml | kubectl apply -f -
+  holdfast kudo init --webhook-url https://10.0.0.7:9443`,
+		Args: arguments.None,
+		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
+	}
+	flags := cmd.Flags()
+	i.connection.addServerFlags(flags)
+	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the manager, whose entry point is holdfast")
+	flags.StringVarP(&i.image, "kudo-image", "i", i.image, "the same as --image")
+	flags.StringVar(&i.account, "service-account", manager.Name, "service account of the manager; init creates it if it is missing")
+	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
+	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
+	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
+	flags.BoolVarP(&i.wait, "wait", "w", false, "wait until the webhook answers")
+	flags.DurationVar(&i.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
+	flags.Var((*seconds)(&i.timeout), "wait-timeout", "how long to wait, in seconds; the same as --timeout")
+	flags.BoolVar(&i.crdOnly, "crd-only", false, "install only the definitions of the three kinds; plans do not run without the rest")
+	flags.BoolVar(&i.verify, "verify", false, "change nothing, and fail if an object is missing or differs")
+	flags.Bool("upgrade", false, "change an installation that is there; init always does")
+	flags.Bool("unsafe-self-signed-webhook-ca", false, "create a certificate authority for the webhook; init always does")
+	return cmd
+}
+
+func (i *initialization) run(cmd *cobra.Command) error {
+	if wrong := validation.NameIsDNSSubdomain(i.account, false); len(wrong) > 0 {
+		return fmt.Errorf("--service-account %q: %s", i.account, strings.Join(wrong, "; "))
+	}
+	config := setup.Config{Image: i.image, ServiceAccount: i.account, DefinitionsOnly: i.crdOnly}
+	var err error
+	if config.WebhookURL, err = webhook.ParseURL(i.webhookURL); err != nil {
+		return err
+	}
+	if i.dryRun {
+		return i.print(cmd.OutOrStdout(), config)
+	}
+	if i.output != "" {
+		return errors.New("--output goes with --dry-run")
+	}
+	return i.install(cmd.Context(), config, cmd.OutOrStdout())
+}
+
+// print prints the objects for --dry-run, with new keys.
+func (i *initialization) print(out io.Writer, config setup.Config) error {
+	format := i.output
+	if format == "" {
+		format = "yaml"
+	}
+	var err error
+	if config.Keys, err = manager.CompleteKeys(nil, config.Hosts(), time.Now()); err != nil {
+		return fmt.Errorf("keys of the webhook: %w", err)
+	}
+	objects, err := setup.Objects(config)
+	if err != nil {
+		return err
+	}
+	return installation.Print(out, objects, format)
+}
+
+// install applies the objects and waits for the webhook, if --wait is set.
+func (i *initialization) install(ctx context.Context, config setup.Config, out io.Writer) error {
+	access, err := i.config()
+	if err != nil {
+		return err
+	}
+	installer, err := setup.New(access)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	installer.Verify = i.verify
+	differing := 0
+	err = installer.Install(ctx, config, func(outcome installation.Outcome) {
+		if outcome.What != "unchanged" {
+			differing++
+		}
+		fmt.Fprintf(out, "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
+	})
+	if errors.Is(err, manager.ErrBuiltIn) {
+		fmt.Fprintf(out, "%v: nothing is installed\n", err)
+		return nil
+	}
+	if i.verify && err == nil && differing > 0 {
+		err = fmt.Errorf("objects that are missing or differ: %d; run init to install them", differing)
+	}
+	if err != nil || !i.wait {
+		return err
+	}
+	limited := ctx
+	if i.timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, i.timeout)
+		defer cancel()
+	}
+	if err := installer.Wait(limited); err != nil {
+		return fmt.Errorf("%s: %w", i.endReason(ctx), err)
+	}
+	fmt.Fprintln(out, "the webhook answers")
+	return nil
+}

@@ -1,0 +1,163 @@
+package kudo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/operator/pack"
+	"holdfast.dev/holdfast/parameters"
+)
+
+// instanceInstallation holds the flags of the command.
+type instanceInstallation struct {
+	request
+	skipInstance, createNamespace, inCluster bool
+}
+
+func newInstallCommand() *cobra.Command {
+	var n instanceInstallation
+	cmd := &cobra.Command{
+		Use:   "install PACKAGE",
+		Short: "Install a package",
+		Long: `Install a package: a folder, a .tgz, a URL, or the name of one in a repository.
+The command also puts the packages that it depends on on the server. The plan of
+the package then creates their instances.
+
+An immutable parameter keeps the value that it gets now: the one that you give, or
+its default. If the server refuses the install, the command leaves nothing behind.`,
+		Example: `  holdfast kudo install ./kafka --instance events -p CLUSTER_NAME=events --wait
+  holdfast kudo install kafka -P kafka.yaml`,
+		Args: arguments.Exactly("PACKAGE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n.inCluster {
+				return n.installStored(cmd, args[0])
+			}
+			return n.install(cmd, args[0])
+		},
+	}
+	n.addFlags(cmd, "an immutable parameter for which you accept the default; install accepts all defaults, so the flag changes nothing")
+	cmd.Flags().BoolVar(&n.skipInstance, "skip-instance", false, "put the package on the server, and install no instance")
+	cmd.Flags().BoolVar(&n.createNamespace, "create-namespace", false, "create the namespace, which must not exist yet")
+	cmd.Flags().BoolVar(&n.inCluster, "in-cluster", false, "install a package that is on the server already, by its name")
+	return cmd
+}
+
+// install judges the installation and creates the objects of the packages and the Instance.
+func (n *instanceInstallation) install(cmd *cobra.Command, location string) error {
+	ctx := cmd.Context()
+	p, values, err := n.packageAndValues(cmd, location)
+	if err != nil {
+		return err
+	}
+	decision := parameters.Install(p.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: n.accepted})
+	if err := refused("install", decision); err != nil && !n.skipInstance {
+		return err
+	}
+	s, err := n.connect()
+	if err != nil {
+		return err
+	}
+	packages, err := n.resolve(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if n.createNamespace {
+		if err := n.namespaceOf(ctx, s, p, decision.Values); err != nil {
+			return err
+		}
+	}
+	if n.skipInstance {
+		if _, err := s.upload(ctx, packages); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "operator version %s is in namespace %s\n", p.VersionName(), s.namespace)
+		return err
+	}
+	_, version := p.Resources(s.namespace)
+	return n.create(cmd, s, packages, n.instanceOf(version, decision.Values))
+}
+
+// installStored installs an OperatorVersion that is on the server.
+func (n *instanceInstallation) installStored(cmd *cobra.Command, name string) error {
+	values, err := n.read(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	s, err := n.connect()
+	if err != nil {
+		return err
+	}
+	var list api.OperatorVersionList
+	if err := s.list(cmd.Context(), operatorVersions, &list); err != nil {
+		return err
+	}
+	version := api.Newest(list.Items, api.TaskSpec{Package: name, OperatorVersion: n.operatorVersion, AppVersion: n.appVersion})
+	if version == nil {
+		return fmt.Errorf("there is no such version of operator %s in namespace %s", name, s.namespace)
+	}
+	decision := parameters.Install(version.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: n.accepted})
+	if err := refused("install", decision); err != nil {
+		return err
+	}
+	if n.instance == "" {
+		n.instance = api.InstanceName(name)
+	}
+	return n.create(cmd, s, nil, n.instanceOf(version, decision.Values))
+}
+
+// instanceOf returns the Instance to create.
+func (n *instanceInstallation) instanceOf(version *api.OperatorVersion, values map[string]string) *api.Instance {
+	return &api.Instance{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "Instance"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.instance, Namespace: version.Namespace, Labels: map[string]string{api.OperatorLabel: version.Spec.Operator.Name},
+		},
+		Spec: api.InstanceSpec{OperatorVersion: corev1.ObjectReference{Name: version.Name}, Parameters: values},
+	}
+}
+
+// create creates the objects of the packages and the Instance, and reports it.
+func (n *instanceInstallation) create(cmd *cobra.Command, s *server, packages []*pack.Package, instance *api.Instance) error {
+	if err := s.install(cmd.Context(), packages, instance); err != nil {
+		return err
+	}
+	return n.report(cmd, s, instance, fmt.Sprintf("instance %s of %s installed", instance.Name, instance.Spec.OperatorVersion.Name))
+}
+
+// install creates the objects of the packages and the Instance. If one cannot be created, it
+// deletes those that it has created.
+func (s *server) install(ctx context.Context, packages []*pack.Package, instance *api.Instance) error {
+	err := s.get(ctx, instances, instance.Name, &api.Instance{})
+	switch {
+	case err == nil:
+		return fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
+			instance.Name, s.namespace)
+	case !apierrors.IsNotFound(err):
+		return err
+	}
+	uploaded, err := s.upload(ctx, packages)
+	if err != nil {
+		return err
+	}
+	if err := s.create(ctx, instances, instance); err != nil {
+		err = fmt.Errorf("create instance %s: %w", instance.Name, err)
+		return uploaded.cleanUp(ctx, instance.Name, instance.Spec.OperatorVersion.Name, err)
+	}
+	return nil
+}
+
+// refused returns an error with all refusals of a decision, one per line; nil if there are
+// none.
+func refused(name string, decision parameters.Decision) error {
+	if err := decision.Err(); err != nil {
+		return fmt.Errorf("%s refused:\n%w", name, err)
+	}
+	return nil
+}

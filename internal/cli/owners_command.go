@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
+)
+
+// ownersOptions are the flags of owners.
+type ownersOptions struct {
+	output outputFormat
+	drift  bool
+}
+
+func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
+	options, o := ownersOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
+	cmd := &cobra.Command{
+		Use:   "owners (TYPE NAME | TYPE/NAME | -f FILE)",
+		Short: "Show the owner and the last writer of each field of an object",
+		Long: `Show the fields of an object, with the owner, the last writer and the time of each.
+
+kubectl apply owns the fields in the last-applied configuration, and a manager of
+server-side apply owns the fields that it applied: the next apply sets these fields
+again. All other fields are free. The last writer is a command if the server has
+recorded one, and otherwise the manager in the managed fields of the object.
+
+With --drift, the command shows only the fields of kubectl apply whose value is not
+the one that was applied last. The next apply changes these fields back. Fields of
+server-side apply are never shown: a client that changes one becomes its owner.`,
+		Example: `  holdfast owners deployment/web
+  holdfast owners deployment web -o yaml
+
+  # Show what other clients changed since the file was applied
+  holdfast owners -f web.yaml --drift`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := options.output.validate(); err != nil {
+				return err
+			}
+			found, err := o.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			reports := make([]ownersReport, len(found))
+			for i, one := range found {
+				reports[i] = options.report(one)
+			}
+			return options.print(cmd.OutOrStdout(), reports)
+		},
+	}
+	options.output.addFlag(cmd)
+	cmd.Flags().BoolVar(&options.drift, "drift", false, "show only fields whose value is not the one that kubectl apply set last")
+	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
+	completeObjects(cmd, o)
+	addCompletions(cmd)
+	return cmd
+}
+
+// report returns the fields of an object that the command shows.
+func (o ownersOptions) report(of owned) ownersReport {
+	if o.drift {
+		return of.driftReport()
+	}
+	return of.report()
+}
+
+func (o ownersOptions) print(out io.Writer, reports []ownersReport) error {
+	if o.output != "" {
+		return o.output.print(out, reports)
+	}
+	colour := printers.AllowsColorOutput(out)
+	for i, report := range reports {
+		if i > 0 {
+			if _, err := fmt.Fprintln(out); err != nil {
+				return err
+			}
+		}
+		if len(reports) > 1 || len(report.Fields) == 0 {
+			if _, err := fmt.Fprintf(out, "%s:\n", report.Object); err != nil {
+				return err
+			}
+		}
+		if err := report.print(out, colour); err != nil {
+			return err
+		}
+	}
+	return nil
+}

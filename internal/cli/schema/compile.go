@@ -1,0 +1,175 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/definition/source"
+	"holdfast.dev/holdfast/internal/definition/stock"
+	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/internal/manifest"
+)
+
+const compileHelp = `Compile the markers of CustomResourceDefinitions for a stock Kubernetes cluster.
+
+A Kubernetes API server does not know markers such as x-kubernetes-immutable. With
+--to cel, the command replaces them by CEL transition rules in the schema. With
+--to policy, it writes a ValidatingAdmissionPolicy and a binding for each version
+with markers. The compiled rules refuse the updates that this server refuses.
+
+In both cases the markers move to the annotation holdfast.dev/immutability of the
+definition, so that a compiled file can be compiled again, also for the other target.
+
+As on this server, an update may remove an optional parent of an immutable field, and
+another may set it again with another value. With --close-escapes the rules refuse
+both: an absent parent counts as one without fields.
+
+The command refuses, by field, a marker that CEL cannot express, or whose rule costs
+more than Kubernetes allows. Then it writes nothing for that definition, and exits
+with 1. Comments of the file are not in the output.`
+
+const compileExamples = `  # CEL rules in the schema
+  holdfast schema compile --to cel examples/widgets.yaml
+
+  # A policy, to a cluster
+  holdfast schema compile --to policy examples/widgets.yaml | kubectl apply --dry-run=client -o name -f -
+
+  # All definitions below a directory, to a file each in another directory
+  holdfast schema compile --to policy --close-escapes examples -o compiled`
+
+// compileRule is the rule of the findings about markers that cannot be compiled.
+const compileRule = "not-compilable"
+
+// compiling is one run of the command compile.
+type compiling struct {
+	options stock.Options
+	target  string
+	dir     string
+	version string
+}
+
+func newCompileCommand(version string) *cobra.Command {
+	c := &compiling{version: version}
+	cmd := &cobra.Command{
+		Use:     "compile --to cel|policy (FILE | DIRECTORY | PATTERN | -)...",
+		Short:   "Compile markers to CEL rules or policies for a stock Kubernetes cluster",
+		Long:    compileHelp,
+		Example: compileExamples,
+		Args:    checked(arguments.AtLeastOne("FILE")),
+		RunE:    c.run,
+	}
+	cmd.Flags().StringVar(&c.target, "to", "", "the target: cel (rules in the schema) or policy (ValidatingAdmissionPolicies)")
+	cmd.Flags().StringVarP(&c.dir, "output", "o", "", "directory for a file per definition, instead of stdout")
+	cmd.Flags().BoolVar(&c.options.CloseEscapes, "close-escapes", false,
+		"also refuse to remove an optional parent of a marked field, and to set it again")
+	return cmd
+}
+
+func (c *compiling) run(cmd *cobra.Command, args []string) error {
+	c.options.Target = stock.Target(c.target)
+	if c.options.Target != stock.CEL && c.options.Target != stock.Policy {
+		return unable(fmt.Errorf("--to %q: must be cel or policy", c.target))
+	}
+	objects, err := readObjects(cmd, args)
+	if err != nil {
+		return err
+	}
+	var results []stock.Result
+	report := &finding.Report{
+		Noun: "definition", Version: c.version,
+		Rules: []finding.Rule{{ID: compileRule, Summary: "CEL cannot express a marker, or Kubernetes does not allow its rule."}},
+	}
+	files := map[string]bool{}
+	for _, o := range objects {
+		if !source.IsDefinition(o.Object) {
+			continue
+		}
+		result := stock.Compile(cmd.Context(), o.Object, c.options)
+		report.Objects++
+		files[o.File] = true
+		report.Findings = append(report.Findings, refusals(o.Object, result)...)
+		results = append(results, result)
+	}
+	report.Files = len(files)
+	if report.Objects == 0 {
+		return unable(fmt.Errorf("no CustomResourceDefinition in %s", strings.Join(args, ", ")))
+	}
+	if err := c.write(cmd, results); err != nil {
+		return unable(err)
+	}
+	if len(report.Findings) == 0 {
+		return nil
+	}
+	finding.Sort(report.Findings)
+	if err := report.Write(cmd.ErrOrStderr(), finding.Text); err != nil {
+		return unable(err)
+	}
+	return exitError{errors.New(report.Summary()), exitFound}
+}
+
+// refusals returns the findings of a definition that was not compiled.
+func refusals(o manifest.Object, result stock.Result) []finding.Finding {
+	var found []finding.Finding
+	for _, r := range result.Refusals {
+		found = append(found, finding.Finding{
+			Rule: compileRule, Severity: finding.Error, File: o.File, Position: o.Locate(r.Path),
+			Object: result.Name, Path: r.Path, Message: r.Message, Fix: r.Fix,
+		})
+	}
+	return found
+}
+
+// write writes the compiled definitions to stdout or to files.
+func (c *compiling) write(cmd *cobra.Command, results []stock.Result) error {
+	if c.dir != "" {
+		if err := os.MkdirAll(c.dir, 0o755); err != nil {
+			return err
+		}
+	}
+	var all [][]byte
+	written := map[string]bool{}
+	for _, result := range results {
+		if len(result.Objects) == 0 {
+			continue
+		}
+		text, err := documents(result.Objects)
+		if err != nil {
+			return err
+		}
+		if c.dir == "" {
+			all = append(all, text)
+			continue
+		}
+		name := filepath.Join(c.dir, result.Name+".yaml")
+		if written[name] {
+			return fmt.Errorf("there are two definitions with the name %s", result.Name)
+		}
+		written[name] = true
+		if err := os.WriteFile(name, text, 0o644); err != nil { //nolint:gosec // definitions are not secret
+			return err
+		}
+	}
+	_, err := cmd.OutOrStdout().Write(bytes.Join(all, []byte("---\n")))
+	return err
+}
+
+// documents returns objects as YAML documents.
+func documents(objects []map[string]any) ([]byte, error) {
+	var all [][]byte
+	for _, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return bytes.Join(all, []byte("---\n")), nil
+}

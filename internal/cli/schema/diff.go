@@ -1,0 +1,214 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/change"
+	"holdfast.dev/holdfast/internal/definition/source"
+	"holdfast.dev/holdfast/internal/finding"
+)
+
+const diffHelp = `Find the changes between two versions of CustomResourceDefinitions that break clients
+or stored objects.
+
+An error is a breaking change: the server refuses what it accepted, clients do not find
+what they read, or stored objects lose data. A warning is a change with another effect
+than before. A note is a change after which everything that worked still works. Each has
+a reason. The exit code is 1 if there is a breaking change.
+
+The two sides are files, directories or patterns, or two revisions of a git repository:
+REV..REV -- PATH compares two commits, and REV -- PATH a commit with the working tree.
+
+With --objects, each change says how many real objects it hits: those in files or a
+directory or, with --objects cluster, those of the server that the kubeconfig names.`
+
+const diffExamples = `  # Two files
+  sed 's/replicas: {type: integer/replicas: {type: string/' examples/widgets.yaml > widgets-new.yaml
+  holdfast schema diff examples/widgets.yaml widgets-new.yaml
+
+  # The last commit, and the working tree against it
+  holdfast schema diff HEAD~1..HEAD -- examples
+  holdfast schema diff HEAD -- examples
+
+  # How many objects of a directory are hit
+  holdfast schema diff --objects examples examples/widgets.yaml widgets-new.yaml`
+
+// diffing is one run of the command diff.
+type diffing struct {
+	reporting
+	objects    []string
+	kubeconfig string
+	context    string
+}
+
+func newDiffCommand(version string) *cobra.Command {
+	d := &diffing{reporting: reporting{rules: change.Rules, version: version}}
+	cmd := &cobra.Command{
+		Use:     "diff (OLD NEW | REV[..REV] -- PATH...)",
+		Short:   "Find changes of definitions that break clients or stored objects",
+		Long:    diffHelp,
+		Example: diffExamples,
+		RunE:    d.run,
+	}
+	d.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&d.objects, "objects", nil, "files or directories with objects, or cluster")
+	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "kubeconfig for --objects cluster")
+	flags.StringVar(&d.context, "context", "", "context of the kubeconfig for --objects cluster")
+	return cmd
+}
+
+func (d *diffing) run(cmd *cobra.Command, args []string) error {
+	if err := d.validate(); err != nil {
+		return unable(err)
+	}
+	if err := onlyStdin(args); err != nil {
+		return err
+	}
+	old, updated, err := readSides(cmd, args)
+	if err != nil {
+		return err
+	}
+	report := &finding.Report{Noun: "definition"}
+	files := map[string]bool{}
+	names := maps.Clone(old)
+	maps.Copy(names, updated)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		found, err := d.compare(cmd, old[name], updated[name])
+		if err != nil {
+			return err
+		}
+		report.Findings = append(report.Findings, d.shown(found)...)
+		files[names[name].Object.File] = true
+	}
+	report.Objects, report.Files = len(names), len(files)
+	return d.finish(cmd, report)
+}
+
+// compare returns the changes of one definition. One of the sides may be nil.
+func (d *diffing) compare(cmd *cobra.Command, old, updated *source.Definition) ([]finding.Finding, error) {
+	var changes []change.Change
+	at := updated
+	switch {
+	case old == nil:
+		changes = []change.Change{change.Added(updated.CustomResourceDefinition)}
+	case updated == nil:
+		at = old
+		changes = []change.Change{change.Removed(old.CustomResourceDefinition)}
+	default:
+		changes = change.Compare(cmd.Context(), old.CustomResourceDefinition, updated.CustomResourceDefinition)
+	}
+	counts, err := d.count(cmd, changes, old, updated)
+	if err != nil {
+		return nil, err
+	}
+	var found []finding.Finding
+	for i, c := range changes {
+		f := finding.Finding{
+			Rule: c.Rule, Severity: c.Severity, File: at.Object.File, Position: at.Object.Locate(c.Path),
+			Object: at.Name, Path: c.Path, Message: c.Message, Reason: c.Reason,
+		}
+		if counts != nil {
+			f.Message += counts.text(i)
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// counts are the numbers of objects that changes hit.
+type counts struct {
+	hits  []int
+	total int
+}
+
+func (c *counts) text(change int) string {
+	if c.hits[change] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (hits %d of %s)", c.hits[change], finding.Quantity(c.total, "object"))
+}
+
+// count counts the objects that each change hits, nil without --objects or without an old
+// definition.
+func (d *diffing) count(cmd *cobra.Command, changes []change.Change, old, updated *source.Definition) (*counts, error) {
+	if len(d.objects) == 0 || old == nil {
+		return nil, nil
+	}
+	objects, err := d.readObjects(cmd, old)
+	if err != nil {
+		return nil, err
+	}
+	kind := change.Kind{}
+	if kind.Old, err = definition.Compile(old.CustomResourceDefinition); err != nil {
+		return nil, unable(err)
+	}
+	if updated != nil {
+		if kind.New, err = definition.Compile(updated.CustomResourceDefinition); err != nil {
+			return nil, unable(err)
+		}
+	}
+	return &counts{kind.Hits(cmd.Context(), changes, objects), len(objects)}, nil
+}
+
+// readObjects returns the objects of a kind.
+func (d *diffing) readObjects(cmd *cobra.Command, def *source.Definition) ([]map[string]any, error) {
+	if len(d.objects) == 1 && d.objects[0] == "cluster" {
+		return d.readCluster(cmd.Context(), def)
+	}
+	all, err := readDecoded(cmd, d.objects)
+	if err != nil {
+		return nil, err
+	}
+	var objects []map[string]any
+	for _, o := range all {
+		if o.Kind == def.Spec.Names.Kind && group(o.APIVersion) == def.Spec.Group {
+			objects = append(objects, o.value)
+		}
+	}
+	return objects, nil
+}
+
+// readSides reads the definitions of both sides, by name.
+func readSides(cmd *cobra.Command, args []string) (old, updated map[string]*source.Definition, err error) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if dash != 1 || len(args) < 2 {
+			return nil, nil, unable(errors.New("name one revision or range before -- and at least one path after it"))
+		}
+		return readRevisions(cmd, args[0], args[1:])
+	}
+	if len(args) != 2 {
+		return nil, nil, unable(errors.New("name OLD and NEW, or REV..REV -- PATH"))
+	}
+	if old, err = readSide(cmd, args[:1]); err != nil {
+		return nil, nil, err
+	}
+	updated, err = readSide(cmd, args[1:])
+	return old, updated, err
+}
+
+func readSide(cmd *cobra.Command, args []string) (map[string]*source.Definition, error) {
+	definitions, err := readDefinitions(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	return byName(definitions)
+}
+
+// byName returns definitions by their name. It is an error if two have the same.
+func byName(definitions []*source.Definition) (map[string]*source.Definition, error) {
+	all := map[string]*source.Definition{}
+	for _, def := range definitions {
+		if other := all[def.Name]; other != nil {
+			return nil, unable(fmt.Errorf("%s: %s is also in %s", at(def.Object, ""), def.Name, at(other.Object, "")))
+		}
+		all[def.Name] = def
+	}
+	return all, nil
+}

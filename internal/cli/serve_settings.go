@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/component-base/featuregate"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/native"
+)
+
+// serveSettings are the values of the flags of serve.
+type serveSettings struct {
+	config apiserver.Config
+	// file is a file with the values of flags.
+	file string
+	// features is config.Features in the form that flags can change.
+	features  featuregate.MutableFeatureGate
+	audit     *options.AuditOptions
+	log       logSettings
+	operators bool
+	// certDir is the directory of the serving certificate in kube-apiserver.
+	certDir       string
+	authorization []string
+	addresses     string
+	runtime       map[string]string
+}
+
+func newServeSettings() *serveSettings {
+	s := &serveSettings{features: native.NewFeatures(), audit: options.NewAuditOptions()}
+	s.config.Features = s.features
+	s.audit.LogOptions.Path = "-"
+	return s
+}
+
+// complete returns the configuration of the server.
+func (s *serveSettings) complete() (apiserver.Config, error) {
+	config := s.config
+	config.WithoutOperators = !s.operators
+	config.Revision = revision(version, cmp.Or(linkedCommit, moduleVersion()))
+	config.Audit = apiserver.AuditConfig{PolicyFile: s.audit.PolicyFile, LogPath: s.audit.LogOptions.Path, Options: s.audit}
+	if err := checkAuthorization(s.authorization); err != nil {
+		return config, err
+	}
+	if err := checkRuntime(s.runtime); err != nil {
+		return config, err
+	}
+	if s.addresses != "" {
+		addresses, err := netip.ParsePrefix(s.addresses)
+		if err != nil {
+			return config, fmt.Errorf("--service-cluster-ip-range %q: must be one range of IPv4 addresses", s.addresses)
+		}
+		config.Services.Addresses = addresses
+	}
+	if err := s.useCertDir(&config); err != nil {
+		return config, err
+	}
+	if config.DataDir != "" {
+		return config, nil
+	}
+	dir, err := defaultDataDir()
+	config.DataDir = dir
+	return config, err
+}
+
+// useCertDir takes the serving certificate from --cert-dir, where kube-apiserver finds it. Without
+// --data-dir, the data is in a directory below.
+func (s *serveSettings) useCertDir(config *apiserver.Config) error {
+	if s.certDir == "" {
+		return nil
+	}
+	if config.DataDir == "" {
+		config.DataDir = filepath.Join(s.certDir, "holdfast")
+	}
+	if config.Serving.CertFile != "" {
+		return nil
+	}
+	cert, key := filepath.Join(s.certDir, "apiserver.crt"), filepath.Join(s.certDir, "apiserver.key")
+	for _, file := range []string{cert, key} {
+		if _, err := os.Stat(file); os.IsNotExist(err) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("--cert-dir: %w", err)
+		}
+	}
+	config.Serving.CertFile, config.Serving.KeyFile = cert, key
+	return nil
+}
+
+// checkAuthorization refuses a mode that the server does not have. Node and RBAC are always on.
+func checkAuthorization(modes []string) error {
+	for _, mode := range modes {
+		if mode != "RBAC" && mode != "Node" {
+			return fmt.Errorf("--authorization-mode %q: must be RBAC or Node,RBAC", mode)
+		}
+	}
+	if !slices.Contains(modes, "RBAC") {
+		return fmt.Errorf("--authorization-mode %q: RBAC is always on and must be among them", modes)
+	}
+	return nil
+}
+
+// checkRuntime refuses to turn off an API. The server always serves all APIs that it has.
+func checkRuntime(apis map[string]string) error {
+	for api, on := range apis {
+		// An API that is off in Kubernetes by default, and off here, may be turned off.
+		if on == "false" && api != "api/alpha" && api != "api/beta" {
+			return fmt.Errorf("--runtime-config %s=false: no API can be turned off here", api)
+		}
+		if on != "true" && on != "false" && on != "" {
+			return fmt.Errorf("--runtime-config %s=%s: must be true or false", api, on)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// The values of --to.
+const (
+	toApply      = "apply"
+	toImperative = "imperative"
+)
+
+// transferManager is the field manager of the command. It owns the fields that are taken from
+// server-side apply.
+const transferManager = "holdfast-transfer"
+
+// transferOptions are the flags of transfer.
+type transferOptions struct {
+	fields  []string
+	to      string
+	manager string
+	dryRun  cmdutil.DryRunStrategy
+}
+
+func newTransferCommand(factory cmdutil.Factory) *cobra.Command {
+	options, o := transferOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
+	dryRun := ""
+	cmd := &cobra.Command{
+		Use:   "transfer (TYPE NAME | TYPE/NAME) --field FIELD --to (apply|imperative)",
+		Short: "Move the ownership of a field between apply and imperative commands",
+		Long: `Move the ownership of a field between apply and imperative commands.
+
+The command does not change the value of the field. With --to imperative, kubectl
+apply no longer changes the field, if you also take it out of the file. With --to
+apply, the next apply sets the field to the value in the file, or clears it if the
+file does not have it.
+
+For an object that is managed with kubectl apply, the command rewrites the
+last-applied configuration. For an object that is managed with server-side apply, it
+rewrites the managed fields.
+
+If there is nothing to do, the command says so and succeeds.`,
+		Example: `  # Let an autoscaler set the replicas: take them out of the file, then run
+  holdfast transfer deployment/web --field .spec.replicas --to imperative
+
+  # Let kubectl apply set an image that was set by hand: write it into the file, then run
+  holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name an object: TYPE NAME or TYPE/NAME")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if options.dryRun, err = parseDryRun(dryRun); err != nil {
+				return err
+			}
+			if err := options.validate(); err != nil {
+				return err
+			}
+			found, err := o.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(found) != 1 {
+				return fmt.Errorf("name one object, not %d", len(found))
+			}
+			return options.run(cmd.OutOrStdout(), found[0])
+		},
+	}
+	cmd.Flags().StringArrayVar(&options.fields, "field", nil, "path of the field, as owners prints it (more than once for several)")
+	cmd.Flags().StringVar(&options.to, "to", "", "the new owner of the field: apply or imperative")
+	cmd.Flags().StringVar(&options.manager, "manager", "",
+		"with --to apply, the manager of server-side apply that gets the field")
+	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
+		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+	completeObjects(cmd, o)
+	addCompletions(cmd)
+	return cmd
+}
+
+func parseDryRun(text string) (cmdutil.DryRunStrategy, error) {
+	switch text {
+	case "none":
+		return cmdutil.DryRunNone, nil
+	case "client":
+		return cmdutil.DryRunClient, nil
+	case "server":
+		return cmdutil.DryRunServer, nil
+	}
+	return cmdutil.DryRunNone, fmt.Errorf("--dry-run %q: must be none, client or server", text)
+}
+
+func (t transferOptions) validate() error {
+	switch {
+	case t.to != toApply && t.to != toImperative:
+		return fmt.Errorf("--to %q: must be %s or %s", t.to, toApply, toImperative)
+	case len(t.fields) == 0:
+		return errors.New("name a field with --field, such as .spec.replicas: \"holdfast owners\" lists the fields of an object")
+	case t.manager != "" && t.to != toApply:
+		return errors.New("--manager: only with --to apply")
+	}
+	return nil
+}
+
+// run moves the fields, and prints a line for each.
+func (t transferOptions) run(out io.Writer, o owned) error {
+	change := newTransfer(o)
+	var lines []string
+	for _, field := range t.fields {
+		path, err := ownership.ParsePath(field)
+		if err != nil {
+			return err
+		}
+		move := change.toImperative
+		if t.to == toApply {
+			move = func(path ownership.Path) (string, error) { return change.toApply(path, t.manager) }
+		}
+		nothing, err := move(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", o.info.ObjectName(), err)
+		case nothing != "":
+			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
+		default:
+			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, t.suffix()))
+		}
+	}
+	if err := t.send(change); err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suffix marks the lines of a dry run, as kubectl does.
+func (t transferOptions) suffix() string {
+	switch t.dryRun {
+	case cmdutil.DryRunClient:
+		return " (dry run)"
+	case cmdutil.DryRunServer:
+		return " (server dry run)"
+	}
+	return ""
+}
+
+// send sends the change to the server, if there is one.
+func (t transferOptions) send(change *transfer) error {
+	operations := change.patch()
+	if len(operations) == 0 || t.dryRun == cmdutil.DryRunClient {
+		return nil
+	}
+	patch, err := json.Marshal(operations)
+	if err != nil {
+		return err
+	}
+	info := change.info
+	helper := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(transferManager).DryRun(t.dryRun == cmdutil.DryRunServer)
+	_, err = helper.Patch(info.Namespace, info.Name, types.JSONPatchType, patch, &metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,91 @@
+package definition_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// annotated returns a definition whose annotation has the given lines.
+func annotated(schema string, marks ...string) string {
+	text := "metadata: {name: widgets.example.com}"
+	return strings.Replace(widgets(schema), text, text[:len(text)-1]+
+		`, annotations: {`+immutability.Annotation+`: "`+strings.Join(marks, `\n`)+`"}}`, 1)
+}
+
+const sized = `{type: object, properties: {spec: {type: object, required: [size], properties: {size: {type: string}, ` +
+	`ports: {type: array, items: {type: integer}}}}}, required: [spec]}`
+
+func TestAnnotation(t *testing.T) {
+	t.Parallel()
+	c := compiled(t, store(t, annotated(sized, "immutable spec.size")))
+	var got []string
+	for _, v := range c.Policy.Check(object(t, `{spec: {size: x}}`), object(t, `{spec: {size: z}}`)) {
+		got = append(got, v.String())
+	}
+	if diff := cmp.Diff([]string{`spec.size: immutable: changed from "x" to "z"`}, got); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnnotationValidated(t *testing.T) {
+	t.Parallel()
+	const at = "metadata.annotations[holdfast.dev/immutability]: "
+	const marked = `{type: object, properties: {spec: {type: object, properties: {size: {type: string, x-kubernetes-immutable: true}}}}}`
+	tests := map[string]struct {
+		schema string
+		marks  []string
+		want   []string
+	}{
+		"the same marker twice": {marked, []string{"immutable spec.size"}, nil},
+		"another marker": {marked, []string{"addition-only spec.size"}, []string{
+			at + "Forbidden: version v1: properties[spec].properties[size].x-kubernetes-addition-only: " +
+				"needs keys: this is a scalar",
+			at + "Forbidden: version v1: properties[spec].properties[size].x-kubernetes-addition-only: " +
+				"only one marker may stand on a node, and x-kubernetes-immutable does already",
+		}},
+		"keys of an atomic list": {sized, []string{"immutable-keys spec.ports"}, []string{
+			at + "Forbidden: version v1: properties[spec].properties[ports].x-kubernetes-immutable-keys: " +
+				"needs keys: this list is of type atomic, only lists of type map or set have keys",
+		}},
+		"no such field": {sized, []string{"immutable spec.size", "immutable spec.sise"}, []string{
+			at + "Invalid value: immutable spec.sise: no version has this field",
+		}},
+		"no such version": {sized, []string{"v2: immutable spec.size"}, []string{
+			at + "Invalid value: v2: immutable spec.size: no version has this field",
+		}},
+		"no such marker": {sized, []string{"frozen spec.size"}, []string{
+			at + `Invalid value: line 1: "frozen": must be immutable, immutable-keys, addition-only or deletion-only`,
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := refusals(t, definition.Write{APIVersion: definition.V1}, read(t, annotated(test.schema, test.marks...)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAnnotationOutlivesField checks that a change of the schema alone is accepted with a warning if
+// the annotation names a field that is gone, and that a marker that leaves the annotation is missed.
+func TestAnnotationOutlivesField(t *testing.T) {
+	t.Parallel()
+	old := store(t, annotated(sized, "immutable spec.size", "immutable spec.ports"))
+	w := definition.Write{APIVersion: definition.V1, Old: old}
+	const other = `{type: object, properties: {spec: {type: object, required: [size], properties: {size: {type: string}}}}, required: [spec]}`
+	without := accept(t, w, read(t, annotated(other, "immutable spec.size", "immutable spec.ports")))
+	want := []string{"metadata.annotations[holdfast.dev/immutability]: immutable spec.ports: no version has this field any more"}
+	if diff := cmp.Diff(want, w.Warnings(without)); diff != "" {
+		t.Errorf("a field is gone (-want +got):\n%s", diff)
+	}
+	want = []string{"spec.ports: x-kubernetes-immutable is gone, so it may change from now on"}
+	if diff := cmp.Diff(want, w.Warnings(accept(t, w, read(t, annotated(sized, "immutable spec.size"))))); diff != "" {
+		t.Errorf("a line is gone (-want +got):\n%s", diff)
+	}
+}

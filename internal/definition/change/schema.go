@@ -1,0 +1,76 @@
+package change
+
+import (
+	"fmt"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/skeleton"
+	"holdfast.dev/holdfast/value"
+)
+
+// schemas reports the changes of the schema of one version.
+func (c *comparison) schemas(index int, old, updated *definition.CustomResourceDefinitionVersion) {
+	oldSchema, oldErr := c.oldCRD.MarkedSchema(old)
+	newSchema, newErr := c.newCRD.MarkedSchema(updated)
+	if oldErr != nil || newErr != nil {
+		// The server refuses such a schema, which is a change of its own.
+		return
+	}
+	s := &schemaComparison{
+		comparison: c, version: updated.Name, root: fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", index),
+		pruned: c.newCRD.Spec.Pruned(updated.Name),
+	}
+	if was := c.oldCRD.Spec.Pruned(updated.Name); was != s.pruned {
+		s.pruning(was, nil)
+	}
+	s.structure(skeleton.Build(oldSchema).Schema(), skeleton.Build(newSchema).Schema(), place{kept: !s.pruned})
+	s.values(orEmpty(oldSchema), orEmpty(newSchema), nil)
+	s.markers(oldSchema, newSchema)
+}
+
+// schemaComparison collects the changes between two schemas.
+type schemaComparison struct {
+	*comparison
+	version string
+	root    string
+	pruned  bool
+}
+
+// report adds a change of the node at a path. keyword is the keyword that changed, empty for
+// the node itself.
+func (s *schemaComparison) report(path *value.Path, keyword string, change Change) {
+	at := path
+	if keyword != "" {
+		at = path.Child(keyword)
+	}
+	change.Path = s.root
+	if at != nil {
+		change.Path += "." + value.Notation{Kubernetes: true}.Path(at)
+	}
+	change.Version, change.Field = s.version, immutability.Field(path)
+	s.add(change)
+}
+
+// pruning reports that unknown fields were kept and are dropped now, or the other way round.
+func (s *schemaComparison) pruning(was bool, path *value.Path) {
+	if was {
+		s.report(path, "", Change{
+			Rule: pruningRule, Severity: finding.Note, Message: "unknown fields are kept, which were dropped before",
+		})
+		return
+	}
+	s.report(path, "", Change{
+		Rule: pruningRule, Severity: finding.Error, Message: "unknown fields are dropped, which were kept before",
+		Reason: "stored objects lose these fields when they are read", hit: withLoss,
+	})
+}
+
+func orEmpty(s *schema.Schema) *schema.Schema {
+	if s == nil {
+		return &schema.Schema{}
+	}
+	return s
+}

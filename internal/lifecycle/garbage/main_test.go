@@ -1,0 +1,99 @@
+package garbage_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/lifecycle/garbage"
+)
+
+// shared is a server that collects garbage itself. Each test has namespaces of its own.
+var shared cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(m, func(config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		shared = cluster{Clientset: client, config: config}
+		return err
+	}))
+}
+
+// cluster is the client of a server.
+type cluster struct {
+	*kubernetes.Clientset
+	config *rest.Config
+}
+
+// newClusterWithoutControllers starts a server that collects no garbage. Its controllers
+// do not run, because the test holds their Lease.
+func newClusterWithoutControllers(t testing.TB) cluster {
+	t.Helper()
+	config := apiserver.Config{DataDir: t.TempDir()}
+	server := servertest.Start(t, config)
+	servertest.SetLeader(t, server.Client(t), "test", time.Hour)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	client := servertest.Start(t, config).Config(t)
+	return cluster{Clientset: kubernetes.NewForConfigOrDie(client), config: client}
+}
+
+// collect collects garbage with a client config until the test ends. stored may be nil.
+func collect(t testing.TB, config *rest.Config, stored garbage.Stored) {
+	t.Helper()
+	server, err := connection.Open(config, connection.Options{UserAgent: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Stored: stored})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		server.Close()
+	})
+}
+
+// notFound reports whether an object does not exist, by the error of reading it.
+func notFound(t testing.TB, err error) bool {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// roundTripper is an HTTP transport that a test puts between client and server.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// unwatched is a garbage.Stored that can list objects and not watch them.
+type unwatched func(resource schema.GroupResource, namespace string) []metav1.PartialObjectMetadata
+
+func (unwatched) Has(schema.GroupVersionResource) bool { return false }
+
+func (u unwatched) List(_ context.Context, resource schema.GroupResource, namespace string) (garbage.List, error) {
+	return garbage.List{Items: u(resource, namespace)}, nil
+}
+
+func (unwatched) Watch(context.Context, string, func(), func(garbage.Change)) error {
+	return errors.New("not watched")
+}

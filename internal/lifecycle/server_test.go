@@ -1,0 +1,133 @@
+package lifecycle_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/lifecycle"
+)
+
+// cluster is the client of a server.
+type cluster struct {
+	*kubernetes.Clientset
+	config *rest.Config
+}
+
+// startServer starts a server with a data directory. The server runs until the test ends
+// or stop is called.
+func startServer(t testing.TB, dir string) (c cluster, stop func()) {
+	t.Helper()
+	server := servertest.Start(t, apiserver.Config{DataDir: dir})
+	stop = func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("server: %v", err)
+		}
+	}
+	config := server.Config(t)
+	return cluster{Clientset: kubernetes.NewForConfigOrDie(config), config: config}, stop
+}
+
+// newCluster starts a server, and the controllers a second time in the test process. One
+// of the two becomes the leader.
+func newCluster(t testing.TB) cluster {
+	t.Helper()
+	c, _ := startServer(t, t.TempDir())
+	start(t, lifecycle.Config{Client: c.config})
+	return c
+}
+
+// newClusterLedBy starts a server. The controllers of the server do not run, because the
+// given identity holds their Lease for an hour.
+func newClusterLedBy(t testing.TB, holder string) cluster {
+	t.Helper()
+	dir := t.TempDir()
+	c, stop := startServer(t, dir)
+	servertest.SetLeader(t, c, holder, time.Hour)
+	stop()
+	c, _ = startServer(t, dir)
+	return c
+}
+
+// lease returns the spec of the Lease of the controllers. It is empty if there is no Lease.
+func (c cluster) lease(t testing.TB) coordinationv1.LeaseSpec {
+	t.Helper()
+	lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+	if notFound(t, err) {
+		return coordinationv1.LeaseSpec{}
+	}
+	return lease.Spec
+}
+
+// leader returns the identity that holds the Lease, or "".
+func (c cluster) leader(t testing.TB) string {
+	t.Helper()
+	return ptr.Deref(c.lease(t).HolderIdentity, "")
+}
+
+// transitions returns how often the Lease got another holder.
+func (c cluster) transitions(t testing.TB) int32 {
+	t.Helper()
+	return ptr.Deref(c.lease(t).LeaseTransitions, 0)
+}
+
+// start starts the controllers. They run until the test ends or stop is called.
+func start(t testing.TB, config lifecycle.Config) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if err := lifecycle.Run(ctx, config); err != nil {
+			t.Errorf("run: %v", err)
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-stopped
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// notFound reports whether the error of a get request says that the object does not exist.
+// It fails the test on any other error.
+func notFound(t testing.TB, err error) bool {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// roundTripper is a function that implements http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// countRequests returns a client config that counts requests, except those for Leases.
+func (c cluster) countRequests() (*rest.Config, *atomic.Int64) {
+	requests := &atomic.Int64{}
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if !strings.Contains(request.URL.Path, "/leases") {
+				requests.Add(1)
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config, requests
+}

@@ -1,0 +1,220 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/finding"
+)
+
+// The rules of the findings of Audit.
+const (
+	lostMarker    = "lost-marker"
+	withoutEffect = "rule-without-effect"
+	notGuarded    = "not-guarded"
+	escape        = "escape"
+	drift         = "drift"
+)
+
+// AuditRules returns the kinds of findings of Audit.
+func AuditRules() []finding.Rule {
+	return []finding.Rule{
+		{ID: lostMarker, Summary: "A definition was applied with a marker that the server dropped, and no annotation has it."},
+		{ID: withoutEffect, Summary: "A rule of an annotation or a policy has no effect."},
+		{ID: notGuarded, Summary: "A resource has rules, but the API server does not ask the guard about it."},
+		{ID: escape, Summary: "Clients can get around a rule with two writes."},
+		{ID: drift, Summary: "A guarded field differs from the last applied configuration, so the next apply is refused."},
+	}
+}
+
+// auditPage is the number of objects that Audit reads at a time.
+const auditPage = 500
+
+// Audit reads the rules of a cluster and the objects that they guard, and returns what is not protected
+// as its author expects. Objects is the number of objects that it read. It changes nothing. Of the config, it uses Client and
+// PoliciesOnly.
+func Audit(ctx context.Context, config Config) (found []finding.Finding, objects int, err error) {
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: Name})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer server.Close()
+	a := &audit{server: server, policiesOnly: config.PoliciesOnly}
+	err = a.run(ctx)
+	return a.found, a.objects, err
+}
+
+// audit is one run of Audit.
+type audit struct {
+	server *connection.Connection
+	// policiesOnly means that only the rules of policies need a guard.
+	policiesOnly bool
+	found        []finding.Finding
+	objects      int
+}
+
+func (a *audit) report(rule string, severity finding.Severity, object, path, message string) *finding.Finding {
+	f := finding.Finding{Rule: rule, Severity: severity, File: object, Object: object, Path: path, Message: message}
+	f.Line, f.Column = 1, 1
+	a.found = append(a.found, f)
+	return &a.found[len(a.found)-1]
+}
+
+func (a *audit) run(ctx context.Context) error {
+	var in inputs
+	err := a.each(ctx, a.server.Dynamic.Resource(definitions()).List, func(obj *unstructured.Unstructured) {
+		if obj.GetAnnotations()[immutability.Annotation] != "" {
+			in.annotated = append(in.annotated, obj.GetName())
+		}
+		a.definition(obj)
+	})
+	if err != nil {
+		return fmt.Errorf("list definitions: %w", err)
+	}
+	err = a.each(ctx, a.server.Dynamic.Resource(Policies()).List, in.add)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("list policies: %w", err)
+	}
+	rules, err := compiler{server: a.server}.compile(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(rules.problems)) {
+		for _, problem := range rules.problems[name] {
+			a.report(withoutEffect, finding.Error, "customresourcedefinitions/"+name, "metadata.annotations", problem)
+		}
+	}
+	for _, policy := range in.policies {
+		for _, problem := range rules.reports[policy.Name].problems {
+			a.report(withoutEffect, finding.Error, "immutabilitypolicies/"+policy.Name, "spec", problem)
+		}
+	}
+	guarded, err := compiler{server: a.server, policiesOnly: a.policiesOnly}.compile(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := a.coverage(ctx, guarded); err != nil {
+		return err
+	}
+	for _, r := range rules.sorted() {
+		if err := a.resource(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls a function for every object of a list.
+func (a *audit) each(
+	ctx context.Context, list func(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error),
+	visit func(*unstructured.Unstructured),
+) error {
+	options := metav1.ListOptions{Limit: auditPage}
+	for {
+		page, err := list(ctx, options)
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			visit(&page.Items[i])
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// definition finds markers that the server dropped, and escapes.
+func (a *audit) definition(obj *unstructured.Unstructured) {
+	name := "customresourcedefinitions/" + obj.GetName()
+	live, err := decodeDefinition(obj.Object)
+	if err != nil {
+		return // the server has validated it, but may know more than this program
+	}
+	var applied map[string]any
+	text := obj.GetAnnotations()[lastApplied]
+	if json.Unmarshal([]byte(text), &applied) == nil {
+		if wanted, err := decodeDefinition(applied); err == nil {
+			a.lost(name, live, wanted)
+		}
+	}
+	if obj.GetAnnotations()[immutability.Annotation] == "" {
+		return
+	}
+	for _, w := range (definition.Write{APIVersion: definition.V1}).Inspect(live) {
+		if w.Topic == definition.Escape || w.Topic == definition.Divergence || w.Topic == definition.StatusTrap {
+			a.report(escape, finding.Warning, name, w.Path, w.Message).Fix = w.Fix
+		}
+	}
+}
+
+// lost finds markers of the applied definition that the live one has neither in the schema nor in the annotation.
+func (a *audit) lost(name string, live, applied *definition.CustomResourceDefinition) {
+	for i := range applied.Spec.Versions {
+		v := &applied.Spec.Versions[i]
+		now := live.Spec.Version(v.Name)
+		if now == nil {
+			continue
+		}
+		wanted, err := applied.MarkedSchema(v)
+		if err != nil {
+			continue
+		}
+		has, err := live.MarkedSchema(now)
+		if err != nil {
+			continue
+		}
+		for _, w := range immutability.Weakened(wanted, has) {
+			a.report(lostMarker, finding.Error, name, immutability.Field(w.Path), fmt.Sprintf("version %s: %s", v.Name, w)).Fix = "move the markers into the annotation: holdfast guard convert"
+		}
+	}
+}
+
+func decodeDefinition(object map[string]any) (*definition.CustomResourceDefinition, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	crd := &definition.CustomResourceDefinition{}
+	if err := json.Unmarshal(text, crd); err != nil {
+		return nil, err
+	}
+	definition.SetDefaults(crd)
+	return crd, nil
+}
+
+// coverage finds resources with rules that the webhook configuration does not have.
+func (a *audit) coverage(ctx context.Context, rules *table) error {
+	live, err := a.server.Typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	for _, r := range rules.sorted() {
+		for _, name := range r.names() {
+			covered := false
+			for _, webhook := range live.Webhooks {
+				for _, rule := range webhook.Rules {
+					covered = covered || slices.Contains(rule.APIGroups, r.Group) && slices.Contains(rule.Resources, name)
+				}
+			}
+			if !covered {
+				main, sub, _ := strings.Cut(name, "/")
+				r := r.GroupResource
+				r.Resource = main
+				a.report(notGuarded, finding.Error, r.String(), sub, "the webhook configuration "+Name+" does not have it: is the guard running?")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package guard_test
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+)
+
+// asks waits until the API server asks the guard about a resource: a dry run of a merge patch that a rule forbids is refused, or has
+// a warning. The API server learns of the webhook configuration a moment after the guard has written it.
+func (f *fixture) asks(resource, name, patch string, subresources ...string) {
+	f.Helper()
+	data, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		f.Fatal(err)
+	}
+	dryRun := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	servertest.Eventually(f.T, "the guard is asked about "+resource, func() bool {
+		f.warnings.texts = nil
+		_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, dryRun, subresources...)
+		return err != nil || len(f.warnings.texts) > 0
+	})
+}

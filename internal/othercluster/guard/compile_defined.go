@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"fmt"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// neverGuarded is the problem of a source about an [Excluded] resource.
+const neverGuarded = "this resource is never guarded"
+
+// withMarks returns a copy of a definition whose annotation has marks. The copy shares its spec with the definition.
+func withMarks(crd *definition.CustomResourceDefinition, marks []immutability.Mark) *definition.CustomResourceDefinition {
+	out := *crd
+	out.Annotations = map[string]string{immutability.Annotation: immutability.FormatMarks(marks)}
+	return &out
+}
+
+// served returns the source with the rules that the API server enforces itself.
+func (c compiler) served(crd *definition.CustomResourceDefinition, from source) source {
+	if !c.policiesOnly {
+		return from
+	}
+	if compiled, err := definition.Compile(crd); err == nil {
+		from.server = &definedRules{crd: crd, compiled: compiled}
+	}
+	return from
+}
+
+// addAnnotated adds the rules in the annotation of a definition. It returns why some have no effect.
+func (t *table) addAnnotated(crd *definition.CustomResourceDefinition) []string {
+	if Excluded(nameOf(crd)) {
+		return []string{neverGuarded}
+	}
+	return t.addDefinition(crd, source{})
+}
+
+func nameOf(crd *definition.CustomResourceDefinition) runtimeschema.GroupResource {
+	return runtimeschema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
+}
+
+// addDefinition adds rules for a custom resource: those in the annotation of its definition, or in a copy of it. A rule that our
+// server refuses has no effect. addDefinition returns the reasons of such rules, in the words of the server.
+func (t *table) addDefinition(crd *definition.CustomResourceDefinition, from source) []string {
+	var problems []string
+	for _, e := range crd.AnnotationErrors() {
+		if from.policy == "" {
+			problems = append(problems, e.Error())
+		} else {
+			problems = append(problems, e.Detail) // the field is in the annotation, which a policy does not have
+		}
+	}
+	crd = crd.WithValidMarks()
+	marks, _ := crd.Marks()
+	if len(marks) == 0 {
+		return problems
+	}
+	compiled, err := definition.Compile(crd)
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	r := t.resource(nameOf(crd), runtimeschema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	r.versions = []string{"*"}
+	if !crd.Spec.ConvertsNothing() {
+		one, differ := convertedVersion(crd, compiled)
+		r.versions = []string{one}
+		if differ {
+			problems = append(problems, fmt.Sprintf("its versions have different markers and a conversion webhook: only those of %s count", one))
+		}
+	}
+	for i := range crd.Spec.Versions {
+		v := compiled[crd.Spec.Versions[i].Name]
+		e := endpoints{hasStatus: v.HasStatus()}
+		if scale := v.Scale(); scale != nil {
+			e.replicas = fieldsOf(scale.SpecReplicasPath)
+		}
+		r.add(marks, v.Kind.Version, e)
+	}
+	from.rules = definedRules{crd: crd, compiled: compiled, server: from.server}
+	r.sources = append(r.sources, from)
+	return problems
+}
+
+// convertedVersion returns the version to which the API server converts objects of a definition with a
+// conversion webhook: the storage version, or the first with markers. differ is true if other versions
+// have other markers.
+func convertedVersion(crd *definition.CustomResourceDefinition, compiled map[string]*definition.Compiled) (name string, differ bool) {
+	name = crd.Spec.StorageVersion()
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if chosen := crd.Spec.Version(name); v.Served && compiled[v.Name].Policy != nil && (!chosen.Served || compiled[name].Policy == nil) {
+			name = v.Name
+		}
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		differ = differ || v.Served && !compiled[v.Name].Policy.Equal(compiled[name].Policy)
+	}
+	return name, differ
+}

@@ -1,0 +1,196 @@
+package guard_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/native/judgement"
+	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
+	"holdfast.dev/holdfast/internal/othercluster/installation"
+)
+
+// fixture is a server with a guard.
+type fixture struct {
+	*testing.T
+	server *servertest.Server
+	client dynamic.Interface
+	// url is the URL of the guard, health that of its health checks.
+	url, health string
+	// reviews and checks are the listeners of the guard.
+	reviews, checks net.Listener
+	// warnings are the warnings of the last request.
+	warnings *recorder
+	// policiesOnly is that of the configuration of the guard, and files are those of its keys, none for the Secret.
+	policiesOnly bool
+	files        []string
+	// stop stops the guard.
+	stop func()
+}
+
+// recorder records the warnings of one client.
+type recorder struct{ texts []string }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (r *recorder) HandleWarningHeader(_ int, _, text string) { r.texts = append(r.texts, text) }
+
+// start starts a server that judges no field ownership, as the servers of others. run starts the guard.
+func start(t *testing.T) *fixture {
+	t.Helper()
+	return startServer(t, apiserver.Config{Ownership: string(judgement.Off)})
+}
+
+// startServer starts a server with a configuration.
+func startServer(t *testing.T, of apiserver.Config) *fixture {
+	t.Helper()
+	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}}
+	config := f.server.Config(t)
+	config.WarningHandler = f.warnings
+	var err error
+	if f.client, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// run installs and runs a guard until the test ends.
+func (f *fixture) run() {
+	f.Helper()
+	f.install()
+	f.serve()
+}
+
+// install installs a guard. It opens the listeners.
+func (f *fixture) install() {
+	f.Helper()
+	for _, listener := range []*net.Listener{&f.reviews, &f.checks} {
+		var err error
+		if *listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			f.Fatal(err)
+		}
+	}
+	address := &url.URL{Scheme: "https", Host: f.reviews.Addr().String()}
+	f.url, f.health = address.String(), "http://"+f.checks.Addr().String()
+	installed := setup.Config{URL: address}
+	if err := setup.Install(f.Context(), f.server.Config(f.T), installed, func(installation.Outcome) {}); err != nil {
+		f.Fatal(err)
+	}
+	// A guard ends if the server does not serve the kind of policies yet.
+	servertest.Eventually(f.T, "policies are served", func() bool {
+		_, err := f.of(policies).List(f.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+}
+
+// serve runs an installed guard until the test ends.
+func (f *fixture) serve() {
+	f.Helper()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))
+	config := guard.Config{
+		Client: f.server.Config(f.T), Webhook: f.reviews, Health: f.checks, URL: f.url, Ready: func() { close(ready) },
+		PoliciesOnly: f.policiesOnly,
+	}
+	if len(f.files) > 0 {
+		config.CertFile, config.KeyFile, config.CAFile = f.files[0], f.files[1], f.files[2]
+	}
+	go func() { ended <- guard.Run(ctx, config) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		f.Fatalf("guard: %v", err)
+	}
+	f.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			f.Errorf("guard ended with %v", err)
+		}
+	})
+	f.Cleanup(f.stop)
+}
+
+// create creates an object of YAML, when its kind is served.
+func (f *fixture) create(resource, text string) {
+	f.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		f.Fatal(err)
+	}
+	servertest.Eventually(f.T, "POST "+resource, func() bool {
+		_, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			f.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// of returns the client of a resource, such as default/configmaps or immutabilitypolicies.v1alpha1.guard.holdfast.dev.
+func (f *fixture) of(resource string) dynamic.ResourceInterface {
+	namespace, name, namespaced := strings.Cut(resource, "/")
+	if !namespaced {
+		namespace, name = "", resource
+	}
+	gvr, _ := schema.ParseResourceArg(name)
+	if gvr == nil {
+		gvr = &schema.GroupVersionResource{Version: "v1", Resource: name}
+	}
+	return f.client.Resource(*gvr).Namespace(namespace)
+}
+
+// patch sends a merge patch and returns the answer as text.
+func (f *fixture) patch(resource, name, patch string, subresources ...string) string {
+	f.Helper()
+	f.warnings.texts = nil
+	data, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, err = f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+	return outcome(err)
+}
+
+// outcome returns the code and the message of an error, "ok" for none.
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return string(apierrors.ReasonForError(err)) + ": " + err.Error()
+}
+
+// guarded waits until the webhook configuration has a resource.
+func (f *fixture) guarded(resource string) {
+	f.Helper()
+	servertest.Eventually(f.T, resource+" is guarded", func() bool {
+		found, err := f.of("validatingwebhookconfigurations.v1.admissionregistration.k8s.io").Get(f.Context(), guard.Name, metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		text, err := found.MarshalJSON()
+		return err == nil && strings.Contains(string(text), `"`+resource+`"`)
+	})
+}
+
+var _ rest.WarningHandler = &recorder{}
+
+const (
+	policies    = "immutabilitypolicies.v1alpha1.guard.holdfast.dev"
+	definitions = "customresourcedefinitions.v1.apiextensions.k8s.io"
+	widgets     = "default/widgets.v1.example.com"
+)

@@ -1,0 +1,156 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
+)
+
+// judge decides about reviews.
+type judge struct {
+	// resource returns the rules of a resource, nil if it is not guarded.
+	resource func(ctx context.Context, name schema.GroupResource) (*resource, error)
+	read     readFunc
+	// namespace returns the labels of a namespace.
+	namespace func(name string) (labels.Set, error)
+	// mayGet reports whether the user of a review may get the object.
+	mayGet func(ctx context.Context, request *admissionv1.AdmissionRequest) bool
+	// status is the HTTP status of refusals, 400 or 422.
+	status int
+	// events records Events about policies. It may be nil.
+	events *events
+}
+
+// answer decides about one review.
+func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	if request.Operation != admissionv1.Update {
+		return allowed
+	}
+	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
+	r, err := j.resource(ctx, name)
+	if err != nil {
+		return admissionreview.Denied(err)
+	}
+	if r == nil {
+		return allowed
+	}
+	u, err := j.update(ctx, r, request)
+	if err != nil {
+		return admissionreview.Denied(err)
+	}
+	found, err := j.check(ctx, r, u)
+	if err != nil && len(found.refused) == 0 {
+		return admissionreview.Denied(err)
+	}
+	j.events.record(request, found.hits)
+	answer := refusal.Answer{Kind: r.kind, Name: u.name, Code: j.status}
+	if len(found.refused)+len(found.warned) > 0 {
+		answer.UID = (&unstructured.Unstructured{Object: u.oldObj}).GetUID()
+		answer.Values = j.mayGet(ctx, request)
+	}
+	if len(found.warned) > 0 {
+		for _, cause := range answer.Status(found.warned).Details.Causes {
+			allowed.Warnings = append(allowed.Warnings, cause.Field+": "+cause.Message)
+		}
+	}
+	if len(found.refused) == 0 {
+		return allowed
+	}
+	logRefusal(request, found.refused)
+	status := answer.Status(found.refused)
+	return &admissionv1.AdmissionResponse{Result: &status, Warnings: allowed.Warnings}
+}
+
+// violations are those of the rules that enforce, and of the rules that warn, with the policies that have them.
+type violations struct {
+	refused, warned []refusal.Violation
+	hits            []hit
+}
+
+// check returns the violations of an update. If it returns an error, those found so far are valid.
+func (j *judge) check(ctx context.Context, r *resource, u *update) (violations, error) {
+	var all violations
+	for _, from := range r.sources {
+		matches, err := from.match.matches(u, j.namespace)
+		if err != nil {
+			return all, err
+		}
+		if !matches {
+			continue
+		}
+		found, err := from.rules.check(ctx, u)
+		if err != nil {
+			return all, err
+		}
+		if from.policy != "" && len(found) > 0 {
+			for i := range found {
+				found[i].Source = "policy " + from.policy
+			}
+			all.hits = append(all.hits, hit{policy: from.policy, warns: from.warns, found: found})
+		}
+		if from.warns {
+			all.warned = refusal.Merge(all.warned, found)
+		} else {
+			all.refused = refusal.Merge(all.refused, found)
+		}
+	}
+	return all, nil
+}
+
+// update returns the write of a review. A review of the scale has Scales, so the object is read, and
+// the update is the one that the API server makes of it.
+func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.AdmissionRequest) (*update, error) {
+	oldObj, err := admissionreview.Object(request.OldObject)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))
+	}
+	newObj, err := admissionreview.Object(request.Object)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
+	}
+	u := &update{version: request.Resource.Version, namespace: request.Namespace, name: request.Name}
+	at := schema.GroupVersionResource(request.Resource)
+	version := oldObj.GetResourceVersion()
+	u.stored = func(ctx context.Context, name string) (map[string]any, error) {
+		in := at.GroupResource().WithVersion(name)
+		found, err := j.read.at(ctx, in, request, version)
+		if err != nil {
+			return nil, err
+		}
+		return found.Object, nil
+	}
+	if request.SubResource != "scale" {
+		u.oldObj, u.newObj = oldObj.Object, newObj.Object
+		return u, nil
+	}
+	parent, err := j.read.at(ctx, at, request, version)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := scaledObject(parent, newObj, r.replicas[at.Version])
+	if err != nil {
+		return nil, err
+	}
+	u.oldObj, u.newObj = parent.Object, scaled.Object
+	return u, nil
+}
+
+// logRefusal logs one line, without values.
+func logRefusal(request *admissionv1.AdmissionRequest, refused []refusal.Violation) {
+	var fields []string
+	for _, one := range refused {
+		fields = append(fields, one.Path.String())
+	}
+	klog.InfoS("refused", "resource", request.Resource.String(), "subresource", request.SubResource,
+		"namespace", request.Namespace, "name", request.Name, "user", request.UserInfo.Username, "fields", fields)
+}

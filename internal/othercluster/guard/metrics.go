@@ -1,0 +1,90 @@
+package guard
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"holdfast.dev/holdfast/internal/definition/refusal"
+)
+
+// meters count decisions and their time.
+type meters struct {
+	decisions *metrics.CounterVec
+	seconds   *metrics.HistogramVec
+	strangers *metrics.CounterVec
+}
+
+// newMeters registers the metrics of the guard. Two guards in one process have the same metrics.
+func newMeters() (*meters, error) {
+	decisions, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "holdfast_guard_decisions_total", StabilityLevel: metrics.ALPHA,
+		Help: "Decisions about updates, of the webhook immutable or ownership: allowed, warned, refused or failed.",
+	}, []string{"webhook", "group", "resource", "decision"}))
+	if err != nil {
+		return nil, err
+	}
+	seconds, err := registered(metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name: "holdfast_guard_decision_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time of a decision, with the requests to the API server that it needs.",
+		Buckets: metrics.ExponentialBuckets(0.0002, 2, 15),
+	}, []string{"webhook"}))
+	if err != nil {
+		return nil, err
+	}
+	strangers, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "holdfast_guard_unknown_clients_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests without the token of the webhook configuration. They do not come from an API server, and are answered 404.",
+	}, []string{}))
+	return &meters{decisions: decisions, seconds: seconds, strangers: strangers}, err
+}
+
+// registered registers a metric. If there is one with its name already, it returns that one.
+func registered[M metrics.Registerable](metric M) (M, error) {
+	err := legacyregistry.Register(metric)
+	var known prometheus.AlreadyRegisteredError
+	if errors.As(err, &known) {
+		if existing, ok := known.ExistingCollector.(M); ok {
+			return existing, nil
+		}
+	}
+	return metric, err
+}
+
+// decided is a decision and its time.
+type decided struct {
+	webhook string
+	request *admissionv1.AdmissionRequest
+	answer  *admissionv1.AdmissionResponse
+	took    time.Duration
+}
+
+// observe counts a decision.
+func (m *meters) observe(d decided) {
+	in := d.request.Resource
+	m.decisions.WithLabelValues(d.webhook, in.Group, in.Resource, decisionOf(d.answer)).Inc()
+	m.seconds.WithLabelValues(d.webhook).Observe(d.took.Seconds())
+}
+
+// decisionOf returns an answer in one word. A refusal names fields; without them the guard could not decide.
+func decisionOf(answer *admissionv1.AdmissionResponse) string {
+	switch {
+	case answer.Allowed && len(answer.Warnings) > 0:
+		return "warned"
+	case answer.Allowed:
+		return "allowed"
+	}
+	if details := answer.Result.Details; details != nil {
+		for _, cause := range details.Causes {
+			if cause.Type == refusal.CauseTypeFieldImmutable || cause.Type == metav1.CauseTypeForbidden {
+				return "refused"
+			}
+		}
+	}
+	return "failed"
+}

@@ -1,0 +1,188 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/broadcast"
+)
+
+// retryInterval is the time after which a table is compiled again that could not be compiled.
+const retryInterval = time.Second
+
+// tracker keeps the table of rules up to date.
+type tracker struct {
+	compiler
+	definitions, namespaces, policies cache.SharedIndexInformer
+	// changed has a value if a source has changed.
+	changed chan struct{}
+	current atomic.Pointer[table]
+
+	mu sync.Mutex
+	// updated is sent when current changes.
+	updated broadcast.Signal
+}
+
+func newTracker(compiler compiler) *tracker {
+	server := compiler.server
+	namespaces := runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	indexers := cache.Indexers{}
+	t := &tracker{
+		compiler:    compiler,
+		definitions: metadatainformer.NewFilteredMetadataInformer(server.Metadata, definitions(), "", 0, indexers, nil).Informer(),
+		namespaces:  metadatainformer.NewFilteredMetadataInformer(server.Metadata, namespaces, "", 0, indexers, nil).Informer(),
+		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, Policies(), "", 0, indexers, nil).Informer(),
+		changed:     make(chan struct{}, 1),
+	}
+	return t
+}
+
+// run follows the sources until ctx ends.
+func (t *tracker) run(ctx context.Context) {
+	notify := func(any) {
+		select {
+		case t.changed <- struct{}{}:
+		default:
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: notify, UpdateFunc: func(_, obj any) { notify(obj) }, DeleteFunc: notify}
+	var informers sync.WaitGroup
+	defer informers.Wait()
+	for _, informer := range []cache.SharedIndexInformer{t.definitions, t.namespaces, t.policies} {
+		if informer != t.namespaces {
+			if _, err := informer.AddEventHandler(handler); err != nil {
+				klog.ErrorS(err, "rules are not updated")
+			}
+		}
+		informers.Go(func() { informer.RunWithContext(ctx) })
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), t.definitions.HasSynced, t.namespaces.HasSynced, t.policies.HasSynced) {
+		return
+	}
+	for ctx.Err() == nil {
+		t.compileCurrent(ctx)
+		select {
+		case <-ctx.Done():
+		case <-t.changed:
+		}
+	}
+}
+
+// compileCurrent compiles the table from the informers, and repeats that while the API server fails.
+func (t *tracker) compileCurrent(ctx context.Context) {
+	for ctx.Err() == nil {
+		compiled, err := t.compile(ctx, t.inputs())
+		if err == nil {
+			for name, problems := range compiled.problems {
+				for _, problem := range problems {
+					klog.InfoS("a rule without effect", "definition", name, "problem", problem)
+				}
+			}
+			t.mu.Lock()
+			t.current.Store(compiled)
+			t.updated.Send()
+			t.mu.Unlock()
+			return
+		}
+		klog.ErrorS(err, "the last rules stay in force")
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+	}
+}
+
+// inputs returns the sources in the informers.
+func (t *tracker) inputs() inputs {
+	var in inputs
+	for _, obj := range t.definitions.GetStore().List() {
+		if meta, ok := obj.(*metav1.PartialObjectMetadata); ok && meta.Annotations[immutability.Annotation] != "" {
+			in.annotated = append(in.annotated, meta.Name)
+		}
+	}
+	for _, obj := range t.policies.GetStore().List() {
+		if policy, ok := obj.(*unstructured.Unstructured); ok {
+			in.add(policy)
+		}
+	}
+	return in
+}
+
+// add adds a policy. The API server validates policies, so one that cannot be decoded is left out.
+func (in *inputs) add(obj *unstructured.Unstructured) {
+	policy, err := decodePolicy(obj)
+	if err != nil {
+		klog.ErrorS(err, "policy without effect")
+		return
+	}
+	in.policies = append(in.policies, policy)
+}
+
+// wait waits for the first table.
+func (t *tracker) wait(ctx context.Context) error {
+	for {
+		current, next := t.latest()
+		if current != nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-next:
+		}
+	}
+}
+
+// latest returns the table, nil if there is none yet, and a channel that is closed when it changes.
+func (t *tracker) latest() (*table, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.current.Load(), t.updated.Next()
+}
+
+// resource returns the rules of a resource, nil if it is not guarded. If this replica knows no rules, it
+// may be behind the leader, because of which the API server asks. It then reads the sources.
+func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource) (*resource, error) {
+	if found := t.current.Load().resources[name]; found != nil {
+		return found, nil
+	}
+	in := inputs{annotated: []string{name.String()}}
+	policies, err := t.server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list policies: %w", err)
+	}
+	for i := range policies.Items {
+		in.add(&policies.Items[i])
+	}
+	live, err := t.compile(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return live.resources[name], nil
+}
+
+// labelsOf returns the labels of a namespace.
+func (t *tracker) labelsOf(namespace string) (labels.Set, error) {
+	obj, known, err := t.namespaces.GetStore().GetByKey(namespace)
+	if err != nil {
+		return nil, err
+	}
+	if meta, ok := obj.(*metav1.PartialObjectMetadata); known && ok {
+		return meta.Labels, nil
+	}
+	return nil, apierrors.NewNotFound(runtimeschema.GroupResource{Resource: "namespaces"}, namespace)
+}
