@@ -59,7 +59,7 @@ func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 		n.list, n.keys = mapList, s.ListMapKeys
 	}
 	if at.Edge != schema.Root && !c.below {
-		n.marker = effective(s)
+		n.marker = Effective(s)
 	}
 	outer := c.below
 	c.below = outer || n.marker == Immutable || n.marker != Free && n.list == setList
@@ -82,10 +82,10 @@ func isLeaf(s *schema.Schema) bool {
 		s.Items == nil && len(s.Tuple) == 0 && s.AdditionalItems == nil && s.ListType == ""
 }
 
-// effective returns the marker of s, Free for a marker about keys if s has no keys.
-func effective(s *schema.Schema) Marker {
+// Effective returns the marker of s, Free for a marker about keys if s has no keys.
+func Effective(s *schema.Schema) Marker {
 	m := MarkerOf(s)
-	if m == Immutable || missingKeys(s) == "" {
+	if m == Immutable || HasKeys(s) {
 		return m
 	}
 	return Free

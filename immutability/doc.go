@@ -5,8 +5,7 @@
 // in the subtree may change), [ImmutableKeys] (the set of keys may not change,
 // the values may), [AdditionOnly] (no key may be removed) and [DeletionOnly] (no
 // key may be added). A policy is the compiled markers of one schema. A violation
-// is one change that a marker forbids. An escape is a way to change a marked
-// field in two writes, each of which is allowed.
+// is one change that a marker forbids.
 //
 //	policy, err := immutability.Compile(s) // nil for a schema without markers
 //	violations := policy.Check(oldObj, newObj)
@@ -20,7 +19,7 @@
 // values, and absent and empty are one value.
 //
 // [Validate] and [ValidateV1beta1] validate the markers of a definition.
-// [Weakened], [Divergent], [StatusTraps] and [Escapes] find markers that are valid
+// [Weakened], [Divergent] and [StatusTraps] find markers that are valid
 // but do not do what their author may expect. Each finding prints as a warning.
 //
 // Objects are map[string]any as JSON decoding gives them. Check reads only the

@@ -36,5 +36,5 @@ func (p *Policy) isLoose() bool { return p.comparison.Mode() == value.BuiltIn }
 // lookup returns the value of a key, or value.Absent.
 func lookup(object map[string]any, key string) any { return value.Strict.Field(object, key) }
 
-// brief returns the short form of a value for a message. It does not escape the && of a CEL rule.
+// brief returns the short form of a value for a message.
 func brief(v any) string { return value.Printer{LiteralHTML: true}.Print(v) }

@@ -40,28 +40,13 @@ func StatusTraps(s *schema.Schema) []StatusTrap {
 		if at.Edge != schema.Property || at.Depth == 1 && at.Name != "status" {
 			return false
 		}
-		marker := effective(at.Schema)
+		marker := Effective(at.Schema)
 		if marker.forbidsAdding() {
 			found = append(found, StatusTrap{at.Path, marker})
 			return false
 		}
 		// An optional part of the status can be set later, with the field in it.
-		return at.Depth == 1 || requires(at.Parent.Schema, at.Name)
+		return at.Depth == 1 || at.Parent.Schema.Requires(at.Name)
 	})
 	return found
-}
-
-// requires reports whether a property is required, also through allOf.
-func requires(s *schema.Schema, name string) bool {
-	for _, required := range s.Required {
-		if required == name {
-			return true
-		}
-	}
-	for _, branch := range s.AllOf {
-		if branch != nil && requires(branch, name) {
-			return true
-		}
-	}
-	return false
 }

@@ -120,6 +120,9 @@ func itemsOf(s *schema.Schema) []*schema.Schema {
 	return all
 }
 
+// HasKeys reports whether the values of s have keys, which a marker about keys needs.
+func HasKeys(s *schema.Schema) bool { return missingKeys(s) == "" }
+
 // missingKeys says why s has no keys. It returns the empty string if s has keys.
 func missingKeys(s *schema.Schema) string {
 	scalar := []string{"string", "integer", "number", "boolean"}

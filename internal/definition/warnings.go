@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/escape"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/value"
 )
@@ -70,8 +71,8 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []War
 		if r.schema == nil {
 			continue
 		}
-		for _, escape := range immutability.Escapes(r.schema) {
-			found = append(found, escapeWarning(crd, r, escape))
+		for _, way := range escape.Find(r.schema) {
+			found = append(found, escapeWarning(crd, r, way))
 		}
 		if s := crd.Spec.Versions[i].Subresources; s != nil && s.Status != nil {
 			for _, trap := range immutability.StatusTraps(r.schema) {
@@ -116,16 +117,16 @@ func divergenceWarning(versions []readVersion, d immutability.Divergence) Warnin
 	return newWarning(Divergence, &versions[max(at, 0)], d.Path, d.String())
 }
 
-func escapeWarning(crd *CustomResourceDefinition, r *readVersion, escape immutability.Escape) Warning {
+func escapeWarning(crd *CustomResourceDefinition, r *readVersion, way escape.Escape) Warning {
 	topic := Escape
 	switch {
-	case escape.Hole > immutability.UntypedField:
+	case way.Hole > escape.UntypedField:
 		topic = ItemEscape
-	case escape.Rule != "":
+	case way.Rule != "":
 		topic = RuleEscape
 	}
-	w := newWarning(topic, r, escape.Field, inVersion(crd, r.name, escape.String()))
-	w.Message, w.Fix = escape.Problem(), escape.Remedy()
+	w := newWarning(topic, r, way.Field, inVersion(crd, r.name, way.String()))
+	w.Message, w.Fix = way.Problem(), way.Remedy()
 	return w
 }
 

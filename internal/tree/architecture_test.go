@@ -20,8 +20,6 @@ const module = "holdfast.dev/holdfast"
 // engineLibraries are the packages outside the standard library that an engine
 // may import, each with those below it.
 var engineLibraries = []string{
-	"github.com/google/cel-go/common",
-	"github.com/google/cel-go/parser",
 	"k8s.io/apimachinery/pkg/api",
 	"k8s.io/apimachinery/pkg/apis/meta",
 	"k8s.io/apimachinery/pkg/runtime/schema",

@@ -3,6 +3,7 @@ package console
 import (
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/escape"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/skeleton"
 )
@@ -64,7 +65,7 @@ func versionsOf(crd *definition.CustomResourceDefinition) []Version {
 
 func escapesOf(s *schema.Schema) []Escape {
 	escapes := []Escape{}
-	for _, e := range immutability.Escapes(s) {
+	for _, e := range escape.Find(s) {
 		escapes = append(escapes, Escape{Field: "." + immutability.Field(e.Field), Problem: e.Problem(), Remedy: e.Remedy()})
 	}
 	return escapes

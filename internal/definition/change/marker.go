@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/escape"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/schema"
 )
@@ -30,9 +31,9 @@ func (s *schemaComparison) markers(old, updated *schema.Schema) {
 // escapes reports the escapes of fields that were protected before and had no such escape.
 func (s *schemaComparison) escapes(old, updated *schema.Schema) {
 	type key struct{ field, parent, rule string }
-	keyOf := func(e immutability.Escape) key { return key{e.Field.String(), e.Parent.String(), e.Rule} }
+	keyOf := func(e escape.Escape) key { return key{e.Field.String(), e.Parent.String(), e.Rule} }
 	known := map[key]bool{}
-	for _, e := range immutability.Escapes(old) {
+	for _, e := range escape.Find(old) {
 		known[keyOf(e)] = true
 	}
 	protected := map[string]bool{}
@@ -45,7 +46,7 @@ func (s *schemaComparison) escapes(old, updated *schema.Schema) {
 		}
 		return true
 	})
-	for _, e := range immutability.Escapes(updated) {
+	for _, e := range escape.Find(updated) {
 		promise := e.Rule
 		if promise == "" {
 			promise = e.Field.String()

@@ -1,4 +1,4 @@
-package immutability
+package escape
 
 import (
 	"slices"

@@ -1,16 +1,17 @@
-package immutability
+package escape
 
 import (
 	"slices"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
 )
 
 // promise reports the escapes of a field that a marker or rule protects. rule is
 // the text of the CEL rule, empty for a marker.
-func (f *finder) promise(field *frame, marker Marker, rule string) {
+func (f *finder) promise(field *frame, marker immutability.Marker, rule string) {
 	var holes []Escape
-	report := func(parent *frame, hole Hole, closer Marker) {
+	report := func(parent *frame, hole Hole, closer immutability.Marker) {
 		holes = append(holes, Escape{
 			Field: field.path, Promise: marker, Rule: rule,
 			Parent: parent.path, Hole: hole, Close: closer,
@@ -25,7 +26,7 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 			case below == field && container.isKey(field):
 				// The key identifies the item, so it cannot change.
 				return
-			case effective(container.Schema) != Free:
+			case immutability.Effective(container.Schema) != immutability.Free:
 				// For a marker about keys, absent and empty are the same.
 				settled = true
 			case container.keepsItems():
@@ -47,7 +48,7 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 		case below.Edge != schema.Property:
 			report(at, hole, itemMarker(at.Schema))
 		default:
-			report(at, hole, Immutable)
+			report(at, hole, immutability.Immutable)
 		}
 	}
 	slices.Reverse(holes)
@@ -58,7 +59,7 @@ func (f *finder) promise(field *frame, marker Marker, rule string) {
 // open is false if there is no such write.
 func (at *frame) hole(field *frame) (hole Hole, open bool) {
 	switch {
-	case !requires(at.parent.Schema, at.Name) && at.Schema.Default == nil:
+	case !at.parent.Schema.Requires(at.Name) && at.Schema.Default == nil:
 		return OptionalField, true
 	case at.Schema.Nullable:
 		return NullableField, true
@@ -83,18 +84,18 @@ func itemHole(edge schema.Edge) Hole {
 
 // itemMarker returns the weakest marker that prevents replacing the values of a
 // map or the items of a list.
-func itemMarker(s *schema.Schema) Marker {
-	if missingKeys(s) == "" {
-		return AdditionOnly
+func itemMarker(s *schema.Schema) immutability.Marker {
+	if immutability.HasKeys(s) {
+		return immutability.AdditionOnly
 	}
-	return Immutable
+	return immutability.Immutable
 }
 
 // fieldMarker returns the marker that says the same on s as a rule, and is valid
 // there.
-func fieldMarker(s *schema.Schema, promise Marker) Marker {
-	if missingKeys(s) != "" || s.ListType == "set" && promise == ImmutableKeys {
-		return Immutable
+func fieldMarker(s *schema.Schema, promise immutability.Marker) immutability.Marker {
+	if !immutability.HasKeys(s) || s.ListType == "set" && promise == immutability.ImmutableKeys {
+		return immutability.Immutable
 	}
 	return promise
 }

@@ -1,4 +1,4 @@
-package immutability_test
+package escape_test
 
 import (
 	"fmt"
@@ -6,18 +6,55 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sigs.k8s.io/yaml"
+
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/escape"
+	"holdfast.dev/holdfast/schema"
 )
+
+func decodeSchema(t testing.TB, text string) *schema.Schema {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	s, unknown, err := schema.Decode(object)
+	if err != nil || len(unknown) > 0 {
+		t.Fatalf("error %v, unknown %v in\n%s", err, unknown, text)
+	}
+	return s
+}
+
+// FuzzFind checks that no schema and no rule makes Find fail, and that it gives the same answer again.
+func FuzzFind(f *testing.F) {
+	f.Add(`{properties: {a: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`)
+	f.Add(`{properties: {a: {type: object, additionalProperties: {x-kubernetes-immutable: true}}}}`)
+	f.Add(`{x-kubernetes-validations: [{rule: "oldSelf.a.all(k, k in self.a)"}], properties: {a: {type: object}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Skip()
+		}
+		s, _, err := schema.Decode(object)
+		if err != nil {
+			t.Skip()
+		}
+		if one, two := fmt.Sprint(escape.Find(s)), fmt.Sprint(escape.Find(s)); one != two {
+			t.Errorf("another answer:\n%s\n%s", one, two)
+		}
+	})
+}
 
 // escapes returns the escapes of a schema, one line each: the field, the parent and
 // the marker that prevents it.
 func escapes(t *testing.T, text string) []string {
 	t.Helper()
 	var all []string
-	for _, e := range immutability.Escapes(decodeSchema(t, text)) {
-		hole := map[immutability.Hole]string{
-			immutability.OptionalField: "optional", immutability.NullableField: "nullable", immutability.UntypedField: "untyped",
-			immutability.MapKey: "key of", immutability.ListItem: "item of",
+	for _, e := range escape.Find(decodeSchema(t, text)) {
+		hole := map[escape.Hole]string{
+			escape.OptionalField: "optional", escape.NullableField: "nullable", escape.UntypedField: "untyped",
+			escape.MapKey: "key of", escape.ListItem: "item of",
 		}[e.Hole]
 		all = append(all, fmt.Sprintf("%s, %s: %s %s, close: %s",
 			immutability.Field(e.Field), e.Promise, hole, immutability.Field(e.Parent), e.Close))
@@ -301,11 +338,14 @@ func TestEscapesOfSeveralRules(t *testing.T) {
 }
 
 func TestEscapeText(t *testing.T) {
-	got := warnings(immutability.Escapes(decodeSchema(t, `{properties: {
+	var got []string
+	for _, e := range escape.Find(decodeSchema(t, `{properties: {
 		foo: {type: object, properties: {x: {type: string, x-kubernetes-immutable: true}}},
 		l: {type: array, items: {type: string, x-kubernetes-immutable: true}},
 		m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}},
-		z: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`)))
+		z: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}`)) {
+		got = append(got, e.String())
+	}
 	want := []string{
 		`foo.x: immutable, but foo is optional: it can be removed and then set again with another value; ` +
 			`x-kubernetes-immutable on foo closes this, and so does making it required`,

@@ -1,8 +1,10 @@
-package immutability
+package escape
 
 import (
 	"fmt"
+	"slices"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/value"
 )
@@ -31,7 +33,7 @@ type Escape struct {
 	// Field is the field that should not change. Promise is its marker, or the
 	// marker that says the same as the rule.
 	Field   *value.Path
-	Promise Marker
+	Promise immutability.Marker
 	// Rule is the text of the CEL rule, empty for a marker.
 	Rule string
 	// Parent is the field that is removed and set again: one above Field or, for a
@@ -40,34 +42,34 @@ type Escape struct {
 	Parent *value.Path
 	Hole   Hole
 	// Close is the marker on Parent that prevents the escape.
-	Close Marker
+	Close immutability.Marker
 }
 
 // String returns the text of the warning.
 func (e Escape) String() string {
 	if e.ofStatus() {
-		return fmt.Sprintf("%s: %s; the rule %s at the root closes this", Field(e.Field), e.Problem(), keepStatus)
+		return fmt.Sprintf("%s: %s; the rule %s at the root closes this", immutability.Field(e.Field), e.Problem(), keepStatus)
 	}
 	advice := ""
 	if e.canRequire() {
 		advice = ", and so does making it required"
 	}
 	return fmt.Sprintf("%s: %s; %s on %s closes this%s",
-		Field(e.Field), e.Problem(), e.Close.Keyword(), Field(e.Parent), advice)
+		immutability.Field(e.Field), e.Problem(), e.Close.Keyword(), immutability.Field(e.Parent), advice)
 }
 
 // Problem describes the two writes.
 func (e Escape) Problem() string {
 	promise := e.Promise.String()
 	if e.Rule != "" {
-		promise = fmt.Sprintf("%s by the rule %s", e.Promise, brief(e.Rule))
+		promise = fmt.Sprintf("%s by the rule %s", e.Promise, value.Printer{LiteralHTML: true}.Print(e.Rule))
 	}
-	return fmt.Sprintf("%s, but %s and then set again with another value", promise, e.Hole.of(Field(e.Parent)))
+	return fmt.Sprintf("%s, but %s and then set again with another value", promise, e.Hole.of(immutability.Field(e.Parent)))
 }
 
 // Remedy says how to close the escape.
 func (e Escape) Remedy() string {
-	parent := Field(e.Parent)
+	parent := immutability.Field(e.Parent)
 	if e.ofStatus() {
 		return fmt.Sprintf("add the rule %s to the root", keepStatus)
 	}
@@ -83,11 +85,13 @@ const keepStatus = `"!has(oldSelf.status) || has(self.status)"`
 // ofStatus reports whether the parent is the status. No object has it when it is created, so an
 // immutable status could never be set, and with a required one no object could be created.
 func (e Escape) ofStatus() bool {
-	return e.canRequire() && Field(e.Parent) == "status"
+	return e.canRequire() && immutability.Field(e.Parent) == "status"
 }
 
 // canRequire reports whether a required parent closes the escape too.
-func (e Escape) canRequire() bool { return e.Hole == OptionalField && e.Close == Immutable }
+func (e Escape) canRequire() bool {
+	return e.Hole == OptionalField && e.Close == immutability.Immutable
+}
 
 // of describes the first write to the parent.
 func (h Hole) of(parent string) string {
@@ -104,7 +108,7 @@ func (h Hole) of(parent string) string {
 	return parent + " is optional: it can be removed"
 }
 
-// Escapes returns every escape of a schema, in the order of the schema and, for
+// Find returns every escape of a schema, in the order of the schema and, for
 // one field, from the outermost parent to the innermost. It knows markers and the
 // usual forms of CEL transition rules: a field equals its old value, with or
 // without has(), and all keys or items of the old value are in the new one, or
@@ -114,7 +118,7 @@ func (h Hole) of(parent string) string {
 // If the values of a map or the items of a list are marked but its keys are not,
 // keys can be removed and added again. That is often intended; it is returned as a
 // MapKey or ListItem nevertheless.
-func Escapes(s *schema.Schema) []Escape {
+func Find(s *schema.Schema) []Escape {
 	if s == nil {
 		return nil
 	}
@@ -122,6 +126,9 @@ func Escapes(s *schema.Schema) []Escape {
 	f.walk(&frame{Child: schema.Child{Schema: s}, rules: f.reader.read(s)})
 	return f.found
 }
+
+// unmarked are the fields of every object, which have no markers.
+var unmarked = []string{"apiVersion", "kind", "metadata"}
 
 // frame is a node on the path from the root to the node that the finder visits.
 type frame struct {
@@ -137,15 +144,15 @@ type finder struct {
 }
 
 func (f *finder) walk(at *frame) {
-	marker := Free
+	marker := immutability.Free
 	if at.parent != nil {
-		marker = effective(at.Schema)
+		marker = immutability.Effective(at.Schema)
 	}
-	if marker != Free {
+	if marker != immutability.Free {
 		f.promise(at, marker, "")
 	}
 	// Nodes below an immutable node need no marker or rule.
-	if marker == Immutable {
+	if marker == immutability.Immutable {
 		return
 	}
 	for _, r := range at.rules {
@@ -159,7 +166,7 @@ func (f *finder) walk(at *frame) {
 		if child.Edge > schema.AdditionalItem {
 			break
 		}
-		if at.parent == nil && child.Edge == schema.Property && isReserved(child.Name) {
+		if at.parent == nil && child.Edge == schema.Property && slices.Contains(unmarked, child.Name) {
 			continue
 		}
 		f.walk(f.below(at, child))
@@ -184,7 +191,7 @@ func (f *finder) resolve(at *frame, p promise) *frame {
 			return nil
 		}
 	}
-	if effective(at.Schema).Covers(p.marker) {
+	if immutability.Effective(at.Schema).Covers(p.marker) {
 		return nil
 	}
 	return at
@@ -193,7 +200,7 @@ func (f *finder) resolve(at *frame, p promise) *frame {
 // below returns the frame of a child, nil if there is none or if the parent, at, is
 // immutable.
 func (f *finder) below(at *frame, child schema.Child) *frame {
-	if child.Schema == nil || at.parent != nil && effective(at.Schema) == Immutable {
+	if child.Schema == nil || at.parent != nil && immutability.Effective(at.Schema) == immutability.Immutable {
 		return nil
 	}
 	return &frame{Child: child, path: child.Path(at.path), parent: at, rules: f.reader.read(child.Schema)}

@@ -1,4 +1,4 @@
-package immutability
+package escape
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -73,7 +74,7 @@ func (r rule) refuses(s scenario) bool {
 type promise struct {
 	path   []string
 	values bool
-	marker Marker
+	marker immutability.Marker
 }
 
 // promises returns the fields, keys and values that the rule protects.
@@ -83,7 +84,7 @@ func (r rule) promises() []promise {
 	var found []promise
 	for _, path := range m.fields {
 		if r.refuses(scenario{event: changed, path: path}) {
-			found = append(found, promise{path: path, marker: Immutable})
+			found = append(found, promise{path: path, marker: immutability.Immutable})
 		}
 	}
 	for _, path := range m.containers {
@@ -94,14 +95,14 @@ func (r rule) promises() []promise {
 		keepsOut := r.refuses(scenario{event: itemAdded, path: path})
 		switch {
 		case keepsOld && keepsOut:
-			found = append(found, promise{path: path, marker: ImmutableKeys})
+			found = append(found, promise{path: path, marker: immutability.ImmutableKeys})
 		case keepsOld:
-			found = append(found, promise{path: path, marker: AdditionOnly})
+			found = append(found, promise{path: path, marker: immutability.AdditionOnly})
 		case keepsOut:
-			found = append(found, promise{path: path, marker: DeletionOnly})
+			found = append(found, promise{path: path, marker: immutability.DeletionOnly})
 		}
 		if r.refuses(scenario{event: itemChanged, path: path}) {
-			found = append(found, promise{path: path, values: true, marker: Immutable})
+			found = append(found, promise{path: path, values: true, marker: immutability.Immutable})
 		}
 	}
 	return found
