@@ -7,7 +7,7 @@
 //	bench kudo       operator packages on kube-apiserver: init, manager, and the life of a package
 //	bench scale      what the figures of compare mean for clusters: nodes, definitions and limits (package scale)
 //
-// The flag -peer names a directory with kube-apiserver and etcd, which "make peer" builds. Without it, the command runs on Holdfast
+// The flag -peer names a directory with kube-apiserver and etcd, which "make bin/peer/kube-apiserver bin/peer/etcd" builds. Without it, the command runs on Holdfast
 // alone.
 //
 // This module imports no other module, and nothing of the root module. It reaches both servers only through their binaries and HTTP, so

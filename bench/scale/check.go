@@ -34,7 +34,7 @@ func row(page, pattern string) ([]float64, error) {
 	return numbers, nil
 }
 
-// What the components of `make cluster-peer` do for one pod. Its simulated nodes write one status and no events.
+// What the components of `make compare WHAT=nodes` do for one pod. Its simulated nodes write one status and no events.
 const (
 	clusterStatuses = 2 // bind, and the status of the node
 	clusterEvents   = 2 // of the ReplicaSet and of the scheduler

@@ -8,7 +8,7 @@ import (
 const introduction = `# Scale
 
 This page says how many nodes and definitions a server carries, which limit comes first, and which metric shows that it is near. It is a
-computation from the figures of [benchmarks.md](benchmarks.md), and no measurement of such clusters. ` + "`make scale`" + ` writes it again.
+computation from the figures of [benchmarks.md](benchmarks.md), and no measurement of such clusters. ` + "`make pages`" + ` writes it again.
 
 - *Agents* are nodes with Holdfast's agent, whose ConfigMaps and Secrets are immutable: the agent does not watch them.
 - *Kubelets* are nodes with a kubelet and kube-proxy. A kubelet has a watch for each mutable ConfigMap and Secret of its pods, and

@@ -17,6 +17,6 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(reference.Commands(cli.Commands()), string(got)); diff != "" {
-		t.Errorf("docs/reference/commands.md is not what the commands give, run make reference (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/commands.md is not what the commands give, run make generate (-want +got):\n%s", diff)
 	}
 }

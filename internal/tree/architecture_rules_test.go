@@ -105,9 +105,9 @@ func TestArchitectureRules(t *testing.T) {
 			tree := fstest.MapFS{
 				"go.mod":          {},
 				"ARCHITECTURE.md": {Data: []byte(page)},
-				"bench/go.mod": {},
-				"test/go.mod":  {},
-				test.file:      {Data: []byte("package p\n" + test.source)},
+				"bench/go.mod":    {},
+				"test/go.mod":     {},
+				test.file:         {Data: []byte("package p\n" + test.source)},
 			}
 			got, err := violations(tree, readMap(t, tree))
 			if err != nil {

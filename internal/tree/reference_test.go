@@ -21,6 +21,6 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/reference/names.md is not what the source gives, run make reference (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/names.md is not what the source gives, run make generate (-want +got):\n%s", diff)
 	}
 }

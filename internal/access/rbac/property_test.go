@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/admission/escalation"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"holdfast.dev/holdfast/internal/access/rbac"
+	"holdfast.dev/holdfast/internal/admission/escalation"
 )
 
 const (

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	signing "holdfast.dev/holdfast/internal/access/certificate"
-
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	signing "holdfast.dev/holdfast/internal/access/certificate"
 )
 
 // Approval is the admission plugin CertificateApproval. A user that approves or denies a

@@ -5,9 +5,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 
-	signing "holdfast.dev/holdfast/internal/access/certificate"
-
 	"k8s.io/apiserver/pkg/admission"
+
+	signing "holdfast.dev/holdfast/internal/access/certificate"
 )
 
 // Subject is the admission plugin CertificateSubjectRestriction. It rejects a new request

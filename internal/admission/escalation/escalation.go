@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"holdfast.dev/holdfast/internal/access/rbac"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"holdfast.dev/holdfast/internal/access/rbac"
 )
 
 // clusterAdminRules are the rules that a user must have to write a ClusterRole that has

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	resourcev1 "k8s.io/api/resource/v1"
-
-	accessnode "holdfast.dev/holdfast/internal/access/node"
-
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+
+	accessnode "holdfast.dev/holdfast/internal/access/node"
 )
 
 // Plugin is the admission plugin that limits nodes to writing their own objects,

@@ -3,11 +3,6 @@ package noderestriction_test
 import (
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
-	"holdfast.dev/holdfast/internal/access/node/nodetest"
-	"holdfast.dev/holdfast/internal/admission/noderestriction"
-
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -25,6 +20,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/access/node/nodetest"
+	"holdfast.dev/holdfast/internal/admission/noderestriction"
 )
 
 // write is a write request and the error that the plugin is expected to return.

@@ -3,14 +3,13 @@ package noderestriction_test
 import (
 	"testing"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access/certificate/certificatetest"
 	"holdfast.dev/holdfast/internal/access/node/nodetest"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
-	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // TestAdmissionOfTokens checks for which service accounts and audiences a node gets tokens.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	accessnode "holdfast.dev/holdfast/internal/access/node"
-
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+
+	accessnode "holdfast.dev/holdfast/internal/access/node"
 )
 
 // judgePodWrite allows a node to update the status of a pod, to delete and to evict it, if the

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"slices"
 
-	accessnode "holdfast.dev/holdfast/internal/access/node"
-
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
+
+	accessnode "holdfast.dev/holdfast/internal/access/node"
 )
 
 type podRef struct {

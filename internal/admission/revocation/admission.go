@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"holdfast.dev/holdfast/internal/access/revocation"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +15,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/warning"
+
+	"holdfast.dev/holdfast/internal/access/revocation"
 )
 
 // A user that writes the list needs Verb on Resource in the API group Group, in addition to the

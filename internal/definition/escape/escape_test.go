@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/immutability"

@@ -22,7 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
-// recording is a review that a kube-apiserver has sent to the guard. "make guard-reviews" records them.
+// recording is a review that a kube-apiserver has sent to the guard. "make compare WHAT=guard-reviews" records them.
 type recording struct {
 	// Stored is the object before the write.
 	Stored   *unstructured.Unstructured
