@@ -34,9 +34,23 @@ func (sk *Skeleton) CheckUpdate(oldObj, newObj map[string]any) []WrongType {
 	return sk.check(newObj, oldObj)
 }
 
+// Nulls returns every null of obj that Prune drops: under a specified key that is not nullable and has no default.
+func (sk *Skeleton) Nulls(obj map[string]any) []WrongType {
+	if sk.root.verbatim {
+		return nil
+	}
+	c := checker{nulls: true}
+	c.value(sk.root, obj, value.Absent{})
+	return c.wrong()
+}
+
 func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 	var c checker
 	c.value(sk.root, obj, old)
+	return c.wrong()
+}
+
+func (c *checker) wrong() []WrongType {
 	if len(c.found) == 0 {
 		return nil
 	}
@@ -55,7 +69,11 @@ func (sk *Skeleton) check(obj map[string]any, old any) []WrongType {
 // checker collects values of the wrong type. It keeps no path on the way down:
 // on the way up each level adds its step to what was found below it, so an
 // object without errors pays nothing for paths.
-type checker struct{ found []finding }
+type checker struct {
+	found []finding
+	// nulls means that it collects dropped nulls instead.
+	nulls bool
+}
 
 type finding struct {
 	steps []value.Step // innermost first
@@ -64,8 +82,11 @@ type finding struct {
 }
 
 func (c *checker) value(n *node, x, old any) {
-	if !n.binding.accepts(x) {
+	if !c.nulls && !n.binding.accepts(x) {
 		c.report(n, x, old)
+		return
+	}
+	if c.nulls && n.verbatim {
 		return
 	}
 	switch x := x.(type) {
@@ -101,6 +122,9 @@ func (c *checker) object(n *node, x map[string]any, old any) {
 	oldObj, _ := old.(map[string]any)
 	for key, v := range x {
 		if v == nil {
+			if c.nulls {
+				c.null(n, key)
+			}
 			continue
 		}
 		oldValue := value.Strict.Field(oldObj, key)
@@ -116,6 +140,17 @@ func (c *checker) object(n *node, x map[string]any, old any) {
 		if len(c.found) > before {
 			c.at(value.Step{Name: key}, before)
 		}
+	}
+}
+
+// null collects the null under a key if Prune drops it and the schema names a type for it.
+func (c *checker) null(n *node, key string) {
+	child, ok := n.properties[key]
+	if !ok {
+		child, _ = n.undeclared(key)
+	}
+	if child != nil && !child.keepNull && child.binding.String() != "" {
+		c.found = append(c.found, finding{want: child.binding, got: "null", steps: []value.Step{{Name: key}}})
 	}
 }
 

@@ -148,3 +148,22 @@ func TestCheckNamesForeignGoTypes(t *testing.T) {
 		t.Errorf("wrong types (-want +got):\n%s", diff)
 	}
 }
+
+func TestNulls(t *testing.T) {
+	t.Parallel()
+	sk := skeleton.Build(decode(t, value(t, `{properties: {
+		a: {type: string}, n: {type: string, nullable: true}, d: {type: string, default: x}, u: {},
+		free: {type: object, x-kubernetes-no-prune: true, properties: {a: {type: string}}},
+		m: {type: object, additionalProperties: {type: integer}}, l: {type: array, items: {type: object, properties: {a: {type: boolean}}}}}}`)))
+	obj := map[string]any{
+		"a": nil, "n": nil, "d": nil, "u": nil, "unknown": nil, "free": map[string]any{"a": nil},
+		"m": map[string]any{"k": nil}, "l": []any{map[string]any{"a": nil}, nil},
+	}
+	var got []string
+	for _, null := range sk.Nulls(obj) {
+		got = append(got, null.Path+" "+null.Want)
+	}
+	if diff := cmp.Diff([]string{"a string", "l[0].a boolean", "m.k integer"}, got); diff != "" {
+		t.Errorf("nulls (-want +got):\n%s", diff)
+	}
+}

@@ -100,7 +100,10 @@ type request struct {
 }
 
 // reply is the JSON of an object that was received, or that will be sent.
-type reply struct{ body []byte }
+type reply struct {
+	body   []byte
+	header http.Header
+}
 
 // changed returns the object with another number of replicas.
 func (r *reply) changed(n int) []byte {
@@ -134,7 +137,7 @@ func send(b testing.TB, r request) *reply {
 	if res.StatusCode >= 300 {
 		b.Fatalf("%s %s: %d %s", r.method, r.path, res.StatusCode, body)
 	}
-	return &reply{body: body}
+	return &reply{body: body, header: res.Header}
 }
 
 func asJSON(b *testing.B, text string) []byte {

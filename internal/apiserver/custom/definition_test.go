@@ -58,19 +58,6 @@ func TestNamesConflict(t *testing.T) {
 	})
 }
 
-// TestCreatedInTheCollection checks that the server rejects a create request at a path with
-// an object name. The server authorizes such a request for the name in the path, and the
-// body could have another name.
-func TestCreatedInTheCollection(t *testing.T) {
-	t.Parallel()
-	group := "place.example.com"
-	define(t, group, text)
-	got, err := shared.do("POST", objectPath(group), object(group, "v1", `{a: x}`))
-	if err != nil || got.code != http.StatusMethodNotAllowed {
-		t.Errorf("create: %s, %v", got.text(), err)
-	}
-}
-
 func TestDeletedWithItsObjects(t *testing.T) {
 	t.Parallel()
 	group := "gone.example.com"

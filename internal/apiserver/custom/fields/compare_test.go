@@ -13,7 +13,6 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
-	"holdfast.dev/holdfast/internal/apiserver/subresource"
 )
 
 // forms are the recorders of one endpoint.
@@ -28,11 +27,7 @@ type forms struct {
 // formsOf returns the recorders for the objects of a version, or for their status.
 func formsOf(t *testing.T, v *kind.Version, part string) forms {
 	t.Helper()
-	reset := subresource.ResetFields(subresource.TopLevel("status"), v.GroupVersion())
-	if part == "status" {
-		reset = subresource.ResetFields(subresource.TopLevel("spec", "metadata"), v.GroupVersion())
-	}
-	e := Endpoint{Version: v, Subresource: part, Reset: reset}
+	e := Endpoint{Version: v, Subresource: part}
 	library, err := newLibrary(e)
 	if err != nil {
 		t.Fatal(err)

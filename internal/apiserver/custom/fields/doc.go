@@ -1,6 +1,6 @@
 // Package fields records which manager owns which field of a custom resource.
 //
-//	recorder, err := fields.New(fields.Endpoint{Version: version, Reset: strategy.GetResetFields()})
+//	recorder, err := fields.New(fields.Endpoint{Version: version, Subresource: "status"})
 //	obj = recorder.Create(obj, manager)
 //	obj = recorder.Update(stored, updated, manager)
 //	obj, err = recorder.Apply(stored, fields.Configuration{Content: content, Manager: manager})

@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
@@ -31,7 +30,7 @@ func newLibrary(e Endpoint) (*Library, error) {
 func (e Endpoint) manager(types managedfields.TypeConverter) (*managedfields.FieldManager, error) {
 	convertor, gvk := e.Version.Kind.Convertor, e.Version.GroupVersionKind()
 	manager, err := managedfields.NewDefaultCRDFieldManager(types, kind.Reader{Convertor: convertor}, convertor, object.Creater{},
-		gvk, gvk.GroupVersion(), e.Subresource, fieldpath.NewExcludeFilterSetMap(e.Reset))
+		gvk, gvk.GroupVersion(), e.Subresource, e.written())
 	if err != nil {
 		return nil, fmt.Errorf("managed fields of %s: %w", gvk, err)
 	}
@@ -71,6 +70,9 @@ func (l *Library) Apply(stored *object.Object, applied Configuration) (*object.O
 	}
 	if fitting != stored {
 		restoreOmitted(merged.Object, stored.Object, fitting.Object)
+	}
+	if err := l.removeReleased(stored, merged, applied.Manager); err != nil {
+		return nil, err
 	}
 	return merged, nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
@@ -22,8 +21,6 @@ type Quick struct {
 	// root is the type of the objects. It is nil if the library must record all writes.
 	root       *schema.Map
 	apiVersion string
-	// reset are the top-level fields that no write to the endpoint changes, and that have no manager.
-	reset []string
 	// lastCreated is the set of fields of the object that was created last. Most objects of a kind have the same fields.
 	lastCreated atomic.Pointer[map[string]any]
 }
@@ -40,17 +37,9 @@ func newQuick(e Endpoint) (*Quick, error) {
 
 func quickOver(e Endpoint, library Recorder) *Quick {
 	v := e.Version
-	q := &Quick{Endpoint: e, library: library, apiVersion: v.GroupVersion().String(), reset: []string{"apiVersion", "kind"}}
+	q := &Quick{Endpoint: e, library: library, apiVersion: v.GroupVersion().String()}
 	if v.Merged.Schema == nil || v.Compiled.Embeds() || v.Compiled.Skeleton.Normalizes() {
 		return q
-	}
-	if reset := e.Reset[fieldpath.APIVersion(q.apiVersion)]; reset != nil {
-		for path := range reset.All() {
-			if len(path) > 1 || path[0].FieldName == nil {
-				return q
-			}
-			q.reset = append(q.reset, *path[0].FieldName)
-		}
 	}
 	root, ok := v.Merged.Schema.Resolve(v.Merged.Ref)
 	if ok && root.Map != nil && root.Map.ElementRelationship != schema.Atomic {

@@ -27,12 +27,16 @@ func (q *Quick) owned(obj map[string]any) (map[string]any, bool) {
 	for _, key := range unownedMetadata {
 		delete(metadata, key)
 	}
-	out := maps.Clone(obj)
-	if out["metadata"] = metadata; len(metadata) == 0 {
-		delete(out, "metadata")
+	out := make(map[string]any, len(obj))
+	for key, v := range obj {
+		if key != "apiVersion" && key != "kind" && q.IsWritten(key) {
+			out[key] = v
+		}
 	}
-	for _, key := range q.reset {
-		delete(out, key)
+	if _, written := out["metadata"]; written && len(metadata) > 0 {
+		out["metadata"] = metadata
+	} else {
+		delete(out, "metadata")
 	}
 	return out, true
 }
@@ -46,12 +50,19 @@ func (q *Quick) isOwnable(stored, applied map[string]any) bool {
 			return false
 		}
 	}
-	for _, key := range q.reset {
-		if v, ok := applied[key]; ok && !value.Identical(v, stored[key]) {
+	for key, v := range applied {
+		if !q.IsWritten(key) && key != "metadata" && !value.Identical(v, stored[key]) {
 			return false
 		}
 	}
 	metadata, _ := applied["metadata"].(map[string]any)
+	if !q.IsWritten("metadata") {
+		for key := range metadata {
+			if !slices.Contains(identity, key) {
+				return false
+			}
+		}
+	}
 	before, _ := stored["metadata"].(map[string]any)
 	for _, key := range identity {
 		if v, ok := metadata[key]; ok && !value.Identical(v, before[key]) {

@@ -25,9 +25,6 @@ func (v *Version) Serve(w http.ResponseWriter, req *http.Request, info *generica
 	}
 	var handler http.HandlerFunc
 	switch {
-	case info.Subresource == "" && info.Verb == "create" && info.Name != "":
-		// The server answers 405 to a create request with an object name in its path. The client was
-		// authorized for that name, but the object would get the name in the body.
 	case info.Subresource == "":
 		read := v.scopes.main
 		if info.Verb == "get" || info.Verb == "list" || info.Verb == "watch" {

@@ -35,7 +35,7 @@ type Version struct {
 
 	// The following fields are set by open.
 	store    *genericregistry.Store
-	status   *subresource.Status
+	status   *subresource.Part
 	scale    *subresource.Scale
 	scopes   scopes
 	warnings []string
@@ -99,7 +99,6 @@ func (v *Version) openStore() error {
 		CreateStrategy:            strategy,
 		UpdateStrategy:            strategy,
 		DeleteStrategy:            strategy,
-		ResetFieldsStrategy:       strategy,
 		TableConvertor:            table,
 		BeginUpdate:               judge.BeginUpdate,
 		AfterDelete:               v.config.Ownership.AfterDelete,
@@ -110,7 +109,7 @@ func (v *Version) openStore() error {
 	}
 	v.store = store
 	if v.Compiled.HasStatus() {
-		v.status = subresource.NewStatus(store, write.StatusStrategy{Strategy: strategy})
+		v.status = subresource.NewPart(store, write.StatusStrategy{Strategy: strategy})
 	}
 	if v.Compiled.Scale() != nil {
 		v.scale = newScale(v.Version, store)

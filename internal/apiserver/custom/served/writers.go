@@ -45,14 +45,9 @@ func (w *writers) doOpen(v *Version) (err error) {
 	return err
 }
 
-// partStorage is the storage of objects or of their status.
-type partStorage interface {
-	rest.Patcher
-	rest.ResetFieldsStrategy
-}
-
-func newEndpoint(v *Version, storage partStorage, scope *handlers.RequestScope) (*write.Endpoint, error) {
-	recorder, err := fields.New(fields.Endpoint{Version: v.Version, Subresource: scope.Subresource, Reset: storage.GetResetFields()})
+// newEndpoint returns the endpoint of the objects or of their status.
+func newEndpoint(v *Version, storage rest.Patcher, scope *handlers.RequestScope) (*write.Endpoint, error) {
+	recorder, err := fields.New(fields.Endpoint{Version: v.Version, Subresource: scope.Subresource})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/warning"
@@ -35,6 +36,9 @@ func (r *request) decodeConfiguration(ctx context.Context) error {
 	if err := r.wrongTypes(name, r.Version.Compiled.Skeleton.Check(r.configuration)); err != nil {
 		return err
 	}
+	if err := r.refuseNulls(); err != nil {
+		return err
+	}
 	if r.Version.Compiled.Pruned && r.configuration != nil {
 		unknown := r.Version.Compiled.Skeleton.PrunePaths(r.configuration)
 		if r.directive == metav1.FieldValidationStrict && len(unknown) > 0 {
@@ -57,6 +61,22 @@ func (r *request) decodeConfiguration(ctx context.Context) error {
 	}
 	audit.LogRequestPatch(ctx, text)
 	return nil
+}
+
+// refuseNulls refuses a null for a field that is neither nullable nor has a default. The server would drop it, and the manager would own
+// a field that is not there. The error has the words of Kubernetes.
+func (r *request) refuseNulls() error {
+	var errs field.ErrorList
+	for _, null := range r.Version.Compiled.Skeleton.Nulls(r.configuration) {
+		top, _, _ := strings.Cut(null.Path, ".")
+		if top != "apiVersion" && top != "kind" && top != "metadata" && r.Fields.IsWritten(top) {
+			errs = append(errs, field.Invalid(field.NewPath(null.Path), "null", fmt.Sprintf("%s in body must be of type %s: \"null\"", null.Path, null.Want)))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(r.Version.Kind.GroupKind, r.name, errs)
 }
 
 // decodeJSON decodes a configuration that is JSON without duplicate keys. That is what Go clients send. For everything else it
@@ -90,8 +110,7 @@ func (r *request) decodeYAML(ctx context.Context) error {
 		if r.directive == metav1.FieldValidationStrict {
 			return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
-		// A warning must be one line, because it is sent in a header.
-		warning.AddWarning(ctx, "", strings.Join(strings.Fields(err.Error()), " "))
+		warn(ctx, []error{err})
 	}
 	return nil
 }
@@ -120,6 +139,25 @@ func (r *request) fromApply(old *object.Object) (*object.Object, error) {
 	if err := r.checkTarget(obj); err != nil {
 		return nil, err
 	}
+	dropEmptyMetadata(obj)
 	r.Version.Conform(obj.Object)
 	return obj, nil
+}
+
+// dropEmptyMetadata removes empty maps and lists from the metadata, as decoding does with those of other writes. A manager that applied
+// one still owns it.
+func dropEmptyMetadata(obj *object.Object) {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	for _, key := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+		switch v := metadata[key].(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				delete(metadata, key)
+			}
+		case []any:
+			if len(v) == 0 {
+				delete(metadata, key)
+			}
+		}
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	requestmetrics "k8s.io/apiserver/pkg/endpoints/handlers/metrics"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
@@ -40,7 +41,9 @@ type request struct {
 
 	// readTarget sets the following fields. name is empty until a new object is decoded.
 	namespace, name string
-	accepted        negotiation.MediaTypeOptions
+	// pathName is the name in the path of a create. Most paths of a create have none.
+	pathName string
+	accepted negotiation.MediaTypeOptions
 	// patchType is empty for create and update, and input is the form of the body of these.
 	patchType types.PatchType
 	input     runtime.SerializerInfo
@@ -75,6 +78,9 @@ func (r *request) readTarget(context.Context) (err error) {
 	}
 	if r.verb == "create" {
 		r.namespace, err = r.Scope.Namer.Namespace(r.http)
+		if info, ok := genericapirequest.RequestInfoFrom(r.http.Context()); ok {
+			r.pathName = info.Name
+		}
 	} else {
 		r.namespace, r.name, err = r.Scope.Namer.Name(r.http)
 	}
@@ -160,8 +166,15 @@ func managerOf(userAgent string) string {
 // checkTarget refuses an object with another name or namespace than the request has. The store checks the name of a new object.
 func (r *request) checkTarget(obj *object.Object) error {
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(
-		rest.ExpectedNamespaceForResource(r.namespace, r.Scope.Resource), obj); err != nil || r.verb == "create" {
+		rest.ExpectedNamespaceForResource(r.namespace, r.Scope.Resource), obj); err != nil {
 		return err
+	}
+	if r.verb == "create" {
+		// Kubernetes takes the name in the body, although the client is authorized for the name in the path.
+		if r.pathName != "" && obj.GetName() != r.pathName {
+			return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), r.pathName))
+		}
+		return nil
 	}
 	if obj.GetName() == "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.name))

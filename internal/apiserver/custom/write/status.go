@@ -5,10 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
-	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/apiserver/update"
 )
 
@@ -21,19 +19,6 @@ func (StatusStrategy) PrepareForUpdate(context.Context, runtime.Object, runtime.
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s StatusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return update.Judge(ctx, newObj, oldObj, s.validateStatus)
-}
-
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (s StatusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	names := []string{"metadata"}
-	for _, name := range s.Version.Compiled.Skeleton.Fields() {
-		switch name {
-		case "status", "metadata", "apiVersion", "kind":
-		default:
-			names = append(names, name)
-		}
-	}
-	return subresource.ResetFields(subresource.TopLevel(names...), s.Version.GroupVersion())
 }
 
 // keepAllButStatus replaces updated by old, except for status, managedFields and resourceVersion. A write to the status subresource changes

@@ -2,17 +2,20 @@ package write
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apivalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
-	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/definition"
 )
@@ -25,10 +28,9 @@ type Strategy struct {
 }
 
 var (
-	_ rest.RESTCreateStrategy  = Strategy{}
-	_ rest.RESTUpdateStrategy  = Strategy{}
-	_ rest.RESTDeleteStrategy  = Strategy{}
-	_ rest.ResetFieldsStrategy = Strategy{}
+	_ rest.RESTCreateStrategy = Strategy{}
+	_ rest.RESTUpdateStrategy = Strategy{}
+	_ rest.RESTDeleteStrategy = Strategy{}
 )
 
 // NewStrategy returns the strategy of a version.
@@ -78,17 +80,35 @@ func (s Strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Obj
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.
-func (Strategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
+func (Strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return unqualified(object.From(obj).GetFinalizers(), nil)
+}
 
 // WarningsOnUpdate implements rest.RESTUpdateStrategy.
-func (Strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
+func (Strategy) WarningsOnUpdate(_ context.Context, newObj, oldObj runtime.Object) []string {
+	return unqualified(object.From(newObj).GetFinalizers(), object.From(oldObj).GetFinalizers())
 }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (s Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	if !s.Version.Compiled.HasStatus() {
-		return nil
+// unqualified warns about added finalizers without a domain, in the words of Kubernetes.
+func unqualified(finalizers, old []string) []string {
+	added := slices.DeleteFunc(slices.Clone(finalizers), func(name string) bool { return slices.Contains(old, name) })
+	slices.Sort(added)
+	var warnings []string
+	for _, name := range slices.Compact(added) {
+		at := fmt.Sprintf("metadata.finalizers: %q: ", name)
+		for _, wrong := range apivalidation.IsQualifiedName(name) {
+			warnings = append(warnings, at+wrong)
+		}
+		switch {
+		case strings.Contains(name, "/") || slices.Contains(standardFinalizers, name):
+		case strings.Contains(name, "."):
+			warnings = append(warnings, at+"prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers")
+		default:
+			warnings = append(warnings, at+"prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers")
+		}
 	}
-	return subresource.ResetFields(subresource.TopLevel("status"), s.Version.GroupVersion())
+	return warnings
 }
+
+// standardFinalizers are the finalizers of Kubernetes itself, which have no domain.
+var standardFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
