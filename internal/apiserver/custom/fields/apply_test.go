@@ -18,7 +18,7 @@ func FuzzApplyValues(f *testing.F) {
 		f.Add(seed)
 	}
 	var count tally
-	count.requires(f, 10, 40)
+	count.requires(f, 20, 120)
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		g := boats{rand.New(rand.NewPCG(seed, 93))}
 		v, schema := g.version(t)
